@@ -61,7 +61,7 @@ class Project:
     further_sources: tuple[Path, ...] = ()
     """Folders elsewhere whose files are compiled, too."""
     facts: tuple[str, ...] = ()
-    """Of libraries and the like, beyond compiler, flags, MPI and sources."""
+    """Facts beyond compiler, flags, MPI and sources, for example versions of libraries."""
     definitions: tuple[str, ...] = ()
     """`-DNAME=value` for CMake."""
     links: Mapping[str, str] = field(default_factory=dict)

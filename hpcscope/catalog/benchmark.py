@@ -137,7 +137,7 @@ class Routine(Strict):
     bytes: Literal["per_block", "total"] = "per_block"
     """Whether the routine's buffer holds `message_bytes`, or the blocks of all ranks of `message_bytes` each."""
     ends_epoch: list[str] = []
-    """Of one-sided routines: the calls that end an epoch. The time of a case includes them, and the following."""
+    """Calls that end an epoch of one-sided routines. The time of a case includes them, and the following."""
     begins_epoch: list[str] = []
     call_size: str = ""
     """The parameter that is the size of a call, of which a case makes many; empty: a case is one call."""
@@ -165,13 +165,13 @@ class Step(Strict):
     phase: Phase
     kind: Literal["work", "messages", "collective", "neighbor_exchange"]
     routine: str = ""
-    """Of a collective."""
+    """MPI routine of a collective."""
     count: str = "1"
     """Units of work, or how many messages, calls or exchanges follow one another."""
     bytes: str = "0"
-    """Of one message or call."""
+    """Bytes per message or call."""
     ranks: str = "p"
-    """That take part in a collective."""
+    """Ranks that take part in a collective."""
     hidden: bool = False
     """Whether computation hides it."""
     at_once: str = "1"
@@ -231,8 +231,8 @@ class Benchmark(Strict):
     def _has_costs_that_can_be_evaluated(self) -> Self:
         if self.costs and self.level not in PREDICTED:
             raise ValueError(f"{self.name}: costs: must be of a benchmark of level {', '.join(PREDICTED)}")
-        counts = (one.name for one in self.metrics if one.role == "count")
-        known = {"p", *(one.name for one in self.parameters if one.type == "integer"), *counts}
+        counts = (metric.name for metric in self.metrics if metric.role == "count")
+        known = {"p", *(parameter.name for parameter in self.parameters if parameter.type == "integer"), *counts}
         for step in self.costs:
             for name, value in step.parameters.items():
                 declared = self.parameter.get(name)

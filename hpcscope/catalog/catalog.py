@@ -61,7 +61,7 @@ class Catalog:
     """The declarations of all benchmarks of a native program, in the order of their names."""
 
     def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
-        self._by_name = {one.name: one for one in sorted(benchmarks, key=lambda one: one.name)}
+        self._by_name = {benchmark.name: benchmark for benchmark in sorted(benchmarks, key=lambda one: one.name)}
 
     def __iter__(self) -> Iterator[Benchmark]:
         return iter(self._by_name.values())
@@ -90,36 +90,36 @@ class Catalog:
 
     def matching(self, patterns: Sequence[str]) -> list[Benchmark]:
         """Return the benchmarks that one of the patterns chooses; all without patterns."""
-        return [one for one in self if matches_any(one.name, patterns)]
+        return [benchmark for benchmark in self if matches_any(benchmark.name, patterns)]
 
     def standing(self, pattern: Pattern, layer: str | None = None) -> list[Standing]:
         """Return the rungs of a pattern, on one layer or on all."""
         return [
-            Standing(one, rung)
-            for one in self
-            for rung in one.rungs
+            Standing(benchmark, rung)
+            for benchmark in self
+            for rung in benchmark.rungs
             if rung.pattern == pattern and layer in (None, rung.layer)
         ]
 
     def bound_to(self, routine: str, level: str = "mpi") -> list[Binding]:
         """Return the benchmarks of a level that stand for an MPI routine, such as `MPI_Bcast`."""
         return [
-            Binding(one, each)
-            for one in self
-            if one.level == level
-            for each in one.routines
+            Binding(benchmark, each)
+            for benchmark in self
+            if benchmark.level == level
+            for each in benchmark.routines
             if each.routine == routine
         ]
 
     @property
     def routine_bindings(self) -> list[Routine]:
         """What benchmarks say of the MPI routines that they represent."""
-        return [each for one in self for each in one.routines]
+        return [routine for benchmark in self for routine in benchmark.routines]
 
     @property
     def routines(self) -> list[str]:
         """The MPI routines that have a benchmark."""
-        return sorted({each.routine for one in self for each in one.routines})
+        return sorted({each.routine for benchmark in self for each in benchmark.routines})
 
     def of_role(self, benchmark: str, settings: Settings, *roles: Role) -> dict[str, Value]:
         """Return the parameters of a case that have one of the roles; one that is not declared is a problem's."""
@@ -205,13 +205,13 @@ class Catalog:
     def parameter_label(self, name: str, benchmark: str | None = None) -> str:
         """Return the name of a parameter for people: of one benchmark, or of the first that declares it."""
         candidates = [self[benchmark]] if benchmark in self._by_name else self
-        found = (one.parameter[name].label for one in candidates if name in one.parameter)
+        found = (candidate.parameter[name].label for candidate in candidates if name in candidate.parameter)
         return next(found, name.replace("_", " "))
 
     def metric_label(self, name: str, benchmark: str | None = None) -> str:
         """Return the name of a metric for people: of one benchmark, or of the first that declares it."""
         candidates = [self[benchmark]] if benchmark in self._by_name else self
-        found = (one.metric[name].label for one in candidates if name in one.metric)
+        found = (candidate.metric[name].label for candidate in candidates if name in candidate.metric)
         return next(found, name.removesuffix("_s").replace("_", " "))
 
     def metric(self, benchmark: str, name: str) -> Metric | None:
@@ -221,12 +221,16 @@ class Catalog:
 
     def time_metric(self, benchmark: str) -> str | None:
         """Return the metric that is the time of a whole case; None where it has none."""
-        times = [one.name for one in self[benchmark].metrics if one.quantity == "time" and one.role == "result"]
+        times = [
+            metric.name
+            for metric in self[benchmark].metrics
+            if metric.quantity == "time" and metric.role == "result"
+        ]
         return times[0] if times else None
 
     def _ordered(self, benchmark: str, settings: Settings) -> list[tuple[str, Value]]:
         order = list(self[benchmark].parameter)
-        return sorted(settings.items(), key=lambda one: order.index(one[0]) if one[0] in order else len(order))
+        return sorted(settings.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order))
 
     def _is_size(self, benchmark: str, name: str) -> bool:
         declared = self[benchmark].parameter.get(name)
@@ -281,7 +285,7 @@ def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
     if parameter.words and value in parameter.choices:
         return parameter.words[parameter.choices.index(str(value))]
     if parameter.words and parameter.type == "integer":
-        of_one_value = dict(each.split("=", 1) for each in parameter.words[:-1])
+        of_one_value = dict(word.split("=", 1) for word in parameter.words[:-1])
         return of_one_value.get(str(value)) or parameter.words[-1].replace("{}", _written(value))
     if parameter.unit == "B" and not isinstance(value, str):
         words = units.size(value)

@@ -69,5 +69,5 @@ def _value(node: ast.expr, names: Mapping[str, float]) -> float:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         if node.func.id not in _FUNCTIONS:
             raise ValueError(f"unknown function {node.func.id}; known: {', '.join(_FUNCTIONS)}")
-        return _FUNCTIONS[node.func.id](*(_value(each, names) for each in node.args))
+        return _FUNCTIONS[node.func.id](*(_value(expr, names) for expr in node.args))
     raise ValueError("must be numbers, names, + - * / ^ and calls of " + ", ".join(_FUNCTIONS))

@@ -23,36 +23,40 @@ GROUPS = {
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
+        "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
         "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
     },
-    "read": {
-        "runs": "list, open and remove runs",
-        "pack": "pack a run into one file to send",
-        "unpack": "make a folder of a packed run",
-        "anonymize": "copy a run without names of hosts, users, folders and addresses",
-        "show": "print the results of a run",
+    "explain": {
+        "show": "print the summary of a run, or the results of its benchmarks",
         "report": "write the report of a run as one offline HTML page",
-        "compare": "compare two runs case by case",
-        "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
-        "history": "show when the figures of kept runs changed, and what changed in the machine then",
-        "site": "write the runs of a repository as a folder of web pages",
-        "serve": "serve these pages from this host, and show runs in progress",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
         "simulate": "simulate a run on more ranks, hosts or other links, with the measured error of such figures",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },
-    "your program": {
+    "compare": {
+        "compare": "compare two runs case by case",
+        "history": "show when the figures of kept runs changed, and what changed in the machine then",
+    },
+    "programs": {
         "monitor": "run any MPI program under the monitor and show where its time goes",
         "campaign": "run a program over parameters, process counts and placements, and analyze all runs",
         "placement": "measure what sharing a node costs the processes of a program",
         "throughput": "run a mix of jobs side by side: jobs per hour, turn-around times, utilization",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
+    },
+    "emulate": {
+        "lab": "emulate a cluster on this machine with network namespaces",
+    },
+    "keep and exchange": {
+        "runs": "list, open and remove runs",
+        "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
+        "site": "write the runs of a repository as a folder of web pages",
+        "serve": "serve these pages from this host, and show runs in progress",
+        "pack": "pack a run into one file to send",
+        "unpack": "make a folder of a packed run",
+        "anonymize": "copy a run without names of hosts, users, folders and addresses",
         "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
         "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
-    },
-    "cluster": {
-        "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
-        "lab": "emulate a cluster on this machine with network namespaces",
     },
     "maintain": {
         "doctor": "check what this machine has and lacks for measuring",
@@ -220,8 +224,10 @@ def dispatch(name: str, arguments: list[str]) -> int:
     # Notices of the engine, such as "compiling ...", go to the standard error as they are.
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("hpcscope").setLevel(logging.INFO)
+    whole = "--help-all" in arguments[:2]  # further on it may be an argument of the user's own program
+    words = [*arguments[: arguments.index("--help-all")], "--help"] if whole else arguments
     try:
-        parser(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
+        parser(name)(words or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True, obj=whole)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:

@@ -202,26 +202,26 @@ def _side_by_side(
         sides = [replace(read_side(folder), path=name) for folder, name in zip(folders, names, strict=True)]
         shares = _efficiencies(folders, names) if efficiency else None
     place = runs.index(baseline) if baseline else 0
-    found = compared(sides, place, threshold, LEVEL, across_machines, historic)
+    side = compared(sides, place, threshold, LEVEL, across_machines, historic)
     if html is not None:
         from hpcscope.report.comparison.side_by_side import render
         from hpcscope.rundirectory import write_text
 
-        write_text(html, render(found, sides, shares, historic))
-    return found, shares
+        write_text(html, render(side, sides, shares, historic))
+    return side, shares
 
 
-def _print_side_by_side(found: SideBySide, shares: Efficiencies | None, every: bool, json: bool) -> None:
+def _print_side_by_side(side: SideBySide, shares: Efficiencies | None, every: bool, json: bool) -> None:
     if shares is not None:
         _print_efficiencies(shares, json)
     elif json:
-        print_json(found.model_dump())
+        print_json(side.model_dump())
     else:
         from hpcscope.comparison.side_by_side_table import table
         from hpcscope.report.terminal.console import console
 
         screen = console()
-        screen.print(table(found, screen.width, every))
+        screen.print(table(side, screen.width, every))
 
 
 def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, output: Path | None) -> None:

@@ -55,7 +55,7 @@ def _bash(function: str) -> str:
     from hpcscope.cli import COMMANDS
     from hpcscope.cli.grammar import commands
 
-    known = {each.name: " ".join(each.spellings) for each in commands()}
+    known = {words.name: " ".join(words.spellings) for words in commands()}
     inner: dict[str, list[str]] = {}
     for full in known:
         first, _, second = full.partition(" ")
@@ -68,9 +68,9 @@ def _bash(function: str) -> str:
         commands="\n".join(f'      {name}) known="{words}" ;;' for name, words in whole.items()),
         names=" ".join(["help", *COMMANDS]),
         values="\n".join(
-            f'    "{each.name.split()[0]} {option}") known="{words}" ;;'
-            for each in commands()
-            for option, words in each.values.items()
+            f'    "{command.name.split()[0]} {option}") known="{words}" ;;'
+            for command in commands()
+            for option, words in command.values.items()
         ),
     )
 
@@ -84,15 +84,15 @@ def _fish() -> list[str]:
         f"complete -c scope -f -n __fish_use_subcommand -a {name} -d {_quoted(summary)}"
         for name, summary in COMMANDS.items()
     ]
-    for each in commands():
-        first, *rest = each.name.split()
+    for command in commands():
+        first, *rest = command.name.split()
         seen = f"__fish_seen_subcommand_from {first}"
         if rest:
             lines.append(f"complete -c scope -f -n '{seen}' -a {rest[0]}")
             seen += f"; and __fish_seen_subcommand_from {rest[0]}"
-        for spelling in each.spellings:
+        for spelling in command.spellings:
             option = f"-l {spelling[2:]}" if spelling.startswith("--") else f"-s {spelling[1:]}"
-            words = each.values.get(spelling)
+            words = command.values.get(spelling)
             lines.append(f"complete -c scope -n '{seen}' {option}" + (f" -x -a '{words}'" if words else ""))
     return lines
 

@@ -34,25 +34,26 @@ def command(
     from hpcscope.engine import benchmarks
     from hpcscope.report.terminal.console import console
 
-    found = benchmarks.explain(name, given.get("mpi"))
+    explained = benchmarks.explain(name, given.get("mpi"))
     if json:
-        print_json({**found.benchmark.model_dump(), "specification_text": found.specification})
+        print_json({**explained.benchmark.model_dump(), "specification_text": explained.specification})
         return
     screen = console()
     screen.width = screen.width if sys.stdout.isatty() else PIPE_COLUMNS
-    screen.print(Markdown(f"{found.specification}\n\n{_declaration(found.benchmark)}"))
+    screen.print(Markdown(f"{explained.specification}\n\n{_declaration(explained.benchmark)}"))
 
 
 def _declaration(benchmark: Benchmark) -> str:
     """Return the declaration of the benchmark, as Markdown."""
     parameters = [
-        f"| {each.name} | {_allowed(each)} | {each.default} | {each.meaning} |" for each in benchmark.parameters
+        f"| {parameter.name} | {_allowed(parameter)} | {parameter.default} | {parameter.meaning} |"
+        for parameter in benchmark.parameters
     ]
     metrics = [
-        f"| {each.name} | {each.unit} | {each.better} | {each.definition.replace('_', ' ')} |"
-        for each in benchmark.metrics
+        f"| {metric.name} | {metric.unit} | {metric.better} | {metric.definition.replace('_', ' ')} |"
+        for metric in benchmark.metrics
     ]
-    sweeps = [f"- **{each.module}**: `{each.cases}`" for each in benchmark.sweeps]
+    sweeps = [f"- **{sweep.module}**: `{sweep.cases}`" for sweep in benchmark.sweeps]
     sections = [
         "## Declaration",
         "" if benchmark.available else f"**Not available:** {benchmark.reason}\n",

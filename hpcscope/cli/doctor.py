@@ -21,23 +21,23 @@ def command(json: Json = False) -> None:
     """
     from hpcscope.engine import doctor
 
-    found = doctor.all_checks()
+    checks = doctor.all_checks()
     if json:
-        print_json([asdict(check) for check in found])
+        print_json([asdict(check) for check in checks])
     else:
-        _print_table(found)
-    if any(check.needed and not check.ok for check in found):
+        _print_table(checks)
+    if any(check.needed and not check.ok for check in checks):
         raise typer.Exit(1)
 
 
-def _print_table(found: list[Check]) -> None:
+def _print_table(checks: list[Check]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_header=False)
     for _ in range(3):
         table.add_column(overflow="fold")
-    for check in found:
+    for check in checks:
         mark = (
             Text("ok", style="green") if check.ok else Text("!!", style="bold red" if check.needed else "yellow")
         )

@@ -51,7 +51,7 @@ def _of(name: str) -> list[Words]:
 
 def _words(name: str, command: Command) -> Words:
     context = command.make_context(name, [], resilient_parsing=True)
-    asked = [each for each in command.get_params(context) if each.param_type_name == "option"]
-    options = tuple(record for each in asked if (record := each.get_help_record(context)) is not None)
+    asked = [parameter for parameter in command.get_params(context) if parameter.param_type_name == "option"]
+    options = tuple(record for parameter in asked if (record := parameter.get_help_record(context)) is not None)
     usage = " ".join(command.collect_usage_pieces(context))
     return Words(name, (command.help or "").strip(), f"scope {name} {usage}".strip(), options)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _of_python = re.compile(r" <(list\[(str|Path)\]|str|path)>$")
 """A type that says nothing to a person who calls a program."""
+MOST_OPTIONS = 30
+"""A command with more lists those below headings by name alone; `--help-all` explains them."""
+HELP_ALL = "--help-all"
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -20,7 +23,7 @@ class GroupedOptions(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:
         """Return the words of the usage line as manuals have them: `[OPTIONS] RUN [PATTERN]...`."""
-        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
         return [*filter(None, [self.options_metavar]), *map(_in_usage, arguments)]
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
@@ -33,10 +36,17 @@ class GroupedOptions(TyperCommand):
                 default = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 heading = getattr(parameter, "rich_help_panel", None) or default
                 sections.setdefault(heading, []).append((_of_python.sub("", name), text))
+        whole = ctx.find_root().obj or sum(map(len, sections.values())) <= MOST_OPTIONS
         for heading, lines in sections.items():
             if lines:
                 with formatter.section(heading):
-                    formatter.write_dl(lines)
+                    if whole or heading in ("Arguments", "Options"):
+                        formatter.write_dl(lines)
+                    else:
+                        formatter.write_text(", ".join(name.split()[0] for name, _ in lines))
+        if not whole:
+            formatter.write_paragraph()
+            formatter.write_text(f"{ctx.command_path} {HELP_ALL} explains all of them.")
 
 
 def _in_usage(argument: Parameter) -> str:

@@ -71,7 +71,9 @@ def command(
         _print_confirmations(confirmed or [])
     worst = found.worst_regression()
     if confirmed is not None:
-        worst = max([one.change.worse for one in confirmed if one.confirmed], default=0.0)
+        worst = max(
+            [confirmation.change.worse for confirmation in confirmed if confirmation.confirmed], default=0.0
+        )
     if asked.fail_on_regression is not None and worst > asked.fail_on_regression:
         raise typer.Exit(1)
 
@@ -84,7 +86,7 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
     from hpcscope.cli.progress import run_progress
 
     runs = repository.chosen(RunChoice(cluster=found.cluster))
-    known = {one.fingerprint for one in runs}
+    known = {entry.fingerprint for entry in runs}
     # Another MPI would have other figures.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}
     path, confirmations = measure(repository, found, known, given, sys.argv, run_progress)
@@ -96,14 +98,20 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
 def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
     if confirmations:
         typer.echo("\nMeasured again:")
-    for one in confirmations:
-        course = one.change.course
-        now = interval(one.now.median, one.now.low, one.now.high, course.unit) if one.now else "no result"
-        verdict = "confirmed " if one.confirmed else "state     " if one.state else "not now   "
-        before = quantity(one.change.point.before, course.unit)
+    for confirmation in confirmations:
+        course = confirmation.change.course
+        now = (
+            interval(confirmation.now.median, confirmation.now.low, confirmation.now.high, course.unit)
+            if confirmation.now
+            else "no result"
+        )
+        verdict = "confirmed " if confirmation.confirmed else "state     " if confirmation.state else "not now   "
+        before = quantity(confirmation.change.point.before, course.unit)
         typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
-        if one.state:
-            typer.echo(f"              the machine is in another state than before the change: {one.state}")
+        if confirmation.state:
+            typer.echo(
+                f"              the machine is in another state than before the change: {confirmation.state}"
+            )
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
         factor = confirmations[0].machine
         typer.echo(
@@ -114,16 +122,16 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
 def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
     return [
         {
-            "benchmark": one.change.course.benchmark,
-            "label": one.change.course.label,
-            "metric": one.change.course.metric,
-            "confirmed": one.confirmed,
-            "machine": one.machine,
-            "state": one.state,
-            "before": one.change.point.before,
-            "now": one.now.model_dump() if one.now else None,
+            "benchmark": confirmation.change.course.benchmark,
+            "label": confirmation.change.course.label,
+            "metric": confirmation.change.course.metric,
+            "confirmed": confirmation.confirmed,
+            "machine": confirmation.machine,
+            "state": confirmation.state,
+            "before": confirmation.change.point.before,
+            "now": confirmation.now.model_dump() if confirmation.now else None,
         }
-        for one in confirmations
+        for confirmation in confirmations
     ]
 
 

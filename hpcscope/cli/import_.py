@@ -79,7 +79,7 @@ def command(
     from hpcscope.report.terminal import verdict
 
     given = files[0] if len(files) > 1 and (files[0] in names() or not Path(files[0]).exists()) else None
-    folder = imported(given, [Path(one) for one in files[given is not None :]], ranks, output)
+    folder = imported(given, [Path(file) for file in files[given is not None :]], ranks, output)
     if kind_of(folder) == "monitored":
         show_profile(contents.read(folder))
     else:

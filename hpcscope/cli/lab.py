@@ -202,8 +202,8 @@ def _print(emulated: Emulation) -> None:
         print(f"relayed   {relayed.link}: {carried}")
     if facts.storage:
         print(f"storage   {facts.storage}")
-    for each in facts.faults:
-        print(f"fault     {each}")
+    for fault in facts.faults:
+        print(f"fault     {fault}")
 
 
 def _ranges(lab: Lab) -> list[str]:

@@ -36,7 +36,7 @@ def command(
 
     listed = benchmarks.select(patterns or [], module, given.get("mpi"))
     if json:
-        print_json([_object(each) for each in listed.benchmarks])
+        print_json([_object(benchmark) for benchmark in listed.benchmarks])
     else:
         _print_table(listed.benchmarks)
         print(f"linear algebra: {blas.described(listed.build.blas) if listed.build.blas else 'none'}")

@@ -70,10 +70,10 @@ def page() -> str:
         for name, summary in group.items():
             lines += [".TP", f".B {_plain(name)}", _plain(summary)]
     lines.append(".SH OPTIONS OF COMMANDS")
-    for each in commands():
-        lines += [f".SS scope {_plain(each.name)}", *_paragraphs(each.help)]
-        lines += [".PP", f".B {_plain(each.usage)}"]
-        for spelling, meaning in each.options:
+    for words in commands():
+        lines += [f".SS scope {_plain(words.name)}", *_paragraphs(words.help)]
+        lines += [".PP", f".B {_plain(words.usage)}"]
+        for spelling, meaning in words.options:
             lines += [".TP", f".B {_plain(spelling)}", _plain(meaning)]
     examples = [_plain(line) for line in EXAMPLES.splitlines()[1:]]
     lines += [".SH EXAMPLES", ".nf", *examples, ".fi", ".SH EXIT STATUS", *_EXIT]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def print_json(value: object) -> None:
     """Print a value as JSON, hidden characters as escapes; non-finite numbers are refused."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-    typer.echo(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    typer.echo(HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collection[int] = ()) -> Table:

@@ -121,10 +121,10 @@ class Pace:
     """
 
     def __init__(self, unfinished: Plan) -> None:
-        self.planned_s = {each.number: each.expected_s for each in unfinished.launches}
-        self.batches = {each.number: each.batch for each in unfinished.launches}
+        self.planned_s = {launch.number: launch.expected_s for launch in unfinished.launches}
+        self.batches = {launch.number: launch.batch for launch in unfinished.launches}
         self.share = dict.fromkeys(self.planned_s, 0.0)
-        """Of the cases of each launch that are done."""
+        """Fraction of the cases of each launch that are done."""
         self.spent_s: dict[Batch, float] = defaultdict(float)
         self.noted_s = time.monotonic()
 

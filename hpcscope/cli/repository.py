@@ -47,9 +47,9 @@ def add(
     from hpcscope.archive.repository import Repository
 
     repository = Repository(folder, make=True)
-    for one, new in repository.add(runs, tag or [], note, cluster):
-        size = f", {_bytes(one.size_bytes)}" if new else ", kept already"
-        typer.echo(f"{one.id}  {one.name} of {one.notes.cluster}{size}")
+    for entry, new in repository.add(runs, tag or [], note, cluster):
+        size = f", {_bytes(entry.size_bytes)}" if new else ", kept already"
+        typer.echo(f"{entry.id}  {entry.name} of {entry.notes.cluster}{size}")
 
 
 def list_runs(
@@ -76,11 +76,11 @@ def list_runs(
         until_unix_s=_day("--until", until),
         most=most,
     )
-    found = Repository(folder).chosen(choice)
+    entries = Repository(folder).chosen(choice)
     if json:
-        print_json([as_json(one) for one in found])
+        print_json([as_json(entry) for entry in entries])
     else:
-        _print(found)
+        _print(entries)
 
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
@@ -88,30 +88,30 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
     from hpcscope.archive.index import as_json, one_of_each_case
     from hpcscope.archive.repository import Repository
 
-    one, figures = Repository(folder).with_figures(run)
+    entry, figures = Repository(folder).with_figures(run)
     if json:
-        print_json({**as_json(one), "figures": [each.model_dump() for each in figures]})
+        print_json({**as_json(entry), "figures": [kept.model_dump() for kept in figures]})
         return
     rows = [
-        ["run", one.id],
-        ["name", one.name],
-        ["command", one.command],
-        ["cluster", f"{one.notes.cluster} (machines {one.fingerprint})"],
-        ["hosts", few_hosts(one.hosts)],
-        ["processor", one.processor],
-        ["kernel", one.kernel],
-        ["mpi", one.mpi],
-        ["started", when(one.started_unix_s)],
-        ["status", one.status],
-        ["tags", ", ".join(one.notes.tags)],
-        ["note", one.notes.note],
-        ["added", f"{when(one.notes.added_unix_s)} by {one.notes.added_by}"],
-        ["file", f"{_bytes(one.size_bytes)}"],
+        ["run", entry.id],
+        ["name", entry.name],
+        ["command", entry.command],
+        ["cluster", f"{entry.notes.cluster} (machines {entry.fingerprint})"],
+        ["hosts", few_hosts(entry.hosts)],
+        ["processor", entry.processor],
+        ["kernel", entry.kernel],
+        ["mpi", entry.mpi],
+        ["started", when(entry.started_unix_s)],
+        ["status", entry.status],
+        ["tags", ", ".join(entry.notes.tags)],
+        ["note", entry.notes.note],
+        ["added", f"{when(entry.notes.added_unix_s)} by {entry.notes.added_by}"],
+        ["file", f"{_bytes(entry.size_bytes)}"],
     ]
     display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
     table = [
-        [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
-        for each in one_of_each_case(figures)
+        [named(kept.metric), one_line(kept.label), interval(kept.median, kept.low, kept.high, kept.unit)]
+        for kept in one_of_each_case(figures)
     ]
     display(grid(["figure", "case", "median [95 % interval]"], table))
 
@@ -239,19 +239,45 @@ def published(
 
     if machine is None:
         if json:
-            print_json([{"machine": one.id, "name": one.name, **dict(one.sheet)} for one in machines()])
+            print_json(
+                [
+                    {
+                        "machine": published_machine.id,
+                        "name": published_machine.name,
+                        **dict(published_machine.sheet),
+                    }
+                    for published_machine in machines()
+                ]
+            )
             return
-        rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
+        rows = [
+            [
+                published_machine.id,
+                published_machine.name,
+                published_machine.facts.network,
+                str(len(published_machine.figures)),
+                published_machine.source,
+            ]
+            for published_machine in machines()
+        ]
         heads = ["machine", "name", "network", "figures", "published in"]
         display(grid(heads, rows, breaks=(1, 2, 4)), breaks=True)
         return
     found = named(machine)
     if json:
-        print_json([{"case": one.label, **asdict(one), "better": one.better} for one in found.figures])
+        print_json(
+            [
+                {"case": published.label, **asdict(published), "better": published.better}
+                for published in found.figures
+            ]
+        )
         return
     screen = console(breaks=True)
     screen.print(grid(["", ""], [list(row) for row in found.sheet], breaks=(1,)))
-    table = [[in_words(one.metric), one.label, quantity(one.value, one.unit), one.where] for one in found.figures]
+    table = [
+        [in_words(published.metric), published.label, quantity(published.value, published.unit), published.where]
+        for published in found.figures
+    ]
     screen.print(grid(["figure", "case", "published", "where"], table, breaks=(1, 3)))
 
 
@@ -271,10 +297,10 @@ COMMANDS = {
 }
 
 
-def _print_exchanged(found: Exchanged) -> None:
-    words = [f"{_count(found.runs)} copied"] if found.runs else []
-    words += [f"newer notes on {_count(found.notes)}"] if found.notes else []
-    _end(found.damaged, "; ".join(words) or "nothing more to copy")
+def _print_exchanged(exchanged: Exchanged) -> None:
+    words = [f"{_count(exchanged.runs)} copied"] if exchanged.runs else []
+    words += [f"newer notes on {_count(exchanged.notes)}"] if exchanged.notes else []
+    _end(exchanged.damaged, "; ".join(words) or "nothing more to copy")
 
 
 def _end(problems: Sequence[DamagedRun], well: str) -> None:
@@ -288,17 +314,17 @@ def _end(problems: Sequence[DamagedRun], well: str) -> None:
 def _print(runs: Sequence[Entry]) -> None:
     rows = [
         [
-            one.id[:8],
-            when(one.started_unix_s),
-            one_line(one.notes.cluster),
-            one_line(one.name)[:40],
-            few_hosts(one.hosts),
-            one_line(one.mpi),
-            one.status,
-            ", ".join(one.notes.tags),
-            one_line(one.notes.note)[:40],
+            entry.id[:8],
+            when(entry.started_unix_s),
+            one_line(entry.notes.cluster),
+            one_line(entry.name)[:40],
+            few_hosts(entry.hosts),
+            one_line(entry.mpi),
+            entry.status,
+            ", ".join(entry.notes.tags),
+            one_line(entry.notes.note)[:40],
         ]
-        for one in runs
+        for entry in runs
     ]
     heads = ["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"]
     display(grid(heads, rows), whole=True)

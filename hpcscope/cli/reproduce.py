@@ -86,11 +86,11 @@ def command(
         from hpcscope.cli.lab import run_within
 
         raise typer.Exit(run_within(lab, sys.argv[1:]))
-    found = reproduce.reproduce(asked, run_progress, sys.argv)
+    reproduced = reproduce.reproduce(asked, run_progress, sys.argv)
     if json:
-        print_json([row.model_dump() for row in found.rows])
+        print_json([row.model_dump() for row in reproduced.rows])
     else:
-        _show(found)
+        _show(reproduced)
 
 
 def _all(options: ReproduceOptions, json: bool) -> None:
@@ -141,7 +141,7 @@ def _list(json: bool) -> None:
         display(grid(["name", "title", "source"], rows, breaks=(1, 2)), breaks=True)
 
 
-def _show(found: Reproduced) -> None:
+def _show(reproduced: Reproduced) -> None:
     """Print what the source prints beside ours, and how much of it holds."""
     from rich.text import Text
 
@@ -149,7 +149,7 @@ def _show(found: Reproduced) -> None:
     from hpcscope.report.reproduction import counted
     from hpcscope.report.terminal.console import console
 
-    reference = found.reference
+    reference = reproduced.reference
     screen = console()
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
     if reference.stands_for:
@@ -159,10 +159,10 @@ def _show(found: Reproduced) -> None:
         screen.print(Text(f"{place.name}: {place.words}"))
     if here:
         screen.print()
-    screen.print(statements(found.rows))
-    if any(row.relation for row in found.rows):
-        screen.print(Text(f"\n{counted(tally(found.rows))}"))
-    screen.print(Text(f"run: {found.folder}"))
+    screen.print(statements(reproduced.rows))
+    if any(row.relation for row in reproduced.rows):
+        screen.print(Text(f"\n{counted(tally(reproduced.rows))}"))
+    screen.print(Text(f"run: {reproduced.folder}"))
 
 
 def statements(rows: list[ComparedValue]) -> Table:

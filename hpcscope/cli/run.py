@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hpcscope.engine.run.run import RunOutcome
     from hpcscope.engine.run.submission import Script
 
-OPTIONS = [each for each in declared(Experiment) if each.key != "only"]
+OPTIONS = [setting for setting in declared(Experiment) if setting.key != "only"]
 
 
 @takes(given=OPTIONS, policy=declared(QueuePolicy))
@@ -124,8 +124,10 @@ def _end(outcome: RunOutcome, keep: bool, try_advice: bool = False) -> None:
     if keep:
         from hpcscope.archive.repository import Repository
 
-        ((one, _),) = Repository(make=True).add([outcome.directory.path])
-        typer.echo(f"kept as {one.id[:8]} of {one.notes.cluster} (scope repository show {one.id[:8]})", err=True)
+        ((entry, _),) = Repository(make=True).add([outcome.directory.path])
+        typer.echo(
+            f"kept as {entry.id[:8]} of {entry.notes.cluster} (scope repository show {entry.id[:8]})", err=True
+        )
     _show(outcome.directory.path, outcome.well, try_advice)
 
 
@@ -193,9 +195,9 @@ def _try_advice(run: Path) -> None:
     from hpcscope.report.terminal.console import console
 
     with stage_progress() as stage:
-        found = advice.try_advice(run, stage=stage)
-    for one in found:
-        for line in tried(one.finding, one.change, one.comparison, one.gained):
+        advices = advice.try_advice(run, stage=stage)
+    for tried_advice in advices:
+        for line in tried(tried_advice.finding, tried_advice.change, tried_advice.comparison, tried_advice.gained):
             console().print(line, soft_wrap=True)
-    if not found:
+    if not advices:
         typer.echo("No finding advises a setting that could be tried.")

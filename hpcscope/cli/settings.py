@@ -32,9 +32,9 @@ def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Calla
         def command(**typed: Any) -> None:
             given = {
                 name: {
-                    each.key: value
-                    for each in declared
-                    if (value := _value(each, typed.pop(each.word))) is not None
+                    setting.key: value
+                    for setting in declared
+                    if (value := _value(setting, typed.pop(setting.word))) is not None
                 }
                 for name, declared in groups.items()
             }

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from hpcscope.statistics.summary import Summary
 
 
+_FEW = 60
+"""Results that are printed without being asked for."""
+
+
 def command(
     run: RunFolder,
     patterns: Annotated[
@@ -25,9 +29,7 @@ def command(
             help="Benchmarks (mpi, 'mpi.*') and filters (mode=standard, message_bytes=1Ki, ranks=2).",
         ),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="All definitions of time, not only the headline definition.")
-    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every result under every definition of time.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Each case also as `scope run --case` reads it.")
@@ -39,7 +41,7 @@ def command(
         typer.Option("--applications", help="What applications compute and send, and where their time goes."),
     ] = False,
 ) -> None:
-    """Show the results of a run: the median of every case with its 95 % interval."""
+    """Show the results of a run: a summary, or the median of each chosen case with its 95 % CI."""
     from hpcscope.engine import analysis
 
     kind = analysis.kind_of(run)
@@ -80,12 +82,15 @@ def show_run(
     elif top500:
         _print_top500(run)
     else:
-        from hpcscope.report.terminal import simulation
+        from hpcscope.report.terminal import simulation, verdict
 
         if known.simulation is not None:
             display(simulation.validated(known.simulation))
             display(simulation.programs(known.simulation))
-        display(listing(shown, known.benchmarks, verbose))
+        if patterns or every or verbose or len(shown) <= _FEW:
+            display(listing(shown, known.benchmarks, verbose))
+        else:
+            verdict.show_kept(known)
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:

@@ -117,17 +117,17 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 
     record = made[0].record
     if json:
-        offered = [one.model_dump() for one in record.offers]
-        print_json({"offers": offered, "simulated": [_as_json(one) for one in made]})
+        offered = [gain.model_dump() for gain in record.offers]
+        print_json({"offers": offered, "simulated": [_as_json(simulated) for simulated in made]})
     else:
         screen = console()
         screen.print(simulation.validated(record.model_copy(update={"changes": []}), every))
         screen.print(simulation.offers(record))
-        for line in dict.fromkeys(line for one in made for line in one.left_out):
+        for line in dict.fromkeys(line for simulated in made for line in simulated.left_out):
             screen.print(f"no figure: {line}", soft_wrap=True)
         for offer, one in zip(record.offers, made, strict=True):
             print(f"{offer.name}: {spelt(one.directory.path)}")
-    if not all(one.well for one in made):
+    if not all(simulated.well for simulated in made):
         raise typer.Exit(1)
 
 
@@ -147,7 +147,7 @@ def _words(program: str | None) -> list[str] | None:
 
 def _changes(words: list[str]) -> dict[str, float]:
     """Read the changes; UsageError for a word that is no `key=number`, and for a key that is given twice."""
-    found: dict[str, float] = {}
+    changes: dict[str, float] = {}
     for word in words:
         key, _, text = word.partition("=")
         try:
@@ -156,16 +156,16 @@ def _changes(words: list[str]) -> dict[str, float]:
             value = 0.0
         if not key or not 0 < value < float("inf"):
             raise UsageError(f"--set {word}: must be key=number, for example link.trunk.bandwidth=10e9")
-        if key in found:
+        if key in changes:
             raise UsageError(f"--set {word}: {key} is given twice")
-        found[key] = value
-    return found
+        changes[key] = value
+    return changes
 
 
-def _by_formula(record: Simulation, one: Summary) -> float | None:
+def _by_formula(record: Simulation, case: Summary) -> float | None:
     """Return what a closed formula says of a case, in the unit of its figure; None where none speaks of it."""
-    known = {each.label: each.formula for each in record.validation} if not record.changes else {}
-    said = record.formulas.get(one.label) or known.get(one.label)
+    known = {row.label: row.formula for row in record.validation} if not record.changes else {}
+    said = record.formulas.get(case.label) or known.get(case.label)
     return said.value if said else None
 
 
@@ -174,8 +174,8 @@ def _as_json(made: Simulated) -> dict[str, object]:
     from hpcscope.simulation.gains import cost_of_a_percent, gained
 
     record = made.record
-    before = {one.key: one for one in made.unchanged}
-    gains = {one.key: gained(one, before.get(one.key)) for one in made.summaries}
+    before = {case.key: case for case in made.unchanged}
+    gains = {summary.key: gained(summary, before.get(summary.key)) for summary in made.summaries}
     error, of_formulas = record.error_of(), record.formula_error_of()
     return {
         "run": str(made.directory.path),
@@ -187,12 +187,12 @@ def _as_json(made: Simulated) -> dict[str, object]:
         "simulated": [
             row
             | {
-                "beyond": record.beyond(one),
-                "by_formula": _by_formula(record, one),
-                "unchanged": before[one.key].median if one.key in before else None,
-                "gain": gains[one.key],
-                "cost_of_a_percent": cost_of_a_percent(record.cost, gains[one.key]),
+                "beyond": record.beyond(case),
+                "by_formula": _by_formula(record, case),
+                "unchanged": before[case.key].median if case.key in before else None,
+                "gain": gains[case.key],
+                "cost_of_a_percent": cost_of_a_percent(record.cost, gains[case.key]),
             }
-            for row, one in zip(rows(made.summaries), made.summaries, strict=True)
+            for row, case in zip(rows(made.summaries), made.summaries, strict=True)
         ],
     }

@@ -27,7 +27,7 @@ class EnduringStream(io.TextIOWrapper):
 
     @property
     def drawn(self) -> Drawn:
-        """The same stream for colors and a moving cursor."""
+        """Return the same stream for colors and a moving cursor."""
         return Drawn(self)
 
     def write(self, text: str) -> int:

@@ -49,18 +49,18 @@ def discover(
     from hpcscope.rundirectory import write_text
     from hpcscope.topology import topology
 
-    found = engine.discover(given, stage_progress)
-    text = topology.write(found.discovery.topology)
+    discovered = engine.discover(given, stage_progress)
+    text = topology.write(discovered.discovery.topology)
     if str(output) == "-":
         print(text, end="")
     else:
         write_text(output, text)
     if json:
-        print_json(_as_json(found))
+        print_json(_as_json(discovered))
     elif str(output) != "-":
-        _print(found)
+        _print(discovered)
         written(output)
-    if not found.discovery.check.passed:
+    if not discovered.discovery.check.passed:
         raise typer.Exit(1)
 
 
@@ -83,7 +83,7 @@ def load(
     if json:
         print_json(
             {
-                "cuts": [asdict(one) | {"predicted_bytes_per_s": one.predicted} for one in loaded.cuts],
+                "cuts": [asdict(cut) | {"predicted_bytes_per_s": cut.predicted} for cut in loaded.cuts],
                 "findings": [finding.model_dump() for finding in loaded.findings],
             }
         )
@@ -117,16 +117,20 @@ def _print_loads(loaded: Loaded) -> None:
     from hpcscope.report.terminal.console import console
 
     screen = console()
-    for one in loaded.cuts:
-        predicted = units.quantity(one.predicted, "B/s")
-        screen.print(f"\n{one.cut.name}, {one.cut.direction}: {_streams(one)}, {predicted} predicted")
-        for level in one.levels:
+    for loaded_cut in loaded.cuts:
+        predicted = units.quantity(loaded_cut.predicted, "B/s")
+        screen.print(
+            f"\n{loaded_cut.cut.name}, {loaded_cut.cut.direction}: {_streams(loaded_cut)}, {predicted} predicted"
+        )
+        for level in loaded_cut.levels:
             arrived, half = _interval(level.delivered_bytes_per_s, "B/s"), _interval(level.half_round_trips_s, "s")
             screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  half round trip {half}", markup=False)
     for finding in loaded.findings:
         screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
         screen.print(f"  {finding.advice}", markup=False)
-    if starved := [f"{one.cut.name} ({one.cut.direction})" for one in loaded.cuts if one.starved]:
+    if starved := [
+        f"{loaded_cut.cut.name} ({loaded_cut.cut.direction})" for loaded_cut in loaded.cuts if loaded_cut.starved
+    ]:
         names = ", ".join(starved)
         screen.print(f"\nToo few processors under full load to judge: {names}", markup=False)
     elif not loaded.findings:
@@ -136,8 +140,8 @@ def _print_loads(loaded: Loaded) -> None:
         )
 
 
-def _streams(one: LoadedCut) -> str:
-    count = len(one.cut.transfers)
+def _streams(loaded_cut: LoadedCut) -> str:
+    count = len(loaded_cut.cut.transfers)
     return f"{count} stream{'s' if count != 1 else ''}"
 
 
@@ -151,14 +155,14 @@ def _interval(values: list[float], unit: str) -> str:
     return units.interval(float(np.median(values)), low, high, unit)
 
 
-def _print(found: Discovered) -> None:
+def _print(discovered: Discovered) -> None:
     from hpcscope.report.terminal.console import console
     from hpcscope.topology import drawing
 
-    _draw(found.discovery.topology)
+    _draw(discovered.discovery.topology)
     screen = console()
-    screen.print(f"\n{drawing.cost(found.discovery)}", markup=False)
-    for finding in found.findings:
+    screen.print(f"\n{drawing.cost(discovered.discovery)}", markup=False)
+    for finding in discovered.findings:
         screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
         screen.print(f"  {finding.advice}", markup=False)
 
@@ -170,8 +174,8 @@ def _draw(topology: Topology) -> None:
     console().print(drawing.text(topology, ascii_only=not draws(sys.stdout)), markup=False)
 
 
-def _as_json(found: Discovered) -> dict[str, Any]:
-    discovery = found.discovery
+def _as_json(discovered: Discovered) -> dict[str, Any]:
+    discovery = discovered.discovery
     return {
         "topology": discovery.topology.model_dump(),
         "transfers": discovery.transfers,
@@ -183,7 +187,7 @@ def _as_json(found: Discovered) -> dict[str, Any]:
             "transfers": len(discovery.check.transfers),
         },
         "notes": discovery.notes,
-        "findings": [finding.model_dump() for finding in found.findings],
+        "findings": [finding.model_dump() for finding in discovered.findings],
     }
 
 

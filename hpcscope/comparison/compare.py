@@ -188,13 +188,15 @@ def read_side(path: Path) -> Side:
 def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
     """Return both sides with the parameters of both: a version that lacks one measured what is now its default."""
 
-    def question(side: Side, other: Side, metric: str, one: Summary) -> Question:
-        declared = [each.catalog.get(one.benchmark) for each in (other, side)]
-        parameters = {name: each.default for known in declared if known for name, each in known.parameter.items()}
-        return key_of(one.benchmark, {**parameters, **one.parameters}, one.batch), metric
+    def question(side: Side, other: Side, metric: str, case: Summary) -> Question:
+        declared = [each.catalog.get(case.benchmark) for each in (other, side)]
+        parameters = {
+            name: parameter.default for known in declared if known for name, parameter in known.parameter.items()
+        }
+        return key_of(case.benchmark, {**parameters, **case.parameters}, case.batch), metric
 
     def completed(side: Side, other: Side) -> Side:
-        found = {question(side, other, metric, one): one for (_, metric), one in side.summaries.items()}
+        found = {question(side, other, metric, case): case for (_, metric), case in side.summaries.items()}
         beside = {question(side, other, metric, of[0]): of for (_, metric), of in side.beside.items()}
         return replace(side, summaries=found, beside=beside)
 
@@ -211,7 +213,7 @@ def _under_printed_definitions(a: Side, b: Side) -> tuple[Side, Side]:
             if theirs.origin != "imported" or own is None or own.definition == theirs.definition:
                 continue
             found[key] = next(
-                (one for one in side.beside.get(key, []) if one.definition == theirs.definition), own
+                (case for case in side.beside.get(key, []) if case.definition == theirs.definition), own
             )
         return replace(side, summaries=found)
 
@@ -223,10 +225,10 @@ def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Fa
     a, b = left.summaries.get(key), right.summaries.get(key)
     if a is None or b is None:
         return f"not in {'A' if a is None else 'B'}"
-    for name, one in (("A", a), ("B", b)):
-        if not one.valid:
-            return f"no result in {name}: {one.reason}"
-        if one.median is None or min(one.median, *one.launch_medians) <= 0:
+    for name, case in (("A", a), ("B", b)):
+        if not case.valid:
+            return f"no result in {name}: {case.reason}"
+        if case.median is None or min(case.median, *case.launch_medians) <= 0:
             return f"no value above zero in {name}"
     for what in ("unit", "better", "definition"):
         if getattr(a, what) != getattr(b, what):
@@ -234,7 +236,7 @@ def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Fa
     if a.origin != b.origin and {a.origin, b.origin} != OF_REAL_HOSTS:
         return f"origin differs: {a.origin} in A, {b.origin} in B"
     if obstacles:
-        return "different machine: " + ", ".join(one.name for one in obstacles)
+        return "different machine: " + ", ".join(factor.name for factor in obstacles)
     return ""
 
 
@@ -244,11 +246,11 @@ def differences(tested: Sequence[Pair]) -> list[Difference]:
     return [Difference.of(*pair.launches, correlation) for pair in tested]
 
 
-def _run_effect(found: Sequence[Difference], alike: bool) -> RunEffect:
+def _run_effect(differences: Sequence[Difference], alike: bool) -> RunEffect:
     return run_effect.estimated(
-        np.array([one.log_ratio for one in found]),
-        np.array([one.error for one in found]),
-        [one.freedom for one in found],
+        np.array([difference.log_ratio for difference in differences]),
+        np.array([difference.error for difference in differences]),
+        [difference.freedom for difference in differences],
         alike,
     )
 
@@ -261,13 +263,13 @@ def _common_change(run: RunEffect, tested: int, threshold: float) -> CommonChang
 
 
 def _judged(
-    tested: Sequence[Pair], found: Sequence[Difference], run: RunEffect, rules: Rules
+    tested: Sequence[Pair], differences: Sequence[Difference], run: RunEffect, rules: Rules
 ) -> list[ComparedCase]:
-    q = adjusted([one.p(run) for one in found])
-    seen = [one.detectable(run, len(tested), rules.level) for one in found]
+    q = adjusted([difference.p(run) for difference in differences])
+    seen = [difference.detectable(run, len(tested), rules.level) for difference in differences]
     return [
-        _case(pair, run, one.p(run), float(each), detectable, rules)
-        for pair, one, each, detectable in zip(tested, found, q, seen, strict=True)
+        _case(pair, run, difference.p(run), float(each), detectable, rules)
+        for pair, difference, each, detectable in zip(tested, differences, q, seen, strict=True)
     ]
 
 
@@ -361,7 +363,7 @@ def _compared(a: Summary | None, b: Summary | None, **found: object) -> Compared
             "b_median": b.median if b is not None else None,
             "a_launches": a.launches if a is not None else 0,
             "b_launches": b.launches if b is not None else 0,
-            "origins": sorted({one.origin for one in (a, b) if one is not None}),
+            "origins": sorted({case.origin for case in (a, b) if case is not None}),
         }
         | nothing
         | untested

@@ -16,7 +16,7 @@ Verdict = Literal[
 VERDICTS: list[Verdict] = list(get_args(Verdict))
 """In reading order."""
 DIFFERENT: tuple[Verdict, ...] = ("worse", "better", "states differ")
-"""Of cases that differ."""
+"""Verdicts on cases that differ."""
 
 Basis = Literal["launches", "same data", "none"]
 
@@ -47,7 +47,7 @@ class ComparedMetric(Strict):
     ratio_low: float | None
     ratio_high: float | None
     p: float | None
-    """Of the test; in turn, one that holds at every round: 1 over what a unit bet on a change has become."""
+    """p of the test; interleaved, one that holds at every round: 1 over what a unit bet on a change has become."""
     detectable: float | None
     """The smallest relative change that nine of ten such comparisons would find, where no change is found."""
 
@@ -77,7 +77,7 @@ class ComparedCase(Case, ComparedMetric):
     a_launches: int
     b_launches: int
     origins: list[str] = ["measured"]
-    """Of the figures in A and B, each once; comparisons of before do not tell it."""
+    """Origins of the values in A and B, each once."""
     test: str
     """The test behind `p`; empty when there was none."""
     p_corrected: float | None

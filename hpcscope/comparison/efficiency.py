@@ -73,12 +73,12 @@ class EfficiencyRow(Strict):
     @property
     def known(self) -> list[Efficiency]:
         """The efficiencies of the runs that have one."""
-        return [one for one in self.runs if one is not None]
+        return [efficiency for efficiency in self.runs if efficiency is not None]
 
     @property
     def label(self) -> str:
         """The row in words; a transport other than the default is named where all runs used it."""
-        ways = {one.way for one in self.known}
+        ways = {efficiency.way for efficiency in self.known}
         ranks = [] if self.kind == "messages" else [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
         return ", ".join([self.name, *ranks, *(ways - {"default"} if len(ways) == 1 else [])])
 
@@ -163,74 +163,74 @@ def _standing(pattern: Pattern, limits: bool, summaries: list[Summary], catalog:
     """Yield the results on the limits of a pattern, or on its other rungs."""
     for place in catalog.standing(pattern):
         if (place.rung.layer == LIMIT) is limits:
-            for one in summaries:
+            for summary in summaries:
                 if (
-                    one.benchmark == place.benchmark.name
-                    and place.shows(one.metric)
-                    and place.holds(one.parameters)
+                    summary.benchmark == place.benchmark.name
+                    and place.shows(summary.metric)
+                    and place.holds(summary.parameters)
                 ):
-                    yield one
+                    yield summary
 
 
 def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
-    limits = [one for one in _standing("arithmetic", True, summaries, catalog) if one.ranks == 1]
-    for one in _standing("arithmetic", False, summaries, catalog):
-        precision = _precision(one, catalog)
-        peak = _arithmetic_peak([each for each in limits if _precision(each, catalog) == precision], one)
+    limits = [case for case in _standing("arithmetic", True, summaries, catalog) if case.ranks == 1]
+    for summary in _standing("arithmetic", False, summaries, catalog):
+        precision = _precision(summary, catalog)
+        peak = _arithmetic_peak([case for case in limits if _precision(case, catalog) == precision], summary)
         if peak is None:
             wanted = " or ".join(
                 dict.fromkeys(
                     place.benchmark.name
                     for place in catalog.standing("arithmetic", LIMIT)
-                    if place.benchmark.name != one.benchmark
+                    if place.benchmark.name != summary.benchmark
                 )
             )
-            lacking.append(f"{one.benchmark} in {side}: no {wanted} in {precision} precision on one process")
+            lacking.append(f"{summary.benchmark} in {side}: no {wanted} in {precision} precision on one process")
         else:
-            yield _found("arithmetic", one, peak, one.ranks)
+            yield _found("arithmetic", summary, peak, summary.ranks)
 
 
-def _precision(one: Summary, catalog: Catalog) -> str:
-    declared = catalog.defaults(one.benchmark)
-    return str(one.parameters.get(PRECISION, declared.get(PRECISION, DOUBLE)))
+def _precision(case: Summary, catalog: Catalog) -> str:
+    declared = catalog.defaults(case.benchmark)
+    return str(case.parameters.get(PRECISION, declared.get(PRECISION, DOUBLE)))
 
 
 def _arithmetic_peak(limits: list[Summary], of: Summary) -> Summary | None:
     """Return the fastest case of the tightest limit other than the benchmark itself."""
     fastest: dict[str, Summary] = {}
-    for one in limits:
-        if one.benchmark != of.benchmark and _same_nodes(one, of):
-            known = fastest.get(one.benchmark)
-            if known is None or one.estimate.value > known.estimate.value:
-                fastest[one.benchmark] = one
-    return min(fastest.values(), key=lambda one: one.estimate.value, default=None)
+    for case in limits:
+        if case.benchmark != of.benchmark and _same_nodes(case, of):
+            known = fastest.get(case.benchmark)
+            if known is None or case.estimate.value > known.estimate.value:
+                fastest[case.benchmark] = case
+    return min(fastest.values(), key=lambda case: case.estimate.value, default=None)
 
 
 def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
-    def size(one: Summary) -> int:
-        return catalog.array_bytes(one.benchmark, one.parameters)
+    def size(case: Summary) -> int:
+        return catalog.array_bytes(case.benchmark, case.parameters)
 
     limits = list(_standing("memory", True, summaries, catalog))
     held = list(_standing("memory", False, summaries, catalog))
     largest: dict[tuple[str, int], int] = defaultdict(int)
-    for one in held:
-        largest[one.benchmark, one.ranks] = max(largest[one.benchmark, one.ranks], size(one))
-    for one in held:
+    for summary in held:
+        largest[summary.benchmark, summary.ranks] = max(largest[summary.benchmark, summary.ranks], size(summary))
+    for summary in held:
         # Smaller arrays may stay in a cache.
-        if size(one) < largest[one.benchmark, one.ranks]:
+        if size(summary) < largest[summary.benchmark, summary.ranks]:
             continue
         peaks = [
-            each
-            for each in limits
-            if each.ranks == one.ranks and size(each) >= size(one) and _same_nodes(each, one)
+            case
+            for case in limits
+            if case.ranks == summary.ranks and size(case) >= size(summary) and _same_nodes(case, summary)
         ]
         if peaks:
             peak = max(peaks, key=lambda each: each.estimate.value)
-            yield _found("memory", one, peak, 1)
+            yield _found("memory", summary, peak, 1)
         else:
             wanted = " or ".join(place.benchmark.name for place in catalog.standing("memory", LIMIT))
-            words = f"no {wanted} with arrays of at least {units.size(size(one))} on {one.ranks} processes"
-            lacking.append(f"{one.benchmark} in {side}: {words}")
+            words = f"no {wanted} with arrays of at least {units.size(size(summary))} on {summary.ranks} processes"
+            lacking.append(f"{summary.benchmark} in {side}: {words}")
 
 
 def _messages(ladder: Ladder) -> Iterator[_Found]:
@@ -259,13 +259,13 @@ def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
     )
 
 
-def _found(kind: Kind, one: Summary, peak: Summary, times: int) -> _Found:
+def _found(kind: Kind, summary: Summary, peak: Summary, times: int) -> _Found:
     """Return a case's share of so many times a peak."""
-    rate, limit = _operations(one), _operations(peak).scaled(times)
+    rate, limit = _operations(summary), _operations(peak).scaled(times)
     share = ratio(rate, limit)
     efficiency = Efficiency(
-        case=one.label,
-        way=one.transport,
+        case=summary.label,
+        way=summary.transport,
         share=share.value,
         low=share.low,
         high=share.high,
@@ -274,11 +274,11 @@ def _found(kind: Kind, one: Summary, peak: Summary, times: int) -> _Found:
         unit=peak.unit,
         peak_is=f"{times} × {peak.label}" if times > 1 else peak.label,
     )
-    return _Found(kind, one.benchmark, one.ranks, efficiency)
+    return _Found(kind, summary.benchmark, summary.ranks, efficiency)
 
 
-def _operations(one: Summary) -> PerLaunch:
-    return one.per_launch.scaled(OPERATIONS.get(one.unit, 1.0))
+def _operations(case: Summary) -> PerLaunch:
+    return case.per_launch.scaled(OPERATIONS.get(case.unit, 1.0))
 
 
 def _over(value: float | None, peak: float) -> float | None:

@@ -37,7 +37,7 @@ def _rows(shares: Efficiencies, kind: str) -> Table:
     grid.add_column("transport or path")
     for row in shares.rows:
         if row.kind == kind:
-            ways = " | ".join(dict.fromkeys(one.way for one in row.known))
+            ways = " | ".join(dict.fromkeys(efficiency.way for efficiency in row.known))
             grid.add_row(*map(Text, (*map(share, row.runs), row.label, ways)))
     return grid
 

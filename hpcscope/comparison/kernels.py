@@ -46,14 +46,14 @@ class KernelTuning(Strict):
     kernels: str
     """In use before."""
     setting: str | None
-    """Of the variable, before; None: not set."""
+    """Value of the variable before; None: not set."""
     rivals: list[Rival] = []
 
     @property
     def best(self) -> Rival | None:
         """The rival with the greatest gain; None: keep the kernels in use."""
         return max(
-            (one for one in self.rivals if one.faster), key=lambda one: one.cases[0].ratio or 0, default=None
+            (rival for rival in self.rivals if rival.faster), key=lambda one: one.cases[0].ratio or 0, default=None
         )
 
     @property

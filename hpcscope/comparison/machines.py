@@ -17,14 +17,14 @@ def obstacles(a: Machine, b: Machine) -> list[Factor]:
     """Return the facts by which two machines differ so much that their results are not comparable."""
     if not (a.hosts and b.hosts):
         return []  # the machine of an imported run is not known: nothing speaks against it
-    found = _differences(_identity(a), _identity(b))
-    return [one for one in found if one.name != "memory" or not _about_the_same_memory(a, b)]
+    factors = _differences(_identity(a), _identity(b))
+    return [factor for factor in factors if factor.name != "memory" or not _about_the_same_memory(a, b)]
 
 
 def factors(a: Machine, b: Machine) -> list[Factor]:
     """Return what may change between runs on one machine and may explain a difference."""
     if not (a.hosts and b.hosts):
-        known = [_each(one, lambda host: host.name) or "unknown" for one in (a, b)]
+        known = [_each(machine, lambda host: host.name) or "unknown" for machine in (a, b)]
         return [Factor(name="machine", a=known[0], b=known[1])]
     return _differences(_circumstances(a), _circumstances(b))
 

@@ -74,24 +74,24 @@ def normalized(baseline: Path, run: Path) -> Normalized:
     """
     base, modified = Run(baseline), Run(run)
     if different := machines.obstacles(base.machine, modified.machine):
-        names = ", ".join(one.name for one in different)
+        names = ", ".join(factor.name for factor in different)
         raise UsageError(f"{run}: different machine than {baseline} ({names}); --normalized needs the same one")
     catalog = modified.benchmarks
-    references = {(one.key, one.metric): one for one in base.headlines}
+    references = {(summary.key, summary.metric): summary for summary in base.headlines}
     cases: list[NormalizedCase] = []
     lacking: list[str] = []
     same_run = base.path.resolve() == modified.path.resolve()
-    for one in modified.headlines:
-        if catalog[one.benchmark].metric[one.metric].role != "result":
+    for headline in modified.headlines:
+        if catalog[headline.benchmark].metric[headline.metric].role != "result":
             continue
-        key = unmodified(one, catalog)
-        if same_run and key == one.key:
+        key = unmodified(headline, catalog)
+        if same_run and key == headline.key:
             continue
-        reference = references.get((key, one.metric))
+        reference = references.get((key, headline.metric))
         if reference is None:
-            lacking.append(one.label)
-        elif (case := _over(one, reference)) is not None:
-            words = catalog.metric_label(one.metric, one.benchmark)
+            lacking.append(headline.label)
+        elif (case := _over(headline, reference)) is not None:
+            words = catalog.metric_label(headline.metric, headline.benchmark)
             cases.append(case.model_copy(update={"metric_label": words}))
     return Normalized(
         format=FORMAT,
@@ -114,23 +114,23 @@ def unmodified(case: Case, catalog: Catalog) -> Key:
     return Case.of(catalog, case.benchmark, parameters, batch).key
 
 
-def _over(one: Summary, reference: Summary) -> NormalizedCase | None:
+def _over(summary: Summary, reference: Summary) -> NormalizedCase | None:
     """Return a figure over its reference; None where one of the two is not above zero."""
-    if one.origin != reference.origin:
+    if summary.origin != reference.origin:
         return None
-    medians, base = np.array(one.launch_medians), np.array(reference.launch_medians)
-    value, base_value = one.estimate.value, reference.estimate.value
-    if min(value, base_value, *one.launch_medians, *reference.launch_medians) <= 0:
+    medians, base = np.array(summary.launch_medians), np.array(reference.launch_medians)
+    value, base_value = summary.estimate.value, reference.estimate.value
+    if min(value, base_value, *summary.launch_medians, *reference.launch_medians) <= 0:
         return None
     low = high = None
     if min(medians.size, base.size) > 1:
-        found = effect.of_launches(base, medians, f"{one.spelling} {one.metric}")
+        found = effect.of_launches(base, medians, f"{summary.spelling} {summary.metric}")
         low, high = found.low, found.high
     return NormalizedCase(
-        **one.case.model_dump(),
-        metric=one.metric,
-        unit=one.unit,
-        better=one.better,
+        **summary.case.model_dump(),
+        metric=summary.metric,
+        unit=summary.unit,
+        better=summary.better,
         unmodified=reference.label,
         unmodified_median=base_value,
         median=value,

@@ -15,20 +15,22 @@ from hpcscope.comparison.table import verdicts
 _STYLES = {"better": "green", "worse": "bold red", "": ""}
 
 
-def table(found: Normalized) -> RenderableType:
+def table(normalized: Normalized) -> RenderableType:
     """Return a table of the modified cases, then those without an unmodified test."""
-    parts: list[RenderableType] = list(_heading(found))
-    parts.append(_cases(found.cases) if found.cases else Text("No case has an unmodified test."))
-    if found.without_unmodified:
-        number = len(found.without_unmodified)
-        shown = "; ".join(found.without_unmodified[:3]) + ("; ..." if number > 3 else "")
-        parts.append(Text(f"\nwithout an unmodified test in {found.baseline}: {number}: {shown}", style="dim"))
+    parts: list[RenderableType] = list(_heading(normalized))
+    parts.append(_cases(normalized.cases) if normalized.cases else Text("No case has an unmodified test."))
+    if normalized.without_unmodified:
+        number = len(normalized.without_unmodified)
+        shown = "; ".join(normalized.without_unmodified[:3]) + ("; ..." if number > 3 else "")
+        parts.append(
+            Text(f"\nwithout an unmodified test in {normalized.baseline}: {number}: {shown}", style="dim")
+        )
     return Group(*parts)
 
 
-def _heading(found: Normalized) -> Iterator[Text]:
-    yield Text(f"{found.run}\nover the unmodified tests of {found.baseline}", style="bold")
-    for side in found.optimized:
+def _heading(normalized: Normalized) -> Iterator[Text]:
+    yield Text(f"{normalized.run}\nover the unmodified tests of {normalized.baseline}", style="bold")
+    for side in normalized.optimized:
         yield Text(f"  optimized measurement: {side}", style="yellow")
     yield Text()
 

@@ -66,7 +66,7 @@ class PairedComparison(Strict):
     level: float
     """The share of verdicts that may be false, whenever measuring ends."""
     confidence: float
-    """Of each interval, whenever measuring ends."""
+    """Confidence of each interval, whenever measuring ends."""
     threshold: float
     """Smaller relative changes count as no difference."""
     factors: list[Factor]
@@ -98,7 +98,7 @@ class Ratio:
     ratio: float
     low: float
     high: float
-    """Of the interval of this case; 0 and infinite after too few rounds, as is what follows."""
+    """Upper end of the interval for this case; 0 and infinite after too few rounds, as is what follows."""
     most: float
     """The largest relative change that is still possible, for all cases together."""
     detectable: float
@@ -106,7 +106,7 @@ class Ratio:
     change: float
     """What a unit bet on a change has become: of equal sides it ever reaches x at most once in x times."""
     equal: float
-    """The same of sides that differ by less than would matter."""
+    """Expected number for sides that differ by less than would matter."""
 
     def is_beyond(self, threshold: float) -> bool:
         """Return whether the ratio is a larger change than this."""
@@ -157,13 +157,13 @@ def needed(evidence: Sequence[float], level: float = LEVEL) -> float:
 
 
 def judged(
-    found: Sequence[Ratio], better: Sequence[str], threshold: float, level: float = LEVEL
+    ratios: Sequence[Ratio], better: Sequence[str], threshold: float, level: float = LEVEL
 ) -> list[Judgement]:
     """Return the verdict on each case, and the reason where the figures alone do not show it."""
-    evidence = [one.change if one.is_beyond(threshold) else one.equal for one in found]
+    evidence = [ratio.change if ratio.is_beyond(threshold) else ratio.equal for ratio in ratios]
     limit = needed(evidence, level)
     judgements: list[Judgement] = []
-    for one, has, lower in zip(found, evidence, better, strict=True):
+    for one, has, lower in zip(ratios, evidence, better, strict=True):
         if has < limit:
             possible = f"anything from {units.change(one.low - 1)} to {units.change(one.high - 1)} is possible"
             judgements.append(("inconclusive", possible if one.low else "too few rounds: any change is possible"))
@@ -190,4 +190,6 @@ def _evidence(logs: Floats) -> Floats:
 
 def worst_first(cases: Sequence[PairedCase]) -> list[PairedCase]:
     """Return the cases in reading order."""
-    return sorted(cases, key=lambda one: (PAIRED_VERDICTS.index(one.verdict), -one.loss, one.label, one.metric))
+    return sorted(
+        cases, key=lambda case: (PAIRED_VERDICTS.index(case.verdict), -case.loss, case.label, case.metric)
+    )

@@ -10,10 +10,7 @@ from rich.text import Text
 
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
-from hpcscope.comparison.table import change, detectable, named, verdicts
-
-AS_A_FACTOR = 1.2
-"""Smaller differences are given in percent."""
+from hpcscope.comparison.table import change, detectable, difference, factor, named, verdicts
 
 _STYLES: dict[PairedVerdict, str] = {
     "worse": "bold red",
@@ -32,8 +29,8 @@ def table(comparison: PairedComparison) -> RenderableType:
 def _heading(comparison: PairedComparison) -> Iterator[Text]:
     yield Text(f"{sentence(comparison)}\n", style="bold")
     yield Text(f"B {comparison.b}\ncompared with A {comparison.a}")
-    for factor in comparison.factors:
-        yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
+    for other in comparison.factors:
+        yield Text(f"  differs: {other.name}: {other.a} | {other.b}")
     rounds = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
     yield Text(f"{rounds}, A and B in turn, in {comparison.elapsed_s:.0f} s\n")
 
@@ -43,13 +40,13 @@ def sentence(comparison: PairedComparison) -> str:
     compared = [case for case in comparison.cases if case.verdict != "incomparable"]
     if not compared:
         return "B and A have no case with results of two rounds"
-    changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=_factor)
+    changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=factor)
     others = [case for case in compared if case not in changed]
     possible = [case.most for case in others if case.most is not None]
     of_all = f"of {len(compared)} case{'' if len(compared) == 1 else 's'}"
     parts = []
     if changed:
-        most, (much, between) = changed[-1].label, _difference(changed[-1])
+        most, (much, between) = changed[-1].label, difference(changed[-1])
         interval = f"({units.percent(comparison.confidence)} CI {between})"
         alone = f"B is {much} at {most} {interval}"
         several = f"B differs in {len(changed)} {of_all}, most at {most}: {much} {interval}"
@@ -60,24 +57,6 @@ def sentence(comparison: PairedComparison) -> str:
     if len(possible) < len(others):
         parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds to tell")
     return ", ".join(parts)
-
-
-def _factor(case: PairedCase) -> float:
-    """Return how many times as large the larger side is."""
-    ratio = case.ratio or 1.0
-    return max(ratio, 1 / ratio)
-
-
-def _difference(case: PairedCase) -> tuple[str, str]:
-    """Say how much slower or faster B is, and between which values: `1.8 times slower`, `1.6-2.2`."""
-    slower, faster = ("slower", "faster") if case.unit == "s" or case.unit.endswith("/s") else ("worse", "better")
-    how = slower if case.verdict == "worse" else faster
-    low, high = case.ratio_low or 1.0, case.ratio_high or 1.0
-    low, high = (low, high) if (case.ratio or 1.0) > 1 else (1 / high, 1 / low)
-    if _factor(case) >= AS_A_FACTOR:
-        much, *between = (f"{x:.2g}" if x < 100 else f"{x:.0f}" for x in (_factor(case), low, high))
-        return f"{much} times {how}", "-".join(between)
-    return f"{units.percent(_factor(case) - 1, 1)} {how}", f"{100 * (low - 1):.1f}-{units.percent(high - 1, 1)}"
 
 
 def _cases(comparison: PairedComparison) -> Table:

@@ -41,19 +41,19 @@ def beside(machine: PublishedMachine, sides: Sequence[Side]) -> list[Summary]:
     """
     found: dict[tuple[Key, str], Summary] = {}
     for figure in machine.figures:
-        for one in _of(figure, sides) if not figure.best else ():
-            found.setdefault((one.key, one.metric), one)
+        for case in _of(figure, sides) if not figure.best else ():
+            found.setdefault((case.key, case.metric), case)
     return list(found.values())
 
 
 def _of(figure: PublishedValue, sides: Sequence[Side]) -> Iterator[Summary]:
     for side in sides:
-        for one in side.summaries.values():
-            if one.is_headline and (one.benchmark, one.metric, one.ranks) == figure.subject:
+        for summary in side.summaries.values():
+            if summary.is_headline and (summary.benchmark, summary.metric, summary.ranks) == figure.subject:
                 printed = {name: value for name, value in figure.parameters.items() if not isinstance(value, list)}
-                given = one.parameters | side.catalog.of_role(one.benchmark, printed, "size")
-                if figure.fits(given, one.transport):
-                    yield _summary(figure, one, Case.of(side.catalog, one.benchmark, given, one.batch))
+                given = summary.parameters | side.catalog.of_role(summary.benchmark, printed, "size")
+                if figure.fits(given, summary.transport):
+                    yield _summary(figure, summary, Case.of(side.catalog, summary.benchmark, given, summary.batch))
 
 
 def _summary(figure: PublishedValue, like: Summary, case: Case) -> Summary:
@@ -71,21 +71,23 @@ def rows(machines: Sequence[PublishedMachine], sides: Sequence[Side], baseline: 
     return [
         PublishedCase(
             machine=machine.name,
-            source=f"{machine.source}, {_figure_of(machine, one).where}",
-            label=one.label,
-            metric=one.metric,
-            unit=one.unit,
-            value=one.median or 0.0,
-            baseline=own[one.key, one.metric].median if (one.key, one.metric) in own else None,
+            source=f"{machine.source}, {_figure_of(machine, case).where}",
+            label=case.label,
+            metric=case.metric,
+            unit=case.unit,
+            value=case.median or 0.0,
+            baseline=own[case.key, case.metric].median if (case.key, case.metric) in own else None,
         )
         for machine in machines
-        for one in beside(machine, sides)
-        if (one.key, one.metric) in measured
+        for case in beside(machine, sides)
+        if (case.key, case.metric) in measured
     ]
 
 
-def _figure_of(machine: PublishedMachine, one: Summary) -> PublishedValue:
-    subject = one.benchmark, one.metric, one.ranks
+def _figure_of(machine: PublishedMachine, case: Summary) -> PublishedValue:
+    subject = case.benchmark, case.metric, case.ranks
     return next(
-        each for each in machine.figures if each.subject == subject and each.fits(one.parameters, one.transport)
+        published
+        for published in machine.figures
+        if published.subject == subject and published.fits(case.parameters, case.transport)
     )

@@ -27,7 +27,7 @@ class SideBySide(Strict):
     threshold: float
     """Smaller relative changes count as no difference."""
     comparisons: list[Comparison]
-    """Of each other run with the baseline, in the order of the runs; each at its share of the level."""
+    """Each other run compared with the baseline, in the order of the runs; each at its fraction of the level."""
     published: list[PublishedCase] = []
     """Figures of historic machines, of cases that a run measured."""
 
@@ -39,7 +39,7 @@ class SideBySide(Strict):
 
     def regressions(self, beyond: float) -> list[ComparedCase]:
         """Return the cases of any run that are worse by more than the share `beyond`."""
-        return [case for one in self.comparisons for case in one.regressions(beyond)]
+        return [case for comparison in self.comparisons for case in comparison.regressions(beyond)]
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Row:
     @property
     def case(self) -> ComparedCase:
         """The case and its metric, as the first run has them."""
-        return next(one for one in self.runs if one is not None)
+        return next(case for case in self.runs if case is not None)
 
     def has(self, *verdicts: Verdict) -> bool:
         """Return whether any run has one of these verdicts."""
-        return any(one is not None and one.verdict in verdicts for one in self.runs)
+        return any(case is not None and case.verdict in verdicts for case in self.runs)
 
 
 def compared(
@@ -87,21 +87,21 @@ def compared(
     )
 
 
-def rows(found: SideBySide) -> list[Row]:
+def rows(side: SideBySide) -> list[Row]:
     """Return the metrics of all cases, each once; those that are worst in any run come first."""
     by_run: list[dict[tuple[Key, str], ComparedCase]] = [
         {(case.key, case.metric): case for case in comparison.cases} if comparison else {}
-        for comparison in found.against_baseline
+        for comparison in side.against_baseline
     ]
     keys = dict.fromkeys(key for cases in by_run for key in cases)
     return sorted((_row([cases.get(key) for cases in by_run]) for key in keys), key=_worst_first)
 
 
 def _row(runs: list[ComparedCase | None]) -> Row:
-    return Row(next((one.a_median for one in runs if one is not None), None), runs)
+    return Row(next((case.a_median for case in runs if case is not None), None), runs)
 
 
 def _worst_first(row: Row) -> tuple[int, float, str, str]:
-    known = [one for one in row.runs if one is not None]
-    first = min(VERDICTS.index(one.verdict) for one in known)
-    return first, -max(one.loss for one in known), row.case.label, row.case.metric
+    known = [case for case in row.runs if case is not None]
+    first = min(VERDICTS.index(case.verdict) for case in known)
+    return first, -max(case.loss for case in known), row.case.label, row.case.metric

@@ -44,20 +44,20 @@ def of_launches(a: Summary, b: Summary) -> tuple[Integers, Integers]:
     A side that was measured in one state only was in the one of the other side in which it is closest. Sides
     without a common state are compared as they are.
     """
-    mixed = [one.state_mixture and len(one.launch_states) == len(one.launch_medians) for one in (a, b)]
-    found = [
-        np.array(one.launch_states) if is_mixed else np.full(len(one.launch_medians), _closest(one, other))
-        for one, other, is_mixed in ((a, b, mixed[0]), (b, a, mixed[1]))
+    mixed = [case.state_mixture and len(case.launch_states) == len(case.launch_medians) for case in (a, b)]
+    launches = [
+        np.array(case.launch_states) if is_mixed else np.full(len(case.launch_medians), _closest(case, other))
+        for case, other, is_mixed in ((a, b, mixed[0]), (b, a, mixed[1]))
     ]
-    if not any(mixed) or not set(found[0].tolist()) & set(found[1].tolist()):
-        found = [np.zeros_like(side) for side in found]
-    return found[0], found[1]
+    if not any(mixed) or not set(launches[0].tolist()) & set(launches[1].tolist()):
+        launches = [np.zeros_like(side) for side in launches]
+    return launches[0], launches[1]
 
 
-def _closest(one: Summary, other: Summary) -> int:
+def _closest(case: Summary, other: Summary) -> int:
     """Return the state of the other side whose median is closest; 0 where it has none."""
     apart = [
-        abs(np.log(one.median / median)) if median and one.median else np.inf for median in other.state_medians
+        abs(np.log(case.median / median)) if median and case.median else np.inf for median in other.state_medians
     ]
     return int(np.argmin(apart)) if apart else 0
 
@@ -66,7 +66,7 @@ def explains(states: StateChange | None, better: str, ratio: float) -> str:
     """Say how a state of a whole run explains that B takes `ratio` times A; empty where it does not."""
     slower = ratio if better == "lower" else 1 / ratio
     sentinel = states.sentinel if states is not None else {}
-    for measure, factor in sorted(sentinel.items(), key=lambda each: -abs(np.log(each[1]))):
+    for measure, factor in sorted(sentinel.items(), key=lambda item: -abs(np.log(item[1]))):
         if abs(np.log(factor)) > np.log(STATES_DIFFER) and 0 < np.log(slower) / np.log(factor) <= NO_MORE:
             return f"the sentinel's {measure} took {factor:.3g} times as long in B"
     return ""

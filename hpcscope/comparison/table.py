@@ -17,6 +17,11 @@ from hpcscope.statistics.course import State
 LARGEST_SHOWN = 10.0
 """Larger detectable changes are all alike: nothing would have been seen."""
 
+MOST_OPEN = 20
+"""Inconclusive cases that are shown without being asked for."""
+AS_A_FACTOR = 1.2
+"""Smaller differences are given in percent."""
+
 STYLES: dict[Verdict, str] = {
     "worse": "bold red",
     "better": "green",
@@ -30,18 +35,51 @@ STYLES: dict[Verdict, str] = {
 
 def table(comparison: Comparison, every: bool = False) -> RenderableType:
     """Return a table of the cases that differ or may differ, or of all; the others are counted."""
-    shown = [case for case in comparison.cases if every or case.verdict in (*DIFFERENT, "inconclusive")]
+    if comparison.a == comparison.b:
+        return Group(*_heading(comparison))
+    open_cases = [case for case in comparison.cases if case.verdict == "inconclusive"]
+    left_out = {id(case) for case in open_cases[MOST_OPEN:]}
+    relevant = (case for case in comparison.cases if case.verdict in (*DIFFERENT, "inconclusive"))
+    shown = comparison.cases if every else [case for case in relevant if id(case) not in left_out]
     return Group(
         *_heading(comparison),
         *_common(comparison),
         *([_cases(shown)] if shown else []),
+        *(
+            [Text(f"and {len(left_out)} more inconclusive; --all shows them", style="dim")]
+            if left_out and not every
+            else []
+        ),
         *_counts(comparison),
         *_reasons(comparison),
     )
 
 
+def sentence(comparison: Comparison) -> str:
+    """Say in one sentence how B differs from A."""
+    if comparison.a == comparison.b:
+        return "A and B are the same run."
+    compared = [case for case in comparison.cases if case.verdict != "incomparable"]
+    changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=factor)
+    others = [case for case in compared if case not in changed]
+    open_cases = sum(case.verdict in ("inconclusive", "states differ") for case in others)
+    undecided = f"; {open_cases} {'is' if open_cases == 1 else 'are'} undecided" if open_cases else ""
+    of_all = f"of {len(compared)} case{'' if len(compared) == 1 else 's'}"
+    if not compared:
+        return "B and A have no result to compare."
+    if not changed:
+        return f"None {of_all} differs{undecided}."
+    much, between = difference(changed[-1])
+    worse = sum(case.verdict == "worse" for case in changed)
+    return (
+        f"{worse} {of_all} {'is' if worse == 1 else 'are'} worse in B, {len(changed) - worse} better{undecided}."
+        f" The largest change: B is {much} at {changed[-1].label} (95 % CI {between})."
+    )
+
+
 def _heading(comparison: Comparison) -> Iterator[Text]:
-    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
+    yield Text(f"{sentence(comparison)}\n", style="bold")
+    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}")
     for side in comparison.optimized:
         yield Text(f"  optimized measurement: {side}", style="yellow")
     for factor in comparison.obstacles:
@@ -69,11 +107,11 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
 
     `a` and `b` name the runs.
     """
-    found = comparison.states
-    if found is None:
+    change = comparison.states
+    if change is None:
         return ""
-    in_a, in_b = (" and ".join(_state(state) for state in states) for states in (found.a, found.b))
-    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in found.sentinel.items())
+    in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
+    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in change.sentinel.items())
     took = (
         f"; in the longest state of each, the sentinel took in {b}, compared with {a}: {ratios}" if ratios else ""
     )
@@ -132,6 +170,24 @@ def detectable(share: float | None) -> str:
     if share is None:
         return ""
     return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
+
+
+def factor(case: ComparedCase | PairedCase) -> float:
+    """Return how many times as large the larger side is."""
+    ratio = case.ratio or 1.0
+    return max(ratio, 1 / ratio)
+
+
+def difference(case: ComparedCase | PairedCase) -> tuple[str, str]:
+    """Say how much slower or faster B is, and between which values: `1.8 times slower`, `1.6-2.2`."""
+    slower, faster = ("slower", "faster") if case.unit == "s" or case.unit.endswith("/s") else ("worse", "better")
+    how = slower if case.verdict == "worse" else faster
+    low, high = case.ratio_low or 1.0, case.ratio_high or 1.0
+    low, high = (low, high) if (case.ratio or 1.0) > 1 else (1 / high, 1 / low)
+    if factor(case) >= AS_A_FACTOR:
+        much, *between = (f"{x:.2g}" if x < 100 else f"{x:.0f}" for x in (factor(case), low, high))
+        return f"{much} times {how}", "-".join(between)
+    return f"{units.percent(factor(case) - 1, 1)} {how}", f"{100 * (low - 1):.1f}-{units.percent(high - 1, 1)}"
 
 
 def change(case: ComparedCase | PairedCase) -> str:

@@ -45,12 +45,12 @@ def explain(run: Path) -> Run:
     return found
 
 
-def _written(found: Run) -> Run:
-    found = found.replaced(findings=find_all(found))
-    directory = found.directory
-    statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
+def _written(run: Run) -> Run:
+    run = run.replaced(findings=find_all(run))
+    directory = run.directory
+    statistics = Summaries(format=FORMAT, summaries=list(run.statistics), course=run.course)
     write_json(directory.statistics, statistics)
-    write_json(directory.models, found.models)
-    write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
+    write_json(directory.models, run.models)
+    write_json(directory.findings, Findings(format=FORMAT, findings=run.findings))
     note_checksums(directory.path, [directory.statistics, directory.models, directory.findings])
-    return found
+    return run

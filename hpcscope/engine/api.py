@@ -36,7 +36,7 @@ def run(*what: str, output: Path | None = None, progress: RunProgress = silent, 
         ScopeError: the run cannot go on; a failed case is no error, see `Run.well`.
 
     """
-    known = {each.word: each.key for each in declared(Experiment)}
+    known = {setting.word: setting.key for setting in declared(Experiment)}
     if unknown := [word for word in settings if word not in known]:
         near = did_you_mean(unknown[0], list(known))
         raise UsageError(f"{unknown[0]}: must be one of {', '.join(known)}{near}")
@@ -62,5 +62,5 @@ def compare(
         UsageError: the runs cannot be compared.
 
     """
-    first, second = (each.path if isinstance(each, Run) else Path(each) for each in (before, after))
+    first, second = (run.path if isinstance(run, Run) else Path(run) for run in (before, after))
     return comparing.compare(first, second, threshold=threshold, across_machines=across_machines)

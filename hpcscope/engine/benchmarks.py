@@ -40,7 +40,7 @@ def select(patterns: Sequence[str], module: str | None, mpi: str | None) -> List
     refuse_unknown(patterns, catalog.names, "the command line")
     known = catalog.matching(patterns)
     last = MODULES.index(module) if module in MODULES else len(MODULES)
-    return Listed([each for each in known if MODULES.index(each.module) <= last], build)
+    return Listed([benchmark for benchmark in known if MODULES.index(benchmark.module) <= last], build)
 
 
 def explain(name: str, mpi: str | None) -> Explained:

@@ -45,7 +45,7 @@ def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, l
     if not others:
         return cluster, []
     builds = {name: _built_on(host, name, cluster, build.mpi) for name, host in others.items()}
-    programs = {here: build.program, **{name: one.program for name, one in builds.items()}}
+    programs = {here: build.program, **{name: native_build.program for name, native_build in builds.items()}}
     return replace(cluster, programs=programs), list(builds.values())
 
 

@@ -78,18 +78,18 @@ def results(path: Path) -> CampaignResult:
 
 def derive(path: Path) -> CampaignResult:
     """Derive analysis, findings and report from the records of a campaign, and write them."""
-    found = results(path)
-    write_json(found.folder.analysis, found.analysis)
-    write_json(found.folder.findings, Findings(format=FORMAT, findings=found.findings))
-    draw(found, found.folder.report)
-    return found
+    result = results(path)
+    write_json(result.folder.analysis, result.analysis)
+    write_json(result.folder.findings, Findings(format=FORMAT, findings=result.findings))
+    draw(result, result.folder.report)
+    return result
 
 
-def draw(found: CampaignResult, output: Path) -> None:
+def draw(result: CampaignResult, output: Path) -> None:
     """Write the report of a campaign."""
     from hpcscope.report.campaign import page
 
-    write_text(output, page.render(found.head, found.analysis, found.findings))
+    write_text(output, page.render(result.head, result.analysis, result.findings))
 
 
 def _carry_out(

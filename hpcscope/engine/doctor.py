@@ -26,11 +26,11 @@ def _building() -> Iterator[Check]:
     advice = "" if compiler else "install a C++20 compiler, for example apt-get install g++"
     yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=True)
     here, broken = installations.survey()
-    for each in here:
-        advice = "" if each.launcher else "no mpiexec of the same MPI beside it; name one with --mpiexec"
-        launcher = each.launcher or "no mpiexec"
-        found = f"{each.version} ({each.origin}), {each.compiler}, {launcher}"
-        yield Check(each.name, bool(each.launcher), found, advice)
+    for installation in here:
+        advice = "" if installation.launcher else "no mpiexec of the same MPI beside it; name one with --mpiexec"
+        launcher = installation.launcher or "no mpiexec"
+        found = f"{installation.version} ({installation.origin}), {installation.compiler}, {launcher}"
+        yield Check(installation.name, bool(installation.launcher), found, advice)
     for wrapper in broken:
         advice = "its compiler is missing or its installation is incomplete"
         yield Check("MPI compiler", False, f"{wrapper.compiler}: {wrapper.reason}", advice)
@@ -39,14 +39,14 @@ def _building() -> Iterator[Check]:
     algebra = blas.find(here[0].compiler if here else compiler or "c++")
     advice = "" if algebra else "benchmarks of linear algebra need a BLAS: pip install scipy-openblas32"
     yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
-    for each in here:
-        solver = scalapack.find(each)
+    for installation in here:
+        solver = scalapack.find(installation)
         found = scalapack.described(solver) if solver else "none"
-        advice = "" if solver else scalapack.advice(each)
-        yield Check(f"ScaLAPACK, {each.name} {each.version}", solver is not None, found, advice)
+        advice = "" if solver else scalapack.advice(installation)
+        yield Check(f"ScaLAPACK, {installation.name} {installation.version}", solver is not None, found, advice)
     yield from _fabrics(here[0].compiler if here else compiler or "c++")
-    for each in here:
-        yield from logical(each)
+    for installation in here:
+        yield from logical(installation)
     made = collectives.built(here[0]) if here else None
     advice = "" if made else "scope build --collectives compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
@@ -55,7 +55,7 @@ def _building() -> Iterator[Check]:
 
 def _fabrics(compiler: str) -> Iterator[Check]:
     """Yield for each fabric library whether the network can be measured through it."""
-    here = {each.name: each for each in fabrics.find(compiler)}
+    here = {fabric.name: fabric for fabric in fabrics.find(compiler)}
     packages = {"libfabric": "libfabric-dev", "ucx": "libucx-dev"}
     for name, header, library in fabrics.KNOWN:
         each = here.get(name)

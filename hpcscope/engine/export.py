@@ -58,7 +58,7 @@ def _chrome(runs: Sequence[Path]) -> str:
     if len(runs) != 1:
         raise UsageError(f"{CHROME}: must have one run, not {len(runs)}")
     profiles = folder.job(runs[0]).profiles
-    if not any(len(one.tables["events"]) for one in profiles):
+    if not any(len(profile.tables["events"]) for profile in profiles):
         raise UsageError(f"{runs[0]}: has no trace; `scope monitor --trace START:SECONDS` keeps every call")
-    hosts = {one.rank: one.host for one in profiles}
+    hosts = {profile.rank: profile.host for profile in profiles}
     return json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False) + "\n"

@@ -40,7 +40,7 @@ from hpcscope.version import VERSION
 
 LARGEST_BYTES = 256 << 20
 KEPT_LINES = 200
-"""Of those that were not understood: a job's output may have millions."""
+"""Lines kept of those that were not understood: a job's output may have millions."""
 KEPT_CHARACTERS = 200
 _CASE = {"benchmark", "parameters", "ranks", "transport", "placement", "origin", "metric", "definition"}
 """What figures of several launches have in common."""

@@ -32,7 +32,7 @@ class LabRow(NamedTuple):
 
     name: str
     title: str
-    """Of a lab whose state is damaged: what is wrong, and how the lab is ended."""
+    """What is wrong with a lab whose state is damaged, and how the lab is ended."""
     hosts: int
     up: bool
 
@@ -43,11 +43,11 @@ def all_labs() -> list[LabRow]:
     rows = []
     for name, lab in map(description.read, description.presets()):
         rows.append(LabRow(name, lab.title, len(lab.hosts()), name in running))
-    for name, found in running.items():
-        if isinstance(found, UsageError):
-            rows = [row for row in rows if row.name != name] + [LabRow(name, str(found), 0, True)]
+    for name, error in running.items():
+        if isinstance(error, UsageError):
+            rows = [row for row in rows if row.name != name] + [LabRow(name, str(error), 0, True)]
         elif name not in description.presets():
-            rows.append(LabRow(name, found.state.description.title, len(found.state.hosts), True))
+            rows.append(LabRow(name, error.state.description.title, len(error.state.hosts), True))
     return rows
 
 
@@ -197,7 +197,7 @@ def _impairment(asked: Disturbance) -> tuple[str, float] | None:
 
 def _refuse(asked: Disturbance) -> None:
     """Raise UsageError for what is no single disturbance of a host or of a trunk."""
-    options = {each.key: f"--{each.option}" for each in declared_settings(Disturbance)}
+    options = {setting.key: f"--{setting.option}" for setting in declared_settings(Disturbance)}
     where = {"host", "trunk", "direction"}
     given = {key for key in options if getattr(asked, key) not in (None, False)} - where
     if len(given) != 1:

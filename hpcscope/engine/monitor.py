@@ -69,12 +69,12 @@ def monitor(
         release(directory.path)
         _remove_empty(directory.path)
         raise
-    make_latest(directory)
     if not any((directory.path / PROFILES).glob(f"*{SUFFIX}")):
         return MonitorOutcome(directory.path, ended.code, None)
     try:
         contents = analyze(directory.path, measured, search=against != NONE)
         _draw(contents)
+        make_latest(directory)
     except ScopeError as error:
         return MonitorOutcome(directory.path, ended.code, None, str(error))
     return MonitorOutcome(directory.path, ended.code, contents)
@@ -98,7 +98,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
     write_json(RunDirectory(folder).findings, Findings(format=FORMAT, findings=found))
     if merged.events:
         profiles = folders.job(folder).profiles
-        hosts = {one.rank: one.host for one in profiles}
+        hosts = {profile.rank: profile.host for profile in profiles}
         logger.info("writing the trace of %d calls ...", merged.events)
         written = json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False, separators=(",", ":"))
         write_text(folder / trace.TRACE, written)

@@ -40,7 +40,7 @@ class Predicted:
     """As the benchmark has it: `1680`, `T42`."""
     points: list[PredictedPoint]
     best_grids: list[BestGrid]
-    """Of each number of ranks, where all grids were predicted."""
+    """Best grids for each number of ranks, where all grids were predicted."""
     steps: int | None
     """The steps of a program that reports the time of one; None of others."""
 
@@ -78,8 +78,8 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
 def size_of(text: str, benchmark: str, catalog: Catalog) -> int:
     """Return the size as a number; UsageError for what the benchmark has not."""
     declared = catalog.get(benchmark)
-    sizes = [one for one in declared.parameters if one.role == "size"] if declared else []
-    choices = next((one.choices for one in sizes if one.choices), [])
+    sizes = [parameter for parameter in declared.parameters if parameter.role == "size"] if declared else []
+    choices = next((parameter.choices for parameter in sizes if parameter.choices), [])
     if choices:
         number = extent(text) if text in choices else None
         if number is None:
@@ -113,7 +113,7 @@ def _grids(options: PredictOptions, ranks: int) -> list[dict[str, Value]]:
 
 def _steps(benchmark: str, parameters: Mapping[str, Value], catalog: Catalog) -> int | None:
     declared = catalog.get(benchmark)
-    stepping = declared is not None and any(one.quantity == "time_per_step" for one in declared.metrics)
+    stepping = declared is not None and any(metric.quantity == "time_per_step" for metric in declared.metrics)
     return int(parameters["steps"]) if stepping and "steps" in parameters else None
 
 
@@ -130,21 +130,25 @@ def _benchmark(algorithm: str, catalog: Catalog) -> str:
 def _validation(known: Run, benchmark: str, given: Mapping[str, str], transport: str) -> Prediction:
     """Return the requested validation; of several that fit, the one nearest to the defaults."""
     mine = [
-        one
-        for one in known.models.predictions
-        if one.subject.benchmark == benchmark and one.subject.transport == transport
+        prediction
+        for prediction in known.models.predictions
+        if prediction.subject.benchmark == benchmark and prediction.subject.transport == transport
     ]
-    fitting = [one for one in mine if all(str(one.subject.parameters.get(k)) == v for k, v in given.items())]
-    validated = [one for one in fitting if one.errors]
+    fitting = [
+        prediction
+        for prediction in mine
+        if all(str(prediction.subject.parameters.get(k)) == v for k, v in given.items())
+    ]
+    validated = [prediction for prediction in fitting if prediction.errors]
     if not validated:
         words = " ".join([benchmark, *(f"{key}={value}" for key, value in given.items())])
-        reason = next((f" ({one.reason})" for one in fitting if one.reason), "")
+        reason = next((f" ({prediction.reason})" for prediction in fitting if prediction.reason), "")
         raise UsageError(
             f"{known.path}: no measured point to validate {words} against{reason}: "
             f"run `scope run mpi.latency {benchmark}` first, on one process and on several"
         )
     declared = known.benchmarks.get(benchmark)
-    defaults = {one.name: one.default for one in declared.parameters} if declared else {}
+    defaults = {parameter.name: parameter.default for parameter in declared.parameters} if declared else {}
     return max(validated, key=lambda one: sum(defaults.get(k) == v for k, v in one.subject.parameters.items()))
 
 

@@ -22,7 +22,7 @@ def write(run: Path, output: Path | None = None) -> Path:
         return page.write(Run(run), output)
     from hpcscope.engine import campaign
 
-    found = campaign.results(run)
-    target = output or found.folder.report
-    campaign.draw(found, target)
+    result = campaign.results(run)
+    target = output or result.folder.report
+    campaign.draw(result, target)
     return target

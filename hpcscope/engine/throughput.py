@@ -70,7 +70,6 @@ def run(
     mix = mix.model_copy(update={"seed": seed, "folder": str(folder)})
     place = _place(mix, str(file), listener)
     directory = new_directory(mix.name, output)
-    make_latest(directory)
     _begin(directory, mix, place.machine, command)
     return _measure(directory, mix, place)
 
@@ -129,7 +128,7 @@ def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequenc
     write_text(directory.mix, mixes.write(mix))
     write_json(directory.machine, machine)
     declared = benchmarks(mix.words, mix.name, [(job.words, job.name) for job in mix.job])
-    write_json(directory.benchmarks, [one.model_dump() for one in declared])
+    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in declared])
     note_checksums(directory.path, [directory.run, directory.mix, directory.machine, directory.benchmarks])
 
 
@@ -158,8 +157,9 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
             error.resumable = directory.path
             raise error from None
     explain(directory.path)
+    make_latest(directory)
     samples = read_samples(directory.path, read_catalog(directory.benchmarks))
-    return Throughput(directory, bool(samples.rounds) and all(one.status == "ok" for one in samples.jobs))
+    return Throughput(directory, bool(samples.rounds) and all(job.status == "ok" for job in samples.jobs))
 
 
 def _rounds(directory: RunDirectory, mix: Mix, place: MixRounds) -> int:
@@ -171,11 +171,11 @@ def _rounds(directory: RunDirectory, mix: Mix, place: MixRounds) -> int:
     last, spent_s = 0, 0.0
     if directory.samples.exists() and directory.samples.stat().st_size:
         samples = read_samples(directory.path, read_catalog(directory.benchmarks))
-        done, spent_s = samples.rounds, sum(one.elapsed_s for one in samples.jobs if one.beside == "nothing")
-        spent_s += sum(one.elapsed_s for one in done)
-        last = max((one.round for one in samples.jobs), default=0)
+        done, spent_s = samples.rounds, sum(job.elapsed_s for job in samples.jobs if job.beside == "nothing")
+        spent_s += sum(record.elapsed_s for record in done)
+        last = max((job.round for job in samples.jobs), default=0)
     deadline = schedulers.deadline(mix.launcher.time_margin_s)
-    longest_s = max((one.elapsed_s for one in done), default=0.0)
+    longest_s = max((record.elapsed_s for record in done), default=0.0)
     for count in range(len(done), mix.rounds):
         if mix.time_s is not None and longest_s and spent_s + longest_s > mix.time_s:
             return count

@@ -59,10 +59,10 @@ def discover(given: Mapping[str, Any], progress: StageProgress | None = None) ->
         lab = active()
         tell("inside a host")
         inside = probe.inside_host()
-        found = find(probe, "measured" if lab is None else "emulated", inside, given.get("seed", SEED), tell)
+        discovery = find(probe, "measured" if lab is None else "emulated", inside, given.get("seed", SEED), tell)
         hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
     declared, source = _declared(cluster, lab, cluster.site.interface)
-    return Discovered(found, kinds.find_all(TopologyFacts(found, hosts, declared, source)))
+    return Discovered(discovery, kinds.find_all(TopologyFacts(discovery, hosts, declared, source)))
 
 
 def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = None) -> Loaded:

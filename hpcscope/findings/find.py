@@ -32,10 +32,10 @@ def find_all(package: str, facts: object) -> list[Finding]:
     return worst_first(finding for kind in kinds(package).values() for finding in kind(facts))
 
 
-def worst_first(found: Iterable[Finding]) -> list[Finding]:
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Sort: the cluster before the measurement, then by severity, what is at stake, and the share that is lost."""
     return sorted(
-        found,
+        findings,
         key=lambda f: (
             f.about == "measurement",
             _SEVERITIES.index(f.severity),
@@ -57,5 +57,5 @@ def _together(worst: Finding, *others: Finding) -> Finding:
     if not others:
         return worst
     known = list(worst.evidence)
-    known += [one for other in others for one in other.evidence if one not in known]
+    known += [evidence for other in others for evidence in other.evidence if evidence not in known]
     return worst.model_copy(update={"also": [other.title for other in others], "evidence": known[:_MOST_EVIDENCE]})

@@ -66,4 +66,4 @@ class Findings(Strict):
 
 def about(findings: list[Finding], what: About) -> list[Finding]:
     """Return the findings about one of the two."""
-    return [one for one in findings if one.about == what]
+    return [finding for finding in findings if finding.about == what]

@@ -107,7 +107,7 @@ class Run:
 
     @cached_property
     def unchanged(self) -> Statistics:
-        """The same cases on the platform as it was measured; empty unless a changed one was simulated."""
+        """Results of the same cases on the platform as measured; empty unless a changed one was simulated."""
         known = self.directory.unchanged.is_dir()
         return Statistics(read_statistics(self.directory.unchanged).summaries if known else [])
 
@@ -225,25 +225,29 @@ class Run:
 
     def _headline(self, benchmark: str) -> Definition:
         metrics = self.benchmarks[benchmark].metrics
-        return next((each.definition for each in metrics if each.quantity != "observed"), metrics[0].definition)
+        return next(
+            (metric.definition for metric in metrics if metric.quantity != "observed"), metrics[0].definition
+        )
 
     def _single_case(self, benchmark: str, choices: Mapping[str, Value]) -> Case:
-        found = self._with_defaults(benchmark, self.cases(benchmark, **choices), choices)
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        cases_left = self._with_defaults(benchmark, self.cases(benchmark, **choices), choices)
+        if len(cases_left) == 1:
+            return cases_left[0]
+        if not cases_left:
             there = "; ".join(case.label for case in self.cases(benchmark)[:8]) or "none of this benchmark"
             asked = " ".join([benchmark, *(f"{key}={value}" for key, value in choices.items())])
             raise UsageError(f"{self.path}: no case {asked}; there are: {there}")
-        values = {name: {str(chosen(case, name)) for case in found} for name in (*found[0].parameters, *BATCH)}
+        values = {
+            name: {str(chosen(case, name)) for case in cases_left} for name in (*cases_left[0].parameters, *BATCH)
+        }
         open_choices = ", ".join(
             f"{name}={'|'.join(sorted(each))}" for name, each in values.items() if len(each) > 1
         )
-        raise UsageError(f"{self.path}: {len(found)} cases of {benchmark}: choose one by {open_choices}")
+        raise UsageError(f"{self.path}: {len(cases_left)} cases of {benchmark}: choose one by {open_choices}")
 
     def _with_defaults(self, benchmark: str, cases: list[Case], choices: Mapping[str, Value]) -> list[Case]:
         """Return the cases in which everything that was not chosen has its default, as far as there are any."""
-        declared = {one.name: one.default for one in self.benchmarks[benchmark].parameters}
+        declared = {parameter.name: parameter.default for parameter in self.benchmarks[benchmark].parameters}
         for name, default in {**declared, **DEFAULTS}.items():
             if name not in choices:
                 cases = [case for case in cases if chosen(case, name) == default] or cases

@@ -79,7 +79,7 @@ def spelt(change: Change) -> str:
 def advised(run: Run, topic: Topic, case: Case | None) -> Advised:
     """Return how to change a library in some way, as a trial on a case; general words for an unknown library."""
     known = run.machine.environment.items()
-    changes = [each for each in _changes(run, topic) if not each.items() <= known]
+    changes = [change for change in _changes(run, topic) if not change.items() <= known]
     return _tried(changes, case) if changes else Advised(_OTHERWISE[topic], [])
 
 
@@ -108,10 +108,10 @@ def another_limit(run: Run, settings: Sequence[LibrarySetting], moved_bytes: int
     prefix = MCA if run.mpi == "openmpi" else ""
     collective = run.benchmarks.routine(case.benchmark) not in ("", "MPI_Send")
     limits = _LIMITS.get(run.mpi, ()) if not collective else ()
-    names = [one.name for one in settings] or list(limits)
+    names = [setting.name for setting in settings] or list(limits)
     if not names:
         return Advised("the library names no setting of this size", [])
-    changes = [{one if one.startswith("UCX_") else prefix + one: str(moved_bytes)} for one in names]
+    changes = [{name if name.startswith("UCX_") else prefix + name: str(moved_bytes)} for name in names]
     return _tried(changes, case)
 
 
@@ -119,7 +119,7 @@ def _tried(changes: list[Change], case: Case | None) -> Advised:
     words = " or ".join(map(spelt, changes))
     if case is None:
         return Advised(f"try {words} (`scope compare --measure` decides)", [])
-    return Advised(f"try {words} ({TRY})", [Trial(environment=each, case=case.request) for each in changes])
+    return Advised(f"try {words} ({TRY})", [Trial(environment=change, case=case.request) for change in changes])
 
 
 def _changes(run: Run, topic: Topic) -> list[Change]:

@@ -51,7 +51,7 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """Of a link: slow, dead, queue or an impairment; slow-host, stopped, dead-server, full-disk, slow-disk."""
+    """Kind of fault: slow, dead, queue, an impairment; or slow-host, stopped, full-disk, ... of a host."""
     value: float = 0.0
     """Mbit/s, bytes, milliseconds, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"
@@ -111,7 +111,7 @@ class ActiveLab(Strict):
 
     def with_declared_links(self, host: Host) -> Host:
         """Return the host without the network of launchers, its port at the declared rate."""
-        declared = next((one for one in self.description.hosts() if one.name == host.name), None)
+        declared = next((lab_host for lab_host in self.description.hosts() if lab_host.name == host.name), None)
         if declared is None:
             return host
         rate = self.description.group_of(declared.group).port_mbit_per_s * 1e6

@@ -142,7 +142,7 @@ class Lab(Asked):
 
     def switches(self) -> list[str]:
         """Return the names of all switches, those with hosts first."""
-        named = [group.plugged_into for group in self.group] + [one.name for one in self.switch]
+        named = [group.plugged_into for group in self.group] + [switch.name for switch in self.switch]
         return list(dict.fromkeys(named + [end for trunk in self.trunk for end in trunk.between]))
 
     def shared_mbit_per_s(self, switch: str) -> float | None:

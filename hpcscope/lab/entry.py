@@ -42,7 +42,7 @@ class Emulation:
         if host is not None:
             known = self.state.host(host)
             if known is None:
-                names = ", ".join(one.name for one in self.state.hosts)
+                names = ", ".join(up_host.name for up_host in self.state.hosts)
                 raise UsageError(f"lab {self.state.name}: host {host}: must be one of {names}")
             inside = ["nsenter", "--target", str(known.pid), "--net", "--uts", "--mount", *inside]
         user = ["--user", "--preserve-credentials"] if self.state.rootless else []

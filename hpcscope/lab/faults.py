@@ -217,12 +217,12 @@ def _repair_storage(emulation: Emulation, fault: Fault) -> None:
 
 def _without_relay(emulation: Emulation, device: str) -> Emulation:
     """End the relay of a device; its devices disappear with it."""
-    gone = [one for one in emulation.state.relays if _carries(emulation, one.pid, device)]
+    gone = [relay for relay in emulation.state.relays if _carries(emulation, relay.pid, device)]
     for one in gone:
         emulation.run(
             None, ["sh", "-c", 'kill "$0" && while kill -0 "$0" 2>/dev/null; do sleep 0.01; done', str(one.pid)]
         )
-    kept = [one for one in emulation.state.relays if one not in gone]
+    kept = [relay for relay in emulation.state.relays if relay not in gone]
     return emulation.kept(emulation.state.model_copy(update={"relays": kept}))
 
 
@@ -243,7 +243,7 @@ def _noted(emulation: Emulation, fault: Fault) -> Emulation:
 def _pid(emulation: Emulation, host: str) -> int:
     known = emulation.state.host(host)
     if known is None:
-        names = ", ".join(one.name for one in emulation.state.hosts)
+        names = ", ".join(up_host.name for up_host in emulation.state.hosts)
         raise UsageError(f"lab {emulation.state.name}: host {host}: must be one of {names}")
     return known.pid
 

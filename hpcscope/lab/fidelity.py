@@ -24,7 +24,7 @@ SLOWEST_BYTES = 512e3
 PAYLOAD_SHARE = 1448 / 1514
 """Payload share of a full Ethernet frame without preamble and checksum: TCP with timestamps over IPv4."""
 SHARED_PAYLOAD_SHARE = 2 * 1448 / (2 * 1514 + 66)
-"""The same where the acknowledgement of every second frame uses the same medium."""
+"""Fraction where the acknowledgement of every second frame uses the same medium."""
 TOLERANCE = 0.03
 BUSY = 0.9
 """Processor utilization from which a slow link is attributed to the processors."""
@@ -91,14 +91,14 @@ def check(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
     )
 
 
-def faithful(one: EmulatedLink) -> bool:
+def faithful(link: EmulatedLink) -> bool:
     """Say whether a link has its declared rate."""
-    return abs(one.deviation) <= TOLERANCE
+    return abs(link.deviation) <= TOLERANCE
 
 
-def lacks_processors(one: EmulatedLink) -> bool:
+def lacks_processors(link: EmulatedLink) -> bool:
     """Say whether a link is slow because the processors that emulate it were busy."""
-    return one.processor_share > BUSY and one.deviation < 0
+    return link.processor_share > BUSY and link.deviation < 0
 
 
 def _ports(lab: Lab) -> Iterator[LinkProbe]:
@@ -128,8 +128,8 @@ def _across(lab: Lab, trunk: Trunk) -> Iterator[tuple[LabHost, LabHost]]:
             yield first[one.name], first[other.name]
 
 
-def _narrowest(lab: Lab, one: LabHost, other: LabHost) -> float:
-    groups = [lab.group_of(host.group) for host in (one, other)]
+def _narrowest(lab: Lab, lab_host: LabHost, other: LabHost) -> float:
+    groups = [lab.group_of(host.group) for host in (lab_host, other)]
     rates = [lab.shared_mbit_per_s(group.plugged_into) or group.port_mbit_per_s for group in groups]
     trunks = lab.way(groups[0].plugged_into, groups[1].plugged_into)
     return min(rates + [trunk.total_mbit_per_s for trunk in trunks])

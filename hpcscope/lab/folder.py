@@ -89,11 +89,11 @@ def state(name: str) -> ActiveLab | None:
     if not running or not (folder / STATE).is_file():
         return None
     try:
-        found = read_json(folder / STATE, ActiveLab)
+        lab = read_json(folder / STATE, ActiveLab)
     except UsageError as error:
         raise UsageError(f"{error}; scope lab down {name} ends the lab") from error
-    same = found.holder in running and started(found.holder) == found.holder_started
-    return found if same and network_of(found.holder) == found.holder_network else None
+    same = lab.holder in running and started(lab.holder) == lab.holder_started
+    return lab if same and network_of(lab.holder) == lab.holder_network else None
 
 
 def holders(name: str) -> list[int]:

@@ -18,7 +18,7 @@ SEGMENT_BYTES = 9000
 one, so that many hosts can be busy at once."""
 FASTEST_SEGMENTED_MBIT = 200
 LARGEST_SEGMENT_BYTES = 65_536
-"""Of Linux, where nothing else is said."""
+"""Largest segment on Linux, unless something else is said."""
 FABRIC = 1
 """Process number of the holder inside the lab."""
 COUNTERS = "SCOPE_LINK_COUNTERS"
@@ -132,7 +132,7 @@ def bridge_of(lab: Lab, switch: str) -> str:
 
 def port_of(lab: Lab, host: str) -> str:
     """Return the fabric end of the port of a host."""
-    return f"port{[one.name for one in lab.hosts()].index(host)}"
+    return f"port{[lab_host.name for lab_host in lab.hosts()].index(host)}"
 
 
 def trunk_ends(number: int) -> tuple[str, str]:

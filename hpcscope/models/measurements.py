@@ -28,7 +28,7 @@ class Measurements:
     @cached_property
     def headlines(self) -> list[Summary]:
         """The results with a figure above zero, under their metrics' headline definitions."""
-        return [one for one in headlines(self.summaries) if one.median]
+        return [case for case in headlines(self.summaries) if case.median]
 
     @cached_property
     def oversubscribed(self) -> frozenset[Batch]:
@@ -43,63 +43,67 @@ class Measurements:
         """Yield the results in a unit that stand on the rungs of a layer; `free` parameters may have any value."""
         allowed = tuple(free)
         for place in self.catalog.standing(pattern, layer):
-            for one in self.headlines:
-                if (one.benchmark, one.unit) != (place.benchmark.name, unit) or not place.shows(one.metric):
+            for case in self.headlines:
+                if (case.benchmark, case.unit) != (place.benchmark.name, unit) or not place.shows(case.metric):
                     continue
-                if place.holds(one.parameters, allowed):
-                    yield On(place, one)
+                if place.holds(case.parameters, allowed):
+                    yield On(place, case)
 
     def calling(self, routine: str, level: str = "mpi", free: Iterable[str] = ()) -> Iterator[Summary]:
         """Yield the times of the cases that call an MPI routine as a plain program does; `free` as above."""
         allowed = tuple(free)
         for bound in self.catalog.bound_to(routine, level):
             metric = self.catalog.time_metric(bound.benchmark.name)
-            for one in self.headlines:
-                if (one.benchmark, one.metric) != (bound.benchmark.name, metric):
+            for case in self.headlines:
+                if (case.benchmark, case.metric) != (bound.benchmark.name, metric):
                     continue
-                if bound.holds(one.parameters, allowed):
-                    yield one
+                if bound.holds(case.parameters, allowed):
+                    yield case
 
-    def back_to_back(self, one: Summary) -> Summary:
+    def back_to_back(self, case: Summary) -> Summary:
         """Return the same result of operations back to back; itself where that was not measured.
 
         An operation with a root, which may run ahead of the others, has none that a program would pay.
         """
-        if self.catalog[one.benchmark].parameter.get("root"):
-            return one
-        return self._back_to_back.get((one.samples_key, one.metric), one)
+        if self.catalog[case.benchmark].parameter.get("root"):
+            return case
+        return self._back_to_back.get((case.samples_key, case.metric), case)
 
     @cached_property
     def _back_to_back(self) -> dict[tuple[object, str], Summary]:
-        found = [one for one in self.summaries if one.definition == "streaming" and one.valid and one.median]
-        return {(one.samples_key, one.metric): one for one in found}
+        cases = [
+            summary
+            for summary in self.summaries
+            if summary.definition == "streaming" and summary.valid and summary.median
+        ]
+        return {(case.samples_key, case.metric): case for case in cases}
 
     def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
         """Return the results of a benchmark's metric with these parameters, where the benchmark has them."""
         wanted = settings or {}
         return [
-            one
-            for one in self.headlines
-            if (one.benchmark, one.metric) == (benchmark, metric)
-            and all(one.parameters.get(name, value) == value for name, value in wanted.items())
+            case
+            for case in self.headlines
+            if (case.benchmark, case.metric) == (benchmark, metric)
+            and all(case.parameters.get(name, value) == value for name, value in wanted.items())
         ]
 
     def size(self, case: Case) -> int:
         """Return the extent of a case's problem or message; 0 where it has none as one number."""
         return self.catalog.size(case.benchmark, case.parameters) or 0
 
-    def message_bytes(self, one: Summary) -> float:
+    def message_bytes(self, case: Summary) -> float:
         """Return the bytes of a message: a size in bytes, else the declared payload of each rank."""
-        declared = self.catalog[one.benchmark].parameter
-        sizes = self.catalog.of_role(one.benchmark, one.parameters, "size")
+        declared = self.catalog[case.benchmark].parameter
+        sizes = self.catalog.of_role(case.benchmark, case.parameters, "size")
         in_bytes = [float(value) for name, value in sizes.items() if declared[name].unit == "B"]
         if in_bytes:
             return in_bytes[0]
-        return one.work.bytes / one.ranks if one.work else 0.0
+        return case.work.bytes / case.ranks if case.work else 0.0
 
     def hosts(self, case: Case) -> list[str]:
         """Return the host of each rank of a case, from the launch that ran it; empty where none did."""
-        launch = next((one for one in self.launches if one.batch == case.batch), None)
+        launch = next((record for record in self.launches if record.batch == case.batch), None)
         return [p.host for p in sorted(launch.processes, key=lambda p: p.rank)] if launch else []
 
 

@@ -38,4 +38,4 @@ class Models(Strict):
     applications: list[Application] = []
     dealings: list[Dealing] = []
     linpack: LinpackRates | None = None
-    """Of the largest LINPACK; None where it was not run."""
+    """Rates of the largest LINPACK; None where it was not run."""

@@ -62,6 +62,6 @@ def side_by_side(cases: Iterable[_Case], groups: Compared | None, chance: random
 
 
 def _shuffled(items: Iterable[_Item], chance: random.Random) -> list[_Item]:
-    found = list(items)
-    chance.shuffle(found)
-    return found
+    shuffled = list(items)
+    chance.shuffle(shuffled)
+    return shuffled

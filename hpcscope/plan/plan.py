@@ -181,7 +181,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
 
 def write(plan: Plan) -> str:
     """Return the text of `plan.txt`."""
-    reasons = Counter(each.reason for each in plan.skipped)
+    reasons = Counter(skipped.reason for skipped in plan.skipped)
     cases = sum(len(launch.cases) for launch in plan.launches)
     lines = [f"{header(plan.seed, plan.module)} launches={len(plan.launches)} cases={cases}"]
     lines += [f"# left out: {reason}: {number}" for reason, number in reasons.items()]

@@ -13,7 +13,7 @@ class SeenVisit:
     duration_s: float
     """Preparation and verification included."""
     median_s: float | None
-    """Of one operation; None where no repetition counts."""
+    """Median time of one operation; None where no repetition counts."""
     warmup: int = 0
     """Repetitions that were warm-up."""
 

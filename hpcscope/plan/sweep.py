@@ -106,9 +106,9 @@ def expand(
         for ranks in rank_counts(factors.get("ranks", ["all"]), benchmark, place, placement, where):
             values = [
                 [
-                    each
+                    value
                     for word in factors.get(name, [str(parameter.default)])
-                    for each in values_of(word, parameter, ranks, where)
+                    for value in values_of(word, parameter, ranks, where)
                 ]
                 for name, parameter in parameters.items()
             ]
@@ -196,10 +196,10 @@ def _by_rule(rule: str, slots: int, benchmark: Benchmark) -> list[int]:
 
 
 def _choices(where: str, key: str, words: Sequence[str], allowed: Sequence[Word]) -> list[Word]:
-    found = [each for word in words for each in allowed if each == word]
+    choices = [each for word in words for each in allowed if each == word]
     for word in words:
         if word not in allowed:
             raise UsageError(
                 f"{where}: {key} = {word}: must be one of {', '.join(allowed)}{did_you_mean(word, list(allowed))}"
             )
-    return found
+    return choices

@@ -93,8 +93,8 @@ class DotPlot:
 
 
 def number(value: float) -> float:
-    """Round to six significant digits, more than any screen shows, to keep the page small."""
-    return float(f"{value:.6g}")
+    """Round to six significant digits, more than any screen shows; whole numbers stay exact."""
+    return value if value == round(value) else float(f"{value:.6g}")
 
 
 def scatter(
@@ -154,7 +154,7 @@ def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float
 
 def origins(summaries: Iterable[Summary]) -> list[str]:
     """Return the origins of some summaries."""
-    return sorted({one.origin for one in summaries})
+    return sorted({summary.origin for summary in summaries})
 
 
 def shown(summary: Summary) -> str:
@@ -229,12 +229,14 @@ def table(
     columns = [catalog.parameter_label(name, benchmark) for name in names]
     columns += ["metric"] + (["definition"] if with_definition else []) + [figure_heading(summaries), "samples"]
     rows = []
-    for one in summaries:
-        chosen = factors(one)
-        row = [value_words(catalog, one.benchmark, name, chosen[name]) if name in chosen else "" for name in names]
-        row += [catalog.metric_label(one.metric, one.benchmark)]
-        row += [definition(one.definition)] if with_definition else []
-        row += [shown(one) if one.valid else f"no result: {one.reason}", str(one.n)]
+    for summary in summaries:
+        chosen = factors(summary)
+        row = [
+            value_words(catalog, summary.benchmark, name, chosen[name]) if name in chosen else "" for name in names
+        ]
+        row += [catalog.metric_label(summary.metric, summary.benchmark)]
+        row += [definition(summary.definition)] if with_definition else []
+        row += [shown(summary) if summary.valid else f"no result: {summary.reason}", str(summary.n)]
         rows.append(row)
     return Table(columns, rows)
 

@@ -84,7 +84,7 @@ def environment() -> Environment:
 def own_scripts() -> str:
     """Return the scripts that a page may run, as sources of a Content Security Policy: their hashes."""
     digests = (hashlib.sha256(_script(files).encode()).digest() for files in _SCRIPTS.values())
-    return " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in digests)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def _script(files: Iterable[str]) -> str:
@@ -117,7 +117,7 @@ def alone(figures: Iterable[Figure]) -> str:
 
 def stamp(figure: Figure) -> str:
     """Return the origins of a figure's samples that a reader must see; empty where all were measured."""
-    return ", ".join(one for one in figure.origins if one != "measured")
+    return ", ".join(origin for origin in figure.origins if origin != "measured")
 
 
 def _code(text: str) -> Markup:

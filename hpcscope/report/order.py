@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.plan.case import Case
+from hpcscope.statistics.summary import Summary
 
 LEVELS = ["node", "network", "mpi", "operation", "algorithm", "application", "storage"]
 """The levels of a cluster from the bottom up, then storage."""
@@ -34,6 +36,12 @@ def case_key(case: Case) -> tuple[tuple[int, str], str, tuple[tuple[bool, str, K
     """Sort cases by level, benchmark and factors: words first, then ranks, then numbers."""
     chosen = tuple((_is_number(value), name, value_key(value)) for name, value in factors(case).items())
     return (level_rank(level(case.benchmark)), case.benchmark, chosen)
+
+
+def summary_key(summary: Summary) -> tuple[Any, ...]:
+    """Sort results by level, benchmark, metric and definition of time, then by the factors of their cases."""
+    key = case_key(summary)
+    return (*key[:2], summary.metric, not summary.primary, summary.definition, *key[2:])
 
 
 def factors(case: Case) -> dict[str, Value]:

@@ -6,7 +6,7 @@ from hpcscope import units
 from hpcscope.models.published.overview import ComparedValue, Overview, Tally, tally
 
 HEADS = ("source", "value", "published", "predicted", "ours", "limit", "must be", "holds", "remark")
-"""Of a table of statements."""
+"""Heads of a table of statements."""
 NUMBERS = ("predicted", "ours", "limit")
 """The columns of numbers."""
 
@@ -56,7 +56,9 @@ def render(overview: Overview) -> str:
             counted=counted(overview.tally),
             heads=HEADS,
             summary=[(outcome, tally(outcome.rows)) for outcome in overview.outcomes],
-            statements={one.name: list(map(cells, one.stated)) for one in overview.outcomes},
-            orientation={one.name: list(map(cells, one.orientation)) for one in overview.outcomes},
+            statements={experiment.name: list(map(cells, experiment.stated)) for experiment in overview.outcomes},
+            orientation={
+                experiment.name: list(map(cells, experiment.orientation)) for experiment in overview.outcomes
+            },
         )
     )

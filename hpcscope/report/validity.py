@@ -24,12 +24,12 @@ def mark(summary: Summary) -> str:
 def footnotes(summaries: Iterable[Summary]) -> list[str]:
     """Return one line for each mark that some summaries have."""
     given = list(summaries)
-    present = {one.holds_for for one in given}
+    present = {case.holds_for for case in given}
     notes = [f"{MARKS[one]} {NOTES[one]}" for one in MARKS if one in present]
-    return [*notes, *([MIXED_NOTE] if any(one.state_mixture for one in given) else [])]
+    return [*notes, *([MIXED_NOTE] if any(case.state_mixture for case in given) else [])]
 
 
 def of_most(summaries: Iterable[Summary]) -> str:
     """Return the note on the intervals of most summaries; empty where most hold for further launches."""
-    kinds = [one.holds_for for one in summaries]
+    kinds = [summary.holds_for for summary in summaries]
     return next((note for kind, note in NOTES.items() if 2 * kinds.count(kind) > len(kinds)), "")

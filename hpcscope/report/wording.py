@@ -75,7 +75,7 @@ INTRODUCTIONS = {
 
 def figure_heading(summaries: Iterable[Summary]) -> str:
     """Return what their figures are: medians, or what another program printed (its remarks say: means, maxima)."""
-    return "as printed" if all(one.printed for one in summaries) else "median [95 % interval]"
+    return "as printed" if all(summary.printed for summary in summaries) else "median [95 % interval]"
 
 
 def definition(name: str) -> str:
@@ -89,7 +89,7 @@ def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: 
     Of figures that another program printed, what was printed: `Means (mean over ranks) as they were printed`.
     """
     among = f" ({definition_of_time})" if definition_of_time else ""
-    printed = list(dict.fromkeys(one.printed.partition(" ")[0] for one in group))
+    printed = list(dict.fromkeys(case.printed.partition(" ")[0] for case in group))
     if not any(printed):
         return f"Medians{among} with their 95 % intervals" + (" as bands" if bands else "")
     return (
@@ -131,7 +131,7 @@ SYMBOLS = {
 
 def equation(fit: Fit) -> str:
     """Return the equation of a model and what its symbols and parameters stand for."""
-    used = {*re.findall(r"\w+", fit.equation), *(one.name for one in fit.parameters)}
+    used = {*re.findall(r"\w+", fit.equation), *(parameter.name for parameter in fit.parameters)}
     return f"{fit.equation}; {'; '.join(f'{name}: {what}' for name, what in SYMBOLS.items() if name in used)}"
 
 

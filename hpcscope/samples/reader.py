@@ -94,7 +94,11 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
         sentinels=sentinels,
         printed=printed,
         jobs=jobs,
-        rounds=[one for line, one in rounds.items() if line not in {each.line for each in incomplete}],
+        rounds=[
+            round_record
+            for line, round_record in rounds.items()
+            if line not in {damaged_line.line for damaged_line in incomplete}
+        ],
         cut_line=cut_line,
         damaged=damaged,
     )
@@ -102,11 +106,11 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
 
 def _incomplete(rounds: Mapping[int, RoundRecord], jobs: Sequence[JobRecord]) -> list[DamagedLine]:
     """Return the rounds, by the numbers of their lines, that have another number of jobs than they say."""
-    counts = Counter(one.round for one in jobs)
+    counts = Counter(job.round for job in jobs)
     return [
-        DamagedLine(line, f"round {one.round}: {counts[one.round]} of {one.jobs} jobs have lines")
-        for line, one in rounds.items()
-        if one.jobs not in (0, counts[one.round])
+        DamagedLine(line, f"round {record.round}: {counts[record.round]} of {record.jobs} jobs have lines")
+        for line, record in rounds.items()
+        if record.jobs not in (0, counts[record.round])
     ]
 
 
@@ -167,7 +171,7 @@ def _join(
 def _labelled(record: PrintedRecord, catalog: Catalog) -> PrintedFigure:
     """Return a printed figure with its case; ValueError where the benchmark or the metric is not declared."""
     if catalog.metric(record.benchmark, record.metric) is None:
-        known = ", ".join(one.name for one in catalog[record.benchmark].metrics)
+        known = ", ".join(metric.name for metric in catalog[record.benchmark].metrics)
         raise ValueError(f"{record.benchmark}: metric = {record.metric}: must be one of {known}")
     batch = record.ranks, record.transport, record.placement
     return PrintedFigure(Case.of(catalog, record.benchmark, record.parameters, batch), record)

@@ -19,7 +19,7 @@ from hpcscope.plan.placement import Placement
 from hpcscope.strict import Strict, Unix
 
 Origin = Literal["measured", "emulated", "simulated", "imported"]
-"""Of figures: real hosts, a lab, a simulation, the output of another program."""
+"""Origin of values: real hosts, a lab, a simulation, the output of another program."""
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
 LONGEST_S = 1e7
 """A third of a year."""
@@ -85,7 +85,7 @@ class ClockSynchronization(Strict):
     error_s: float
     """Largest offset left between two hosts or two ranks of a host, measured after synchronisation."""
     error_at_end_s: float | None = None
-    """The same, measured when the launch ended (`end` line)."""
+    """Error measured when the launch ended (`end` line)."""
     drift: list[float] = []
     """Relative drift of each host's clock against rank 0's."""
 
@@ -209,7 +209,7 @@ class Series(Strict):
     """Per repetition over all ranks, where some ranks are not kept."""
     extremes: Extremes | None = None
     medians_s: list[Repetition] | None = None
-    """Of every rank after the warm-up, where pairs were measured on more ranks than keep all their times."""
+    """Median of every rank after the warm-up, for pairs on more ranks than keep all their times."""
 
 
 class RankState(Strict):
@@ -223,7 +223,7 @@ class RankState(Strict):
     last_heartbeat_s: float
     """Seconds between its last heartbeat and the termination."""
     state: str
-    """Of its process: running, sleeping, stopped, gone, or unknown."""
+    """State of its process: running, sleeping, stopped, gone, or unknown."""
     arrived: bool
     """Whether it had reached the point that the others waited at."""
 
@@ -280,12 +280,12 @@ class CaseRecord(Line):
     relative_interval: float | None = None
     """Half width of the median's 95 % interval over the median when sampling ended."""
     median_s: float | None = None
-    """Of one operation under the benchmark's own definition of time, without warm-up."""
+    """Median time of one operation under the benchmark's own definition of time, without warm-up."""
     settings: dict[str, Value] = {}
     """What a library granted to this case alone: of MPI-IO its implementation and the hints that it works with."""
     series: list[Series] = []
     rank_states: list[RankState] = []
-    """Of a case that was terminated: what each rank was doing."""
+    """What each rank of a case that was terminated was doing."""
 
     @model_validator(mode="after")
     def _consistent(self) -> CaseRecord:
@@ -366,7 +366,7 @@ class PrintedRecord(Line):
     origin: Origin = "imported"
     """Another one of an export of Scope that was read again: figures of a lab remain such."""
     summary: dict[str, JsonValue] = {}
-    """Of an export of Scope: what it holds of `statistics.json`, with the same keys."""
+    """What an export of Scope holds of `statistics.json`, with the same keys."""
     file: str
     line: Annotated[int, Field(ge=1)]
 
@@ -418,7 +418,7 @@ class RoundRecord(Line):
     """Its jobs, alone and side by side, each of which has a line; 0 in runs of before they were counted."""
     origin: Origin
     started_unix_s: Unix
-    """Of the jobs side by side."""
+    """Start of the jobs side by side."""
     elapsed_s: Elapsed
     """From the start of the first of these jobs to the end of the last."""
 

@@ -72,7 +72,7 @@ class Times:
     observed_maximum: dict[str, Floats] = field(default_factory=dict)
     """Each over all ranks, where some are not kept; shape (repetitions,)."""
     medians_s: Floats | None = None
-    """Of every rank, over the repetitions after the warm-up; shape (ranks,). Of pairs on many ranks alone."""
+    """Median of every rank after the warm-up; shape (ranks,). Only for pairs on many ranks."""
 
     def largest_observed(self, name: str) -> Floats | None:
         """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""
@@ -248,7 +248,7 @@ class Samples:
     failures: list[CaseSamples] = field(default_factory=list)
     """Every attempt that was not ok, repeated with success later or not."""
     printed: list[PrintedFigure] = field(default_factory=list)
-    """Of an imported run, which has no launches and no cases."""
+    """Printed values of an imported run, which has no launches and no cases."""
     sentinels: list[SentinelRecord] = field(default_factory=list)
     """In the order in which they were measured; none in runs of before there was a sentinel."""
     jobs: list[JobRecord] = field(default_factory=list)

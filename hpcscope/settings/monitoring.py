@@ -9,7 +9,7 @@ from hpcscope.settings.table import Table, setting
 from hpcscope.settings.transports import OF_COMMANDS
 
 MOST_FRAMES = 32
-"""Of a call site (`frame_capacity` in monitor/src/tables.hpp)."""
+"""Most frames of a call site (`frame_capacity` in monitor/src/tables.hpp)."""
 
 _number = r"\d{1,9}(?:\.\d*)?"
 

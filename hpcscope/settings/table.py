@@ -105,7 +105,7 @@ class Table:
     @classmethod
     def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Describe the table in the schemas of such records."""
-        properties = {each.key: each.setting.kind.schema for each in declared(cls)}
+        properties = {declared.key: declared.setting.kind.schema for declared in declared(cls)}
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -116,7 +116,7 @@ def declared(table: type[Table]) -> tuple[Declared, ...]:
 
 def chosen(table: type[Table], *words: str) -> tuple[Declared, ...]:
     """Return those settings of a table whose options are named, in the order of their names."""
-    known = {each.word: each for each in declared(table)}
+    known = {setting.word: setting for setting in declared(table)}
     return tuple(known[word] for word in words)
 
 

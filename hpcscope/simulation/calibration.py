@@ -55,10 +55,10 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     The ping-pong between hosts counts where there are several hosts, else that inside the host.
     """
     inside = len(platform.nodes) == 1
-    mine = [one for one in fits if one.variable == "message_bytes" and _on_default_path(one, measurements, inside)]
-    straight = [one for one in mine if one.chosen and _segments(one)]
-    lines = next((one for layer in LIBRARY for one in straight if _plain(one, measurements, layer)), None)
-    busy = next((one for one in mine if one.model == OVERHEADS), None)
+    mine = [fit for fit in fits if fit.variable == "message_bytes" and _on_default_path(fit, measurements, inside)]
+    straight = [fit for fit in mine if fit.chosen and _segments(fit)]
+    lines = next((fit for layer in LIBRARY for fit in straight if _plain(fit, measurements, layer)), None)
+    busy = next((fit for fit in mine if fit.model == OVERHEADS), None)
     eager, eager_from = _eager_limit(lines)
     thresholds = ("smpi/async-small-thresh", "smpi/send-is-detached-thresh")
     settings = {**FACTORS, **dict.fromkeys(thresholds, str(eager))}
@@ -77,7 +77,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
 
 def _segments(fit: Fit) -> list[Segment]:
     """Return the lines of a fit; that of Hockney's model is one."""
-    known = {one.name: one for one in fit.parameters}
+    known = {parameter.name: parameter for parameter in fit.parameters}
     if not fit.segments and {"latency_s", "per_byte_s"} <= set(known):
         whole = {"latency_s": known["latency_s"], "per_byte_s": known["per_byte_s"]}
         return [Segment(low=fit.low, high=fit.high, **whole)]
@@ -124,23 +124,23 @@ def _as_route(exchange: Exchange | None) -> Route | None:
 def _eager_limit(lines: Fit | None) -> tuple[int, str]:
     """Return the size up to which a send does not wait, and who says so."""
     for point in lines.breakpoints if lines else ():
-        for one in point.settings:
-            if "eager" in one.name.lower():
-                return one.value, f"{one.name} of the library, where the ping-pong breaks"
+        for setting in point.settings:
+            if "eager" in setting.name.lower():
+                return setting.value, f"{setting.name} of the library, where the ping-pong breaks"
     return EAGER_BYTES, "SMPI's own default; the run does not say it"
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
     """Return what sender and receiver take together, the settings for it, and where it comes from."""
-    known = {one.name: one for one in busy.parameters} if busy else {}
+    known = {parameter.name: parameter for parameter in busy.parameters} if busy else {}
     send, receive = known.get("o_s_s"), known.get("o_r_s")
     # Without a time on the way, the overheads contain waiting.
     if busy is None or send is None or receive is None or "L_s" not in known:
         return 0.0, {}, ["sender and receiver are busy for no time: the run cannot tell it from that on the way"]
     costs = {"smpi/os": send.value, "smpi/ois": send.value, "smpi/or": receive.value}
     words = [
-        f"{name}: {in_unit(one, 's')}, {busy.subject.label}"
-        for name, one in (("the sender is busy", send), ("the receiver is busy", receive))
+        f"{name}: {in_unit(parameter, 's')}, {busy.subject.label}"
+        for name, parameter in (("the sender is busy", send), ("the receiver is busy", receive))
     ]
     return send.value + receive.value, {name: f"0:{value:.6g}:0" for name, value in costs.items()}, words
 
@@ -162,12 +162,12 @@ def _lines(fit: Fit) -> Iterator[Line]:
     """
     wire_s = max(_segments(fit)[-1].per_byte_s.value, 0.0)
     above = 0.0
-    for one in _segments(fit):
-        excess_s = one.per_byte_s.value - wire_s
-        sizes = [point.x for point in fit.points if one.low <= point.x <= one.high] if excess_s > 0 else []
-        for size in sizes or [one.high]:
+    for segment in _segments(fit):
+        excess_s = segment.per_byte_s.value - wire_s
+        sizes = [point.x for point in fit.points if segment.low <= point.x <= segment.high] if excess_s > 0 else []
+        for size in sizes or [segment.high]:
             more_s = max(excess_s, 0.0) * size if sizes else 0.0
-            yield Line(above, one.latency_s.value + more_s, min(one.per_byte_s.value, wire_s))
+            yield Line(above, segment.latency_s.value + more_s, min(segment.per_byte_s.value, wire_s))
             above = size
 
 
@@ -175,11 +175,11 @@ def _factors(fit: Fit, empty_s: float, bytes_per_s: float, overhead_s: float) ->
     """Return the factors of each line. They hold above the size that stands before them."""
     latencies: list[str] = []
     rates: list[str] = []
-    for one in _lines(fit):
-        start = int(one.above) + ENVELOPE_BYTES if latencies else 0
-        latency_s = one.latency_s - ENVELOPE_BYTES * max(one.per_byte_s, 0.0) - overhead_s
+    for line in _lines(fit):
+        start = int(line.above) + ENVELOPE_BYTES if latencies else 0
+        latency_s = line.latency_s - ENVELOPE_BYTES * max(line.per_byte_s, 0.0) - overhead_s
         latencies.append(f"{start}:{max(latency_s / empty_s, LEAST):.6g}")
-        rates.append(f"{start}:{1 / max(one.per_byte_s * bytes_per_s, LEAST):.6g}")
+        rates.append(f"{start}:{1 / max(line.per_byte_s * bytes_per_s, LEAST):.6g}")
     return {"smpi/lat-factor": ";".join(latencies), "smpi/bw-factor": ";".join(rates)}
 
 
@@ -201,7 +201,9 @@ def _with_latency(platform: Platform, factor: float, inside: bool) -> Platform:
         latency = replace(exchange.latency_s, estimate=exchange.latency_s.estimate.scaled(factor))
         return replace(platform, inside=replace(exchange, latency_s=latency))
     known = platform.topology
-    groups = [one.model_copy(update={"latency_s": one.latency_s * factor}) for one in known.group]
-    slower = [one.model_copy(update={"latency_s": one.latency_s * factor}) for one in known.exception]
+    groups = [group.model_copy(update={"latency_s": group.latency_s * factor}) for group in known.group]
+    slower = [
+        exception.model_copy(update={"latency_s": exception.latency_s * factor}) for exception in known.exception
+    ]
     scaled = known.model_copy(update={"group": groups, "exception": slower})
     return replace(platform, topology=scaled)

@@ -37,17 +37,19 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
         raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must be one")
     first = platform.nodes[0]
     known = platform.nodes[:count]
-    taken = {one.name for one in known}
+    taken = {node.name for node in known}
     names = (name for n in itertools.count(len(known) + 1) if (name := f"{first.name}-{n}") not in taken)
     nodes = [*known, *(replace(first, name=name) for name in itertools.islice(names, count - len(known)))]
-    group = topology.group[0].model_copy(update={"hosts": [one.name for one in nodes]})
-    exceptions = [one for one in topology.exception if one.host in set(group.hosts)]
+    group = topology.group[0].model_copy(update={"hosts": [node.name for node in nodes]})
+    exceptions = [
+        host_exception for host_exception in topology.exception if host_exception.host in set(group.hosts)
+    ]
     of_all = topology.model_copy(update={"group": [group], "exception": exceptions})
     return replace(platform, nodes=nodes, topology=of_all)
 
 
 def _of_nodes(change: Callable[[Node, float], Node]) -> Callable[[Platform, float], Platform]:
-    return lambda platform, value: replace(platform, nodes=[change(one, value) for one in platform.nodes])
+    return lambda platform, value: replace(platform, nodes=[change(node, value) for node in platform.nodes])
 
 
 def _speed(node: Node, value: float) -> Node:
@@ -62,7 +64,7 @@ def _of_groups(
         topology = platform.topology
         if topology is None:
             raise UsageError(f"--set {key}={value:g}: the run has one host and no links between hosts")
-        groups = [change(topology, one, value) for one in topology.group]
+        groups = [change(topology, group, value) for group in topology.group]
         if groups == topology.group:
             raise UsageError(
                 f"--set {key}={value:g}: changes nothing: this platform has no such link of another rate"

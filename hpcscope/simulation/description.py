@@ -21,7 +21,7 @@ FACTORS = {
 }
 """SimGrid's own factors, off: what protocols add, and acknowledgements that use the other direction."""
 LEAST = 1e-6
-"""Of a factor: SMPI takes none that is zero or below. A rate of 1 / LEAST stands for bytes that take no time."""
+"""Least factor: SMPI takes none that is zero or below. A rate of 1 / LEAST stands for bytes that take no time."""
 _TWO_HYPHENS = re.compile("-(?=-)")
 """No comment of XML may contain them."""
 
@@ -73,7 +73,7 @@ def _add_network(root: Element, made: Platform, network: Network) -> None:
 
 def _zones(root: Element, made: Platform, topology: Topology, fastest: float) -> None:
     """Add a zone for each group of hosts, and the way between each two of them."""
-    names = {one.name for one in made.nodes}
+    names = {node.name for node in made.nodes}
     leaves = [group for group in topology.group if names.intersection(group.hosts)]
     world = SubElement(root, "zone", id="world", routing="Full") if len(leaves) > 1 else root
     for group in leaves:
@@ -106,10 +106,10 @@ def _zones(root: Element, made: Platform, topology: Topology, fastest: float) ->
 def _cluster(parent: Element, group: Group, made: Platform, topology: Topology, fastest: float) -> None:
     """Add a group of hosts, each with a port, around a switch or along a bus."""
     zone = SubElement(parent, "zone", id=_id(group), routing="Cluster")
-    chosen = [one for one in made.nodes if one.name in set(group.hosts)]
+    chosen = [node for node in made.nodes if node.name in set(group.hosts)]
     _add_hosts(zone, chosen)
     _add_loops(zone, chosen, made.inside, fastest)
-    slower = {one.host: one for one in topology.exception}
+    slower = {exception.host: exception for exception in topology.exception}
     shared = group.medium == "shared"
     for one in chosen:
         port: Group | HostException = slower.get(one.name, group)
@@ -126,9 +126,9 @@ def _cluster(parent: Element, group: Group, made: Platform, topology: Topology, 
 
 
 def _add_hosts(zone: Element, nodes: Sequence[Node]) -> None:
-    for one in nodes:
-        speed = f"{one.flops_per_s.estimate.value:.6g}f"
-        SubElement(zone, "host", id=one.name, speed=speed, core=str(one.cores))
+    for node in nodes:
+        speed = f"{node.flops_per_s.estimate.value:.6g}f"
+        SubElement(zone, "host", id=node.name, speed=speed, core=str(node.cores))
 
 
 def _fastest(settings: Mapping[str, str]) -> float:
@@ -144,17 +144,17 @@ def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None, fa
     """
     if inside is not None:
         latency_s, rate = inside.latency_s.estimate.value, inside.bandwidth_bytes_per_s.estimate.value
-        for one in nodes:
-            _link(zone, f"{one.name}_inside", rate, latency_s, "FATPIPE")
-            _link(zone, f"{one.name}_memory", rate * fastest * one.copies_at_once, 0.0, "SHARED")
+        for node in nodes:
+            _link(zone, f"{node.name}_inside", rate, latency_s, "FATPIPE")
+            _link(zone, f"{node.name}_memory", rate * fastest * node.copies_at_once, 0.0, "SHARED")
 
 
 def _add_ways_to_itself(zone: Element, tag: str, nodes: Sequence[Node], inside: Exchange | None) -> None:
     """Add the way from each host to itself: a route, or one that goes before what a zone has by itself."""
-    for one in nodes if inside is not None else ():
-        way = SubElement(zone, tag, src=one.name, dst=one.name)
+    for node in nodes if inside is not None else ():
+        way = SubElement(zone, tag, src=node.name, dst=node.name)
         for link in ("inside", "memory"):
-            SubElement(way, "link_ctn", id=f"{one.name}_{link}")
+            SubElement(way, "link_ctn", id=f"{node.name}_{link}")
 
 
 def _link(zone: Element, name: str, bytes_per_s: float, latency_s: float, sharing: str) -> None:
@@ -194,5 +194,5 @@ def _uplink(group: Group) -> str:
     return f"{group.name}_uplink"
 
 
-def _between(one: Group, other: Group) -> str:
-    return f"{one.name}_{other.name}_way"
+def _between(group: Group, other: Group) -> str:
+    return f"{group.name}_{other.name}_way"

@@ -15,7 +15,7 @@ from hpcscope.simulation.record import ByFormula
 from hpcscope.statistics.summary import Summary
 
 WIDEST_FIRST: tuple[Variable, ...] = ("message_bytes_and_ranks", "ranks", "message_bytes")
-"""Of several fits that speak of a case, that which speaks of the most others."""
+"""Order of several fits that speak of a case: the one that speaks of the most others comes first."""
 COSTS = "cost formulas"
 
 
@@ -25,35 +25,37 @@ class Formulas:
     def __init__(self, measurements: Measurements, fits: Sequence[Fit]) -> None:
         self._measurements = measurements
         self._costs = all_costs(measurements.catalog)
-        self._fits = [one for name in WIDEST_FIRST for one in fits if one.chosen and one.variable == name]
+        self._fits = [fit for name in WIDEST_FIRST for fit in fits if fit.chosen and fit.variable == name]
 
-    def of(self, one: Summary, several_hosts: bool) -> ByFormula | None:
+    def of(self, case: Summary, several_hosts: bool) -> ByFormula | None:
         """Return the time of a case; None where no formula speaks of it, or the run lacks one of its figures."""
-        if one.benchmark in self._costs:
-            return self._by_costs(one, several_hosts)
-        size = float(one.parameters.get("message_bytes", 0))
+        if case.benchmark in self._costs:
+            return self._by_costs(case, several_hosts)
+        size = float(case.parameters.get("message_bytes", 0))
         for fit in self._fits:
-            if self._speaks_of(fit, one):
-                found = time_s(fit, size, one.ranks)
+            if self._speaks_of(fit, case):
+                found = time_s(fit, size, case.ranks)
                 if found is not None and found > 0:
-                    return ByFormula(model=fit.model, value=found, fitted=_fitted(fit, size, one.ranks))
+                    return ByFormula(model=fit.model, value=found, fitted=_fitted(fit, size, case.ranks))
         return None
 
-    def _by_costs(self, one: Summary, several_hosts: bool) -> ByFormula | None:
-        predictor = Predictor(self._costs[one.benchmark], self._measurements, one.transport)
-        problem = problem_of(one, self._measurements.catalog)
+    def _by_costs(self, case: Summary, several_hosts: bool) -> ByFormula | None:
+        predictor = Predictor(self._costs[case.benchmark], self._measurements, case.transport)
+        problem = problem_of(case, self._measurements.catalog)
         try:
             total_s = predictor.point(problem, several_hosts).total_s.value
         except (NotMeasuredError, UsageError):
             return None
         return ByFormula(model=COSTS, value=total_s, fitted=False)
 
-    def _speaks_of(self, fit: Fit, one: Summary) -> bool:
+    def _speaks_of(self, fit: Fit, case: Summary) -> bool:
         """Return whether a case differs from those of a fit in its variable only."""
         over_ranks = fit.variable != "message_bytes"
         free = () if fit.variable == "ranks" else ("message_bytes",)
-        same = one.without(self._measurements.catalog, *free, ranks=fit.subject.ranks if over_ranks else None)
-        return (fit.metric, fit.definition) == (one.metric, one.definition) and _known(same) == _known(fit.subject)
+        same = case.without(self._measurements.catalog, *free, ranks=fit.subject.ranks if over_ranks else None)
+        return (fit.metric, fit.definition) == (case.metric, case.definition) and _known(same) == _known(
+            fit.subject
+        )
 
 
 def _fitted(fit: Fit, size: float, ranks: int) -> bool:

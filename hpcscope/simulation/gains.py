@@ -11,11 +11,11 @@ SOLVING = ("algorithm", "application")
 """Levels whose benchmarks solve a problem, on as many ranks as solve it fastest."""
 
 
-def gained(one: Summary, old: Summary | None) -> float | None:
+def gained(case: Summary, old: Summary | None) -> float | None:
     """Return how much more a case does in the same time than before, 0.1 is 10 %; None where one is missing."""
-    if old is None or not one.median or not old.median:
+    if old is None or not case.median or not old.median:
         return None
-    return (old.median / one.median if one.better == "lower" else one.median / old.median) - 1
+    return (old.median / case.median if case.better == "lower" else case.median / old.median) - 1
 
 
 def gains(
@@ -30,9 +30,9 @@ def gains(
     before = _fastest(unchanged, catalog)
     after = _fastest([*changed, *unchanged] if only_larger else changed, catalog)
     found: dict[str, list[float]] = {}
-    for what, one in after.items():
-        if (gain := gained(one, before.get(what))) is not None:
-            found.setdefault(one.benchmark, []).append(gain)
+    for what, case in after.items():
+        if (gain := gained(case, before.get(what))) is not None:
+            found.setdefault(case.benchmark, []).append(gain)
     return found
 
 
@@ -43,14 +43,14 @@ def cost_of_a_percent(cost: float | None, gain: float | None) -> float | None:
 
 def _fastest(summaries: Iterable[Summary], catalog: Catalog) -> dict[object, Summary]:
     """Return the fastest case of each problem, and every case of benchmarks that solve none."""
-    found: dict[object, Summary] = {}
-    for one in summaries:
-        what = _problem(one) if catalog[one.benchmark].level in SOLVING else one.key
-        if what not in found or (gained(one, found[what]) or 0.0) > 0:
-            found[what] = one
-    return found
+    cases: dict[object, Summary] = {}
+    for summary in summaries:
+        what = _problem(summary) if catalog[summary.benchmark].level in SOLVING else summary.key
+        if what not in cases or (gained(summary, cases[what]) or 0.0) > 0:
+            cases[what] = summary
+    return cases
 
 
-def _problem(one: Summary) -> tuple[object, ...]:
-    parameters = tuple(sorted((name, str(value)) for name, value in one.parameters.items()))
-    return one.benchmark, parameters, one.transport
+def _problem(case: Summary) -> tuple[object, ...]:
+    parameters = tuple(sorted((name, str(value)) for name, value in case.parameters.items()))
+    return case.benchmark, parameters, case.transport

@@ -50,7 +50,7 @@ class Offers(Asked):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Offers:
-        names = [one.name for one in self.offer]
+        names = [offer.name for offer in self.offer]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"offer.name = {twice}: must be the name of one offer only")
         return self

@@ -50,7 +50,7 @@ class Exchange:
     latency_s: PlatformFigure
     """Half round trip of the shortest message."""
     bandwidth_bytes_per_s: PlatformFigure
-    """Of the longest message."""
+    """Bandwidth of the longest message."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Node:
     name: str
     cores: int
     flops_per_s: PlatformFigure
-    """Of one core."""
+    """Rate of one core."""
 
     @property
     def copies_at_once(self) -> int:
@@ -113,7 +113,7 @@ def platform(
     if len(nodes) == 1:
         topology = None
     elif topology is not None:
-        if missing := [one.name for one in nodes if one.name not in topology.group_of]:
+        if missing := [node.name for node in nodes if node.name not in topology.group_of]:
             raise UsageError(f"topology.toml: has no host {missing[0]}, which the run has; discover it again")
     else:
         between = exchange(measurements, inside=False)
@@ -156,16 +156,16 @@ def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple
                 if _in_double_precision(on) and {*map(short, measurements.hosts(on.summary))} & names
             ]
             if on_one:
-                yield number, _figure(max(_largest(measurements, on_one), key=lambda one: one.median or 0.0))
+                yield number, _figure(max(_largest(measurements, on_one), key=lambda case: case.median or 0.0))
                 break
 
 
-def _largest(measurements: Measurements, found: Sequence[Summary]) -> list[Summary]:
+def _largest(measurements: Measurements, cases: Sequence[Summary]) -> list[Summary]:
     """Return the largest problems of each benchmark: small ones stay in the caches."""
-    sizes = {one.benchmark: 0 for one in found}
-    for one in found:
-        sizes[one.benchmark] = max(sizes[one.benchmark], measurements.size(one))
-    return [one for one in found if measurements.size(one) == sizes[one.benchmark]]
+    sizes = {case.benchmark: 0 for case in cases}
+    for summary in cases:
+        sizes[summary.benchmark] = max(sizes[summary.benchmark], measurements.size(summary))
+    return [case for case in cases if measurements.size(case) == sizes[case.benchmark]]
 
 
 def _in_double_precision(on: On) -> bool:
@@ -175,9 +175,9 @@ def _in_double_precision(on: On) -> bool:
 def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
     """Return what the default transport measured between two processes; None where it did not."""
     ways = [
-        one
-        for one in paths(measurements.machine, measurements.launches)
-        if one.inside == inside and one.transport == "default"
+        path
+        for path in paths(measurements.machine, measurements.launches)
+        if path.inside == inside and path.transport == "default"
     ]
     for layer in LIBRARY:
         times, rates = (
@@ -191,8 +191,8 @@ def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
             for unit in ("s", "B/s")
         )
         if times and rates:
-            least = min(times, key=lambda one: (measurements.size(one), one.median or 0.0))
-            most = max(rates, key=lambda one: (measurements.size(one), one.median or 0.0))
+            least = min(times, key=lambda case: (measurements.size(case), case.median or 0.0))
+            most = max(rates, key=lambda rate: (measurements.size(rate), rate.median or 0.0))
             return Exchange(_figure(least), _figure(most))
     return None
 
@@ -201,18 +201,18 @@ def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measureme
     group = Group(
         name=CLUSTER,
         level="cluster",
-        hosts=[one.name for one in nodes],
+        hosts=[node.name for node in nodes],
         latency_s=between.latency_s.estimate.value,
         bandwidth_bytes_per_s=between.bandwidth_bytes_per_s.estimate.value,
     )
-    found = {one.origin for one in measurements.launches}
+    found = {launch.origin for launch in measurements.launches}
     origin: Origin = "emulated" if "emulated" in found else "simulated" if "simulated" in found else "measured"
     return Topology(origin=origin, group=[group])
 
 
-def _figure(one: Summary) -> PlatformFigure:
-    return PlatformFigure(one.estimate, one.label, one.unit)
+def _figure(case: Summary) -> PlatformFigure:
+    return PlatformFigure(case.estimate, case.label, case.unit)
 
 
 def _origin(measurements: Measurements) -> str:
-    return ", ".join(sorted({one.origin for one in measurements.headlines}))
+    return ", ".join(sorted({case.origin for case in measurements.headlines}))

@@ -56,7 +56,7 @@ def simulated_time_s(
         raise ScopeError(f"{what}: ended with exit code {code}")
     if "Deadlock" in said:  # of which smpirun's exit code says nothing
         raise ScopeError(f"{what}: its ranks wait for each other for ever")
-    found = TIME.search(said)
-    if found is None:
+    match = TIME.search(said)
+    if match is None:
         raise ScopeError(f"{what}: SMPI told no time")
-    return float(found[1])
+    return float(match[1])

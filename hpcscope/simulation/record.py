@@ -38,7 +38,7 @@ class Beside(Strict):
     unit: str
     measured: Estimate
     origin: Origin
-    """Of the measured figure: of real hosts, or of a lab."""
+    """Origin of the measured value: real hosts, or a lab."""
     simulated: float
     formula: ByFormula | None = None
     """None where no formula of the run speaks of the case."""
@@ -50,7 +50,7 @@ class Beside(Strict):
 
     @property
     def formula_error(self) -> float | None:
-        """The same of the formula's time; None without one."""
+        """Error of the formula's time; None without one."""
         return None if self.formula is None else self.formula.value / self.measured.value - 1
 
 
@@ -59,11 +59,11 @@ class ErrorOf(Strict):
 
     cases: int
     median: Estimate
-    """Of the errors without their signs."""
+    """Median of the errors without their signs."""
     smallest: float
-    """Of the signed errors."""
+    """Smallest of the signed errors."""
     largest: float
-    """Of the signed errors."""
+    """Largest of the signed errors."""
     most_ranks: int
     """The largest number of ranks that was simulated beside a measurement."""
 
@@ -84,9 +84,9 @@ class OfferGain(Strict):
     changes: list[str]
     cost: float
     figures: int
-    """Of the gains: of cases, and of problems where a benchmark solves some."""
+    """Number of gains: of cases, and of problems where a benchmark solves some."""
     median: float | None
-    """Of the gains, 0.1 is 10 %; None where no case is on both platforms."""
+    """Median gain, 0.1 is 10 %; None where no case is on both platforms."""
     least: float | None
     most: float | None
 
@@ -104,7 +104,7 @@ class Simulation(Strict):
     changes: list[str]
     """To the platform, as they were asked for; empty where it is as it was measured."""
     cost: float | None = None
-    """Of the changes, in any currency; None where it was not given."""
+    """Cost of the changes, in any currency; None where it was not given."""
     inputs: list[str]
     """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
     notes: list[str]
@@ -112,7 +112,7 @@ class Simulation(Strict):
     validation: list[Beside]
     """On the platform as it was measured."""
     formulas: dict[str, ByFormula] = {}
-    """Of the cases that were simulated and not measured, by their labels."""
+    """Formulas for the cases that were simulated and not measured, by their labels."""
     programs: list[ProgramTime] = []
     """On the platform as it was asked for; the error of none of them is known."""
     only_larger: bool = False
@@ -122,9 +122,9 @@ class Simulation(Strict):
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
         """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
-        proofs = [one for one in self.validation if one.benchmark not in self.inputs]
-        found = proofs if benchmark is None else [one for one in self.validation if one.benchmark == benchmark]
-        return _error_of((one, one.error) for one in found)
+        proofs = [row for row in self.validation if row.benchmark not in self.inputs]
+        rows = proofs if benchmark is None else [row for row in self.validation if row.benchmark == benchmark]
+        return _error_of((row, row.error) for row in rows)
 
     def formula_error_of(self, benchmark: str | None = None, fitted: bool = False) -> ErrorOf | None:
         """Return the error of the closed formulas in cases that they were not fitted to, or in those they were.
@@ -132,12 +132,12 @@ class Simulation(Strict):
         None where there is no such case.
         """
         return _error_of(
-            (one, error)
-            for one in self.validation
-            if benchmark in (None, one.benchmark)
-            and one.formula is not None
-            and one.formula.fitted == fitted
-            and (error := one.formula_error) is not None
+            (row, error)
+            for row in self.validation
+            if benchmark in (None, row.benchmark)
+            and row.formula is not None
+            and row.formula.fitted == fitted
+            and (error := row.formula_error) is not None
         )
 
     @property
@@ -161,7 +161,7 @@ class Simulation(Strict):
         ends = error.median
         bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
         interval = f" [{', '.join(bounds)}]" if bounds else ""
-        origins = " and ".join(sorted({one.origin for one in self.validation}))
+        origins = " and ".join(sorted({row.origin for row in self.validation}))
         validated = f"{error.cases} {origins} case{'s' if error.cases != 1 else ''}"
         return (
             f"median error {units.percent(ends.value)}{interval} against {validated}, from"
@@ -195,27 +195,29 @@ def beside(
 
     `formula`: what a closed formula says of a simulated case.
     """
-    known = {(one.key, one.metric): one for one in times(simulated, catalog)}
+    known = {(case.key, case.metric): case for case in times(simulated, catalog)}
     return [
         Beside(
-            benchmark=one.benchmark,
-            label=one.label,
-            ranks=one.ranks,
-            metric=one.metric,
-            unit=one.unit,
-            measured=one.estimate,
-            origin=one.origin,
+            benchmark=case.benchmark,
+            label=case.label,
+            ranks=case.ranks,
+            metric=case.metric,
+            unit=case.unit,
+            measured=case.estimate,
+            origin=case.origin,
             simulated=theirs.median,
             formula=formula(theirs),
         )
-        for one in times(measured, catalog)
-        if (theirs := known.get((one.key, one.metric))) is not None and theirs.median
+        for case in times(measured, catalog)
+        if (theirs := known.get((case.key, case.metric))) is not None and theirs.median
     ]
 
 
 def times(summaries: Iterable[Summary], catalog: Catalog) -> list[Summary]:
     """Return the time of each case that has one."""
-    return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
+    return [
+        case for case in headlines(list(summaries)) if case.median and case.metric == time_metric(case, catalog)
+    ]
 
 
 def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
@@ -231,7 +233,7 @@ def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
         median=Estimate(value=float(np.median(sizes)), low=low, high=high),
         smallest=float(signed.min()),
         largest=float(signed.max()),
-        most_ranks=max(one.ranks for one, _ in found),
+        most_ranks=max(row.ranks for row, _ in found),
     )
 
 

@@ -13,9 +13,9 @@ from hpcscope.rundirectory import write_text
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelmpi": "impi"}
 """SMPI's names of how the libraries choose the algorithms of their collectives."""
 STACK_KIB = 1024
-"""Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
+"""Stack of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
 PIECE_BYTES = 16 << 20
-"""That ranks share."""
+"""Size of the pieces that ranks share."""
 MOST_SHARED_BYTES = 65_000 * PIECE_BYTES
 """Of the buffers of all ranks together: a process has 65,530 pieces of memory at most. With pieces of 64 MiB a
 reduce-scatter took over 120 s in place of 62 s."""
@@ -67,7 +67,7 @@ class Simulator:
     host_speed: float
     """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
     most_bytes: int
-    """Of memory: what needs more for its buffers is refused, and what asks for several times as much ends."""
+    """Most memory: what needs more for its buffers is refused, and what asks for several times as much ends."""
     scratch: Path
     """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
     shares_memory: bool = False

@@ -56,37 +56,37 @@ class CaseTimes:
     @property
     def values(self) -> Floats:
         """The results of all launches: seconds per operation, without warm-up and invalid repetitions."""
-        return np.concatenate([each.time_s[each.counted] for each in self.launches])
+        return np.concatenate([launch.time_s[launch.counted] for launch in self.launches])
 
     @property
     def medians(self) -> Floats:
         """The median of each launch that has results; launches are the independent samples of a case."""
-        counted = (each.time_s[each.counted] for each in self.launches)
+        counted = (launch.time_s[launch.counted] for launch in self.launches)
         return np.array([np.median(values) for values in counted if values.size])
 
     def to_frame(self) -> DataFrame:
         """Return one row per launch and repetition (pandas); raises ScopeError where pandas is not installed."""
         return frame(
             {
-                "launch": each.launch,
+                "launch": times.launch,
                 "repetition": number,
                 "time_s": float(time_s),
-                "warmup": bool(each.warmup[number]),
-                "valid": bool(each.valid[number]),
+                "warmup": bool(times.warmup[number]),
+                "valid": bool(times.valid[number]),
             }
-            for each in self.launches
-            for number, time_s in enumerate(each.time_s)
+            for times in self.launches
+            for number, time_s in enumerate(times.time_s)
         )
 
 
-def launch_times(one: CaseSamples, definition: Definition) -> LaunchTimes | None:
+def launch_times(case: CaseSamples, definition: Definition) -> LaunchTimes | None:
     """Return the times of a case in one launch; None where they do not allow this definition."""
-    times = series_of(definition, one.times)
+    times = series_of(definition, case.times)
     time_s = times_under(definition, times) if times else None
     if times is None or time_s is None:
         return None
     return LaunchTimes(
-        launch=one.launch,
+        launch=case.launch,
         time_s=time_s,
         valid=times.valid,
         warmup=times.warmup,

@@ -27,7 +27,7 @@ CAUTION = 1.5
 FEWEST = 4
 """Runs on each side of a change."""
 FEWEST_RUNS = 20
-"""Of fewer runs the correlation is not known."""
+"""Fewest runs from which the correlation is known."""
 LATEST = 90
 """Most runs after a change when it is found: earlier nights have looked at the others."""
 ABRUPT = 1.4
@@ -73,14 +73,14 @@ def change_points(values: Sequence[float]) -> list[ChangePoint]:
     # With the runs that followed, the place of each change is known better.
     for i in range(1, len(places) - 1):
         places[i] = places[i - 1] + _clearest(logs[places[i - 1] : places[i + 1]])[0]
-    found: list[ChangePoint] = []
+    points: list[ChangePoint] = []
     for begin, place, end in zip(places, places[1:], places[2:], strict=False):
-        drifts = bool(found) and found[-1].kind == "drift"
-        one = _described(logs, found[-1].begin if drifts else begin, place, end)
-        if drifts and one.kind == "drift":
-            one = replace(one, first_after=found.pop().first_after)
-        found.append(one)
-    return [one for one in found if abs(one.factor - 1) > RELEVANT]
+        drifts = bool(points) and points[-1].kind == "drift"
+        point = _described(logs, points[-1].begin if drifts else begin, place, end)
+        if drifts and point.kind == "drift":
+            point = replace(point, first_after=points.pop().first_after)
+        points.append(point)
+    return [point for point in points if abs(point.factor - 1) > RELEVANT]
 
 
 def _next(logs: Floats) -> int | None:

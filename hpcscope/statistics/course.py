@@ -23,13 +23,13 @@ from hpcscope.statistics.distributions import normal_cdf
 from hpcscope.strict import Strict, Unix
 
 FEWEST_VISITS = 3
-"""Of a case: its typical time must be known."""
+"""Fewest visits to a case whose typical time is known."""
 VISITS_IN_A_BIN = 5, 20
 """The fewest and the most visits whose median is one moment of the course."""
 SENTINELS_IN_A_BIN = 3, 5
-"""The same of the sentinel, whose work is always the same."""
+"""Sentinels in a bin; their work is always the same."""
 BINS = 40
-"""Of a short run; a long one has more."""
+"""Bins of a short run; a long one has more."""
 FEWEST_BINS = 8
 SHORTEST = 2
 """Moments that a state lasts at least; what passes sooner is an interruption."""
@@ -50,7 +50,7 @@ PENALTY = 3.0
 
 Measure = Literal["arithmetic", "throughput", "memory", "memory bandwidth", "ping-pong"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-"""Of the sentinel."""
+"""Measures of the sentinel."""
 
 
 class State(Strict):
@@ -59,7 +59,7 @@ class State(Strict):
     factor: float
     """How many times as long as in the fastest state everything takes that shows the states (`shown_by`)."""
     share: float
-    """Of the time of the run."""
+    """Fraction of the time of the run."""
     sentinel_s: dict[Measure, float] = {}
     """The sentinel's median times in this state; without the measures that the run does not have."""
 
@@ -175,11 +175,11 @@ def seconds_of(sentinel: SentinelRecord, measure: Measure) -> float | None:
 def _with_sentinel(course: Course, sentinels: list[SentinelRecord]) -> list[State]:
     """Return the states with the sentinel's median times in each."""
     seen: dict[tuple[int, Measure], list[float]] = defaultdict(list)
-    for one in sentinels:
+    for sentinel in sentinels:
         for measure in MEASURES:
-            seconds = seconds_of(one, measure)
+            seconds = seconds_of(sentinel, measure)
             if seconds is not None:
-                seen[course.state_during(one), measure].append(seconds)
+                seen[course.state_during(sentinel), measure].append(seconds)
     return [
         state.model_copy(
             update={
@@ -196,17 +196,19 @@ def _with_sentinel(course: Course, sentinels: list[SentinelRecord]) -> list[Stat
 
 def _sentinel_levels(samples: Samples, measure: Measure) -> _Levels:
     """Return a measure of the sentinel as visits; what it takes may depend on the ranks of a launch."""
-    batches: dict[tuple[int, int], Batch] = {(one.launch, one.attempt): one.batch for one in samples.launches}
+    batches: dict[tuple[int, int], Batch] = {
+        (record.launch, record.attempt): record.batch for record in samples.launches
+    }
     numbers: dict[Batch | None, int] = {}
     found = [
         (
-            numbers.setdefault(batches.get((one.launch, one.attempt)), len(numbers)),
-            one.launch,
-            one.started_unix_s + one.duration_s / 2,
+            numbers.setdefault(batches.get((sentinel.launch, sentinel.attempt)), len(numbers)),
+            sentinel.launch,
+            sentinel.started_unix_s + sentinel.duration_s / 2,
             float(np.log(seconds)),
         )
-        for one in samples.sentinels
-        if (seconds := seconds_of(one, measure))
+        for sentinel in samples.sentinels
+        if (seconds := seconds_of(sentinel, measure))
     ]
     return _Levels.of(found)
 
@@ -215,18 +217,18 @@ def _levels(samples: Samples) -> _Levels:
     found: list[tuple[int, int, float, float]] = []
     for number, launches in enumerate(samples.by_case().values()):
         own = [
-            (number, one.launch, one.started_unix_s + one.duration_s / 2, level)
-            for one in launches
-            if one.ok and (level := _level(one)) is not None
+            (number, case.launch, case.started_unix_s + case.duration_s / 2, level)
+            for case in launches
+            if case.ok and (level := _level(case)) is not None
         ]
         if len(own) >= FEWEST_VISITS:
             found += own
     return _Levels.of(found)
 
 
-def _level(one: CaseSamples) -> float | None:
+def _level(case: CaseSamples) -> float | None:
     """Return the logarithm of the median time of an operation in a visit; None where it has none."""
-    times = series_of("max_rank", one.times)
+    times = series_of("max_rank", case.times)
     seconds = times_under("max_rank", times) if times is not None else None
     if times is None or seconds is None or not times.counted.any():
         return None
@@ -270,7 +272,7 @@ def _states(levels: _Levels, fewest: int, most: int) -> tuple[list[State], list[
         whole = Period(state=0, begin_unix_s=begin, end_unix_s=end)
         return [State(factor=1.0, share=1.0)], [whole], _moments(levels.unix_s, bins, course)
     periods = _periods(levels.unix_s, bins, slow)
-    share = sum(one.end_unix_s - one.begin_unix_s for one in periods if one.state == 1) / (end - begin)
+    share = sum(period.end_unix_s - period.begin_unix_s for period in periods if period.state == 1) / (end - begin)
     states = [State(factor=1.0, share=1 - share), State(factor=float(np.exp(step)), share=share)]
     return states, periods, _moments(levels.unix_s, bins, course - np.median(heights[~slow]))
 
@@ -308,13 +310,13 @@ def _means(values: Floats, group: Integers) -> Floats:
 
 def _medians(values: Floats, group: Integers) -> Floats:
     """Return the median of each group of values; 0 for a group without any."""
-    found = np.zeros(int(group.max()) + 1 if group.size else 0)
+    medians = np.zeros(int(group.max()) + 1 if group.size else 0)
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     ends = np.flatnonzero(np.diff(ordered)) + 1
     for part in np.split(order, ends) if order.size else []:
-        found[group[part[0]]] = np.median(values[part])
-    return found
+        medians[group[part[0]]] = np.median(values[part])
+    return medians
 
 
 def _segments(values: Floats, penalty: float) -> Integers:

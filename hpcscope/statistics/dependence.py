@@ -76,10 +76,10 @@ def variance_inflation(launches: list[Floats], median: float) -> float:
     signs = [np.sign(launch - median) for launch in launches]
     count = sum(launch.size for launch in launches)
     shortest = max((launch.size for launch in launches), default=0)
-    variance = sum(float(one @ one) for one in signs)
+    variance = sum(float(sign @ sign) for sign in signs)
     if variance <= 0:
         return 1.0
-    products = sum((_lagged_products(one, shortest) for one in signs), np.zeros(shortest))
+    products = sum((_lagged_products(sign, shortest) for sign in signs), np.zeros(shortest))
     inflation, lag = -1.0, 0
     while lag + 1 < shortest // 2:
         pair = float(products[lag] + products[lag + 1])

@@ -18,7 +18,7 @@ LAUNCHES_FOR_INTERVAL = 6
 STATES_DIFFER = 1.1
 """Medians of two states closer than this factor are those of a case that the states do not concern."""
 VALUES_FOR_PERCENTILES = 100
-"""Of fewer values the 99th percentile would be the largest value, or be interpolated from it."""
+"""Fewest values with a 99th percentile: that of fewer is the largest value, or interpolated from it."""
 
 
 @dataclass(frozen=True)

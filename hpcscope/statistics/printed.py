@@ -17,9 +17,14 @@ from hpcscope.statistics.summary import Summary
 def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
     """Summarise printed figures, in their order: a metric's first definition of time is its headline."""
     groups: dict[tuple[Key, Origin, str, str], list[PrintedFigure]] = {}
-    for one in printed:
-        key = one.case.key, one.record.origin, one.record.metric, one.record.definition
-        groups.setdefault(key, []).append(one)
+    for printed_figure in printed:
+        key = (
+            printed_figure.case.key,
+            printed_figure.record.origin,
+            printed_figure.record.metric,
+            printed_figure.record.definition,
+        )
+        groups.setdefault(key, []).append(printed_figure)
     headlines: set[tuple[Key, Origin, str]] = set()
     summaries = []
     for (case, origin, metric, _), group in groups.items():
@@ -31,8 +36,8 @@ def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> lis
 def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) -> Summary:
     first = group[0].record
     metric = catalog[first.benchmark].metric[first.metric]
-    reason = next((f"failed: {one.record.failure}" for one in group if one.record.failure), "")
-    each = all(one.record.statistic == "each" for one in group)
+    reason = next((f"failed: {printed.record.failure}" for printed in group if printed.record.failure), "")
+    each = all(printed.record.statistic == "each" for printed in group)
     return Summary.model_validate(
         {
             **group[0].case.model_dump(),
@@ -46,7 +51,7 @@ def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) ->
             "reason": reason,
             "invalid_share": 0.0,
             "printed": "" if each or first.summary else first.words,
-            **_figures([one.record for one in group]),
+            **_figures([printed.record for printed in group]),
             **(first.summary if len(group) == 1 else {}),
         }
     )
@@ -57,12 +62,14 @@ def _figures(records: Sequence[PrintedRecord]) -> dict[str, object]:
 
     Of several outputs each is a launch.
     """
-    described = describe([np.array(one.values) for one in records], numbers=[one.launch for one in records])
-    if all(one.statistic == "each" for one in records):
+    described = describe(
+        [np.array(record.values) for record in records], numbers=[record.launch for record in records]
+    )
+    if all(record.statistic == "each" for record in records):
         return described.as_dict()
     known = Figures(
         median=described.median,
-        n=sum(one.repetitions or len(one.values) for one in records),
+        n=sum(record.repetitions or len(record.values) for record in records),
         launches=described.launches,
         launch_medians=described.launch_medians,
         launch_numbers=described.launch_numbers,

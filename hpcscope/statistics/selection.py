@@ -31,8 +31,8 @@ class Statistics(Sequence[Summary]):
     @overload
     def __getitem__(self, index: slice) -> Statistics: ...
     def __getitem__(self, index: int | slice) -> Summary | Statistics:
-        found = self._summaries[index]
-        return Statistics(found) if isinstance(found, list) else found
+        cases = self._summaries[index]
+        return Statistics(cases) if isinstance(cases, list) else cases
 
     def __len__(self) -> int:
         return len(self._summaries)

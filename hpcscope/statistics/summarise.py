@@ -63,7 +63,7 @@ def summarise(samples: Samples, catalog: Catalog, course: Course | None = None) 
     course = course or course_of(samples)
     summaries: list[Summary] = []
     for launches in samples.by_case().values():
-        ordered = sorted(launches, key=lambda one: one.launch)
+        ordered = sorted(launches, key=lambda case_samples: case_samples.launch)
         for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics, course):
             summaries.extend(metric_summaries)
     printed = printed_summaries(samples.printed, catalog)

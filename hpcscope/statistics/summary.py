@@ -50,7 +50,7 @@ class Summary(Case):
     launches: int
     launch_medians: list[float]
     launch_numbers: list[int] = []
-    """Of the same launches, in the run; empty in files of before they were recorded."""
+    """Numbers of the same launches in the run; empty in files of before they were recorded."""
     mean: float | None
     coefficient_of_variation: float | None
     minimum: float | None
@@ -141,14 +141,14 @@ class Summary(Case):
 
     @property
     def per_launch(self) -> PerLaunch:
-        """The same with what each launch says; raises ValueError where there is no median."""
+        """Return the estimate with what each launch says; raises ValueError where there is no median."""
         launches = dict(zip(self.launch_numbers, self.launch_medians, strict=False))
         return PerLaunch(self.estimate, launches, self.resolution)
 
 
 def headlines(summaries: Iterable[Summary]) -> list[Summary]:
     """Return the results under their headline definitions."""
-    return [one for one in summaries if one.is_headline]
+    return [summary for summary in summaries if summary.is_headline]
 
 
 class Summaries(Strict):

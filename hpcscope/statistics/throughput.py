@@ -36,15 +36,15 @@ def throughput_summaries(
     jobs: Sequence[JobRecord], rounds: Sequence[RoundRecord], catalog: Catalog
 ) -> list[Summary]:
     """Summarise the jobs, alone and in the mix, and the mix; jobs of a round that did not end are left out."""
-    ended = {one.round: one for one in rounds}
+    ended = {record.round: record for record in rounds}
     groups: dict[tuple[Name, str], list[JobRecord]] = defaultdict(list)
-    for one in jobs:
-        if one.round in ended:
-            groups[(one.job, one.ranks), one.beside].append(one)
+    for job_record in jobs:
+        if job_record.round in ended:
+            groups[(job_record.job, job_record.ranks), job_record.beside].append(job_record)
     names = list(dict.fromkeys(name for name, _ in groups))
     alone = {name: _times(groups[name, ALONE]) for name in names}
-    found = [summary for key, group in groups.items() for summary in _of_job(key, group, alone[key[0]], catalog)]
-    return found + (_of_mix(ended, groups, alone, catalog) if ended else [])
+    cases = [summary for key, group in groups.items() for summary in _of_job(key, group, alone[key[0]], catalog)]
+    return cases + (_of_mix(ended, groups, alone, catalog) if ended else [])
 
 
 def _of_job(key: tuple[Name, str], group: Sequence[JobRecord], alone: Rounds, catalog: Catalog) -> list[Summary]:
@@ -58,7 +58,7 @@ def _of_job(key: tuple[Name, str], group: Sequence[JobRecord], alone: Rounds, ca
             if alone.get(number)
         }
     values["processor_s"] = _by_round(
-        [(one.round, one.processor_s) for one in group if one.processor_s is not None]
+        [(record.round, record.processor_s) for record in group if record.processor_s is not None]
     )
     case = Case.of(catalog, JOB, {"job": job, "beside": beside}, (ranks, "default", UNBOUND))
     reason = _failure(group)
@@ -72,43 +72,43 @@ def _of_mix(
     catalog: Catalog,
 ) -> list[Summary]:
     first = next(iter(rounds.values()))
-    mixed = [one for (_, beside), group in groups.items() if beside == TOGETHER for one in group]
+    mixed = [job for (_, beside), group in groups.items() if beside == TOGETHER for job in group]
     values: dict[str, dict[int, Sequence[float]]] = defaultdict(dict)
-    for number, one in rounds.items():
-        jobs = [each for each in mixed if each.round == number]
-        if not jobs or one.elapsed_s <= 0:
+    for number, record in rounds.items():
+        jobs = [job for job in mixed if job.round == number]
+        if not jobs or record.elapsed_s <= 0:
             continue
-        available_s = one.slots * one.elapsed_s
-        values["jobs_per_hour"][number] = [len(jobs) * HOUR_S / one.elapsed_s]
-        values["turnaround_mean_s"][number] = [float(np.mean([each.elapsed_s for each in jobs]))]
-        used_s = [each.processor_s for each in jobs if each.processor_s is not None]
+        available_s = record.slots * record.elapsed_s
+        values["jobs_per_hour"][number] = [len(jobs) * HOUR_S / record.elapsed_s]
+        values["turnaround_mean_s"][number] = [float(np.mean([job.elapsed_s for job in jobs]))]
+        used_s = [job.processor_s for job in jobs if job.processor_s is not None]
         if len(used_s) == len(jobs):
             values["utilization_share"][number] = [sum(used_s) / available_s]
-        alone_s = [alone[each.job, each.ranks].get(number) for each in jobs]
-        needed_s = [each.ranks * one_s[0] for each, one_s in zip(jobs, alone_s, strict=True) if one_s]
+        alone_s = [alone[record.job, record.ranks].get(number) for record in jobs]
+        needed_s = [job.ranks * one_s[0] for job, one_s in zip(jobs, alone_s, strict=True) if one_s]
         if len(needed_s) == len(jobs):
             values["efficiency_share"][number] = [sum(needed_s) / available_s]
         values["cost_core_s"][number] = [available_s / len(jobs)]
     parameters: dict[str, Value] = {"mix": first.mix}
     case = Case.of(catalog, MIX, parameters, (first.slots, "default", UNBOUND))
-    reason = _failure([one for group in groups.values() for one in group])
+    reason = _failure([job for group in groups.values() for job in group])
     return [_summary(case, name, each, first.origin, reason, catalog) for name, each in values.items()]
 
 
 def _times(group: Sequence[JobRecord]) -> Rounds:
-    return _by_round([(one.round, one.elapsed_s) for one in group if one.status == "ok"])
+    return _by_round([(job.round, job.elapsed_s) for job in group if job.status == "ok"])
 
 
 def _by_round(pairs: Sequence[tuple[int, float]]) -> Rounds:
-    found: dict[int, list[float]] = defaultdict(list)
+    by_round: dict[int, list[float]] = defaultdict(list)
     for number, value in pairs:
-        found[number].append(value)
-    return found
+        by_round[number].append(value)
+    return by_round
 
 
 def _failure(group: Sequence[JobRecord]) -> str:
     """Return why a group has no result: a job that did not do its work is done in no time."""
-    failed = [one for one in group if one.status != "ok"]
+    failed = [job for job in group if job.status != "ok"]
     if not failed:
         return ""
     worst = failed[0]

@@ -55,7 +55,7 @@ def costs(measurements: Measurements, ranks: int, slots: int) -> LuCosts:
 
 def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
     """Return the times of one process, by block."""
-    found: dict[int, list[OneProcess]] = {}
+    processes: dict[int, list[OneProcess]] = {}
     parts = {
         (int(s.parameters["n"]), int(s.parameters["block"]), s.metric): s.estimate.value
         for metric in ("time_s", *PARTS)
@@ -65,8 +65,8 @@ def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
     for n, block, metric in parts:
         if metric == "time_s":
             times = [parts.get((n, block, part), 0.0) for part in PARTS]
-            found.setdefault(block, []).append(OneProcess(n, *times))
-    complete = {block: several for block, several in found.items() if len(several) == len(SIZES)}
+            processes.setdefault(block, []).append(OneProcess(n, *times))
+    complete = {block: several for block, several in processes.items() if len(several) == len(SIZES)}
     if not complete:
         failed = [s for s in measurements.summaries if s.benchmark == BENCHMARK and not s.valid and s.reason]
         raise ScopeError(f"{BENCHMARK} on one process: {failed[0].reason if failed else 'not measured'}")
@@ -80,8 +80,8 @@ def _messages(measurements: Measurements, inside: bool) -> MessageTime | None:
     if path is None:
         return None
     plain = {"mode": "standard", "completion": "blocking"}
-    found = [s for s in measurements.of(MESSAGES, "latency_s", plain) if path.carries(s)]
-    points = sorted((measurements.size(s), s.estimate.value) for s in found)
+    cases = [s for s in measurements.of(MESSAGES, "latency_s", plain) if path.carries(s)]
+    points = sorted((measurements.size(s), s.estimate.value) for s in cases)
     if len(points) < 2:
         return None
     sizes, seconds = np.array(points, dtype=np.float64).T

@@ -20,15 +20,15 @@ def concluded(tuning: Tuning) -> Conclusion:
     """Return the conclusion from all rounds."""
     deciding = next(each for each in reversed(tuning.rounds) if each.stage != "sizes")
     candidate, winner = chosen(deciding)
-    mine = next(each for each in deciding.tries if each.candidate == candidate)
+    mine = next(trial for trial in deciding.tries if trial.candidate == candidate)
     assert mine.measured_s is not None
     words = [_standing(deciding, candidate, winner), *_gain(deciding, mine, tuning), *_prediction_errors(tuning)]
     return Conclusion(chosen=candidate, n=mine.n, seconds=mine.measured_s, winner=winner, words=words)
 
 
 def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
-    measured = [each for each in deciding.tries if each.slower is not None and each.measured_s]
-    others = [each for each in measured if each.candidate != candidate]
+    measured = [trial for trial in deciding.tries if trial.slower is not None and trial.measured_s]
+    others = [trial for trial in measured if trial.candidate != candidate]
     if not others:
         return f"{candidate.label}: the only setting measured at the last size"
     if winner:
@@ -39,13 +39,13 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         return (
             f"{candidate.label} is significantly faster than all {len(others)} others: the next is {behind} slower"
         )
-    near = [each for each in measured if each.kept]
+    near = [trial for trial in measured if trial.kept]
     if len(near) == 1:
-        next_one = units.share(min(each.slower.value for each in others if each.slower))
+        next_one = units.share(min(trial.slower.value for trial in others if trial.slower))
         fastest = f"{candidate.label} was the fastest, the next {next_one} slower"
         return f"no significant winner with so few launches; {fastest}"
-    most = max(each.slower.value for each in near if each.slower)
-    few = all(each.slower is None or each.slower.low is None for each in near)
+    most = max(trial.slower.value for trial in near if trial.slower)
+    few = all(trial.slower is None or trial.slower.low is None for trial in near)
     why = "cannot be distinguished with so few launches" if few else "are within each other's noise"
     return (
         f"no winner: {len(near)} of {len(measured)} {why}, the slowest by {units.share(max(most, 0.0))}; "
@@ -56,7 +56,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
 def _gain(deciding: Round, mine: Try, tuning: Tuning) -> list[str]:
     """Return the gain over the benchmark's defaults in words."""
     plain = untuned(tuning.settings.ranks)
-    other = next((each for each in deciding.tries if each.candidate == plain and each.measured_s), None)
+    other = next((trial for trial in deciding.tries if trial.candidate == plain and trial.measured_s), None)
     if other is None or other is mine or other.measured_s is None or mine.measured_s is None:
         return ["these are the benchmark's defaults"] if other is mine else []
     gain = other.measured_s.value / mine.measured_s.value - 1
@@ -67,8 +67,8 @@ def _gain(deciding: Round, mine: Try, tuning: Tuning) -> list[str]:
 
 def _prediction_errors(tuning: Tuning) -> list[str]:
     """Return the errors of the predicted times and of their order in words."""
-    tries = [each for round_ in tuning.rounds for each in round_.tries if each.error is not None]
-    errors = [each.error or 0.0 for each in tries]
+    tries = [trial for round_ in tuning.rounds for trial in round_.tries if trial.error is not None]
+    errors = [trial.error or 0.0 for trial in tries]
     median, worst = float(np.median(np.abs(errors))), max(errors, key=abs)
     words = [
         f"median error of the predicted times of {len(errors)} trials {units.share(median)}, "
@@ -82,13 +82,13 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
     for round_ in tuning.rounds:
         if round_.stage == "sizes":
             continue
-        ordered = sorted((each for each in round_.tries if each.measured_s), key=lambda each: each.predicted_s)
+        ordered = sorted((trial for trial in round_.tries if trial.measured_s), key=lambda each: each.predicted_s)
         for one, other in pairwise(ordered):
             total += 1
             wrong += seconds(one) > seconds(other)
     if total:
         words.append(f"{wrong} of {total} neighbors in the predicted order were measured in the opposite order")
-    tried = {each.candidate for each in tries}
+    tried = {trial.candidate for trial in tries}
     words.append(f"measured {len(tried)} of {len(tuning.predicted)} possible settings")
     return words
 

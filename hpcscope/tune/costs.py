@@ -208,13 +208,13 @@ class LuCosts:
 
 def fitted(block: int, measured: Sequence[OneProcess]) -> BlockCosts:
     """Fit the non-negative costs of one block size to the times of one process; all sizes weigh the same."""
-    steps = [Steps.of(each.n, block) for each in measured]
-    update = _line([each.update_s for each in measured], [(s.update_flops, s.packed) for s in steps])
-    panel = _line([each.panel_s for each in measured], [(s.panel_flops, s.panel_values) for s in steps])
+    steps = [Steps.of(process.n, block) for process in measured]
+    update = _line([process.update_s for process in measured], [(s.update_flops, s.packed) for s in steps])
+    panel = _line([process.panel_s for process in measured], [(s.panel_flops, s.panel_values) for s in steps])
     solve = _line(
         [m.solve_s for m in measured], [(np.array(1.0 * m.n * m.n), np.array(1.0 * m.n)) for m in measured]
     )
-    swapped = [each.swap_s / float(s.swapped.sum()) for each, s in zip(measured, steps, strict=True)]
+    swapped = [process.swap_s / float(s.swapped.sum()) for process, s in zip(measured, steps, strict=True)]
     return BlockCosts(*update, *panel, float(np.median(swapped)), *solve)
 
 

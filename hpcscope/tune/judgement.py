@@ -19,13 +19,13 @@ KEPT = {"screen": 3, "refine": 2}
 
 def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
     """Return the round with measured times and verdicts; raises ScopeError where no trial could be measured."""
-    found = [(each, _measured(each, tuning, summaries)) for each in round_.tries]
-    valid = [one for _, one in found if one is not None and one.valid and one.median]
+    found = [(trial, _measured(trial, tuning, summaries)) for trial in round_.tries]
+    valid = [case for _, case in found if case is not None and case.valid and case.median]
     if not valid:
-        reason = next((one.reason for _, one in found if one is not None and one.reason), "not measured")
+        reason = next((case.reason for _, case in found if case is not None and case.reason), "not measured")
         raise ScopeError(f"{BENCHMARK} n={round_.tries[0].n}: no trial could be measured: {reason}")
-    fastest = min(valid, key=lambda one: one.median or 0.0)
-    at_last = {each.candidate: each.seconds for each in tuning.predicted}
+    fastest = min(valid, key=lambda summary: summary.median or 0.0)
+    at_last = {prediction.candidate: prediction.seconds for prediction in tuning.predicted}
     tries = []
     for each, one in found:
         if one is None or not one.valid or not one.median:
@@ -38,7 +38,7 @@ def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
             }
         tries.append(each.model_copy(update=update))
     if round_.stage == "sizes":
-        tries = [each.model_copy(update={"kept": each.measured_s is not None}) for each in tries]
+        tries = [trial.model_copy(update={"kept": trial.measured_s is not None}) for trial in tries]
     elif tuning.size is not None and tries[0].n == tuning.size.n:
         tries = _decided(tries)
     else:
@@ -46,20 +46,20 @@ def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
     return round_.model_copy(update={"tries": tries})
 
 
-def _measured(each: Try, tuning: Tuning, summaries: list[Summary]) -> Summary | None:
-    wanted = each.candidate.settings(each.n)
-    for one in summaries:
-        mine = one.benchmark == BENCHMARK and one.metric == "time_s" and one.primary
-        if mine and one.ranks == tuning.settings.ranks and wanted.items() <= one.parameters.items():
-            return one
+def _measured(trial: Try, tuning: Tuning, summaries: list[Summary]) -> Summary | None:
+    wanted = trial.candidate.settings(trial.n)
+    for summary in summaries:
+        mine = summary.benchmark == BENCHMARK and summary.metric == "time_s" and summary.primary
+        if mine and summary.ranks == tuning.settings.ranks and wanted.items() <= summary.parameters.items():
+            return summary
     return None
 
 
-def slower(one: Summary, other: Summary) -> Estimate:
+def slower(case: Summary, other: Summary) -> Estimate:
     """Return how much longer one took than the other, paired by launch; without bounds for too few launches."""
-    mine, theirs = np.array(one.launch_medians), np.array(other.launch_medians)
-    if one is other or mine.size != theirs.size or mine.size == 0:
-        return Estimate(value=(one.median or 0.0) / (other.median or 1.0) - 1)
+    mine, theirs = np.array(case.launch_medians), np.array(other.launch_medians)
+    if case is other or mine.size != theirs.size or mine.size == 0:
+        return Estimate(value=(case.median or 0.0) / (other.median or 1.0) - 1)
     ratios = mine / theirs - 1
     interval = median_interval(ratios) if ratios.size >= LAUNCHES_FOR_INTERVAL else None
     value = float(np.median(ratios))
@@ -73,7 +73,7 @@ def certain(difference: Estimate | None) -> bool:
 
 def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
     """Keep the candidates expected to be the fastest at the last size, and the benchmark's defaults."""
-    ranked = sorted(each.expected_s for each in tries if each.expected_s is not None)
+    ranked = sorted(trial.expected_s for trial in tries if trial.expected_s is not None)
     judged = []
     for each in tries:
         if each.expected_s is None:
@@ -92,7 +92,7 @@ def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
 def _decided(tries: list[Try]) -> list[Try]:
     """Keep the fastest and all within its noise; with few launches, a usual noise is assumed."""
     judged = []
-    fastest = min((each for each in tries if each.measured_s), key=seconds)
+    fastest = min((trial for trial in tries if trial.measured_s), key=seconds)
     for each in tries:
         if each.measured_s is None or each.slower is None:
             judged.append(each)
@@ -114,12 +114,12 @@ def chosen(round_: Round) -> tuple[Candidate, bool]:
 
     Of several within the noise of the fastest, the one closest to the defaults is chosen.
     """
-    near = [each.candidate for each in round_.tries if each.kept]
+    near = [trial.candidate for trial in round_.tries if trial.kept]
     candidate = min(near, key=plainness)
-    others = [each for each in round_.tries if each.candidate != candidate and each.measured_s]
-    return candidate, bool(others) and all(certain(each.slower) for each in others)
+    others = [trial for trial in round_.tries if trial.candidate != candidate and trial.measured_s]
+    return candidate, bool(others) and all(certain(trial.slower) for trial in others)
 
 
-def seconds(each: Try) -> float:
+def seconds(trial: Try) -> float:
     """Return the measured time; infinite where there is none."""
-    return each.measured_s.value if each.measured_s else float("inf")
+    return trial.measured_s.value if trial.measured_s else float("inf")

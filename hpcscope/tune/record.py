@@ -96,7 +96,7 @@ class Round(Strict):
     @property
     def judged(self) -> bool:
         """Whether its trials were measured and judged."""
-        return all(each.kept is not None for each in self.tries)
+        return all(trial.kept is not None for trial in self.tries)
 
 
 class Conclusion(Strict):

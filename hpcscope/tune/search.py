@@ -62,21 +62,26 @@ def advanced(tuning: Tuning, evidence: Evidence) -> Tuning:
 def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
     """Choose the last size, predict all candidates there, and choose the first round."""
     asked, costs = tuning.settings, evidence.costs
-    possible = [one for one in candidates(asked.ranks, asked.blocks) if one.block in costs.blocks]
+    possible = [
+        candidate for candidate in candidates(asked.ranks, asked.blocks) if candidate.block in costs.blocks
+    ]
     size = _size(asked, possible, evidence)
     predicted = sorted(
-        (PredictedTime(candidate=one, seconds=costs.times(one, size.n).total_s) for one in possible),
-        key=lambda each: (each.seconds, plainness(each.candidate)),
+        (
+            PredictedTime(candidate=candidate, seconds=costs.times(candidate, size.n).total_s)
+            for candidate in possible
+        ),
+        key=lambda prediction: (prediction.seconds, plainness(prediction.candidate)),
     )
     begun = tuning.model_copy(
         update={"size": size, "predicted": predicted, "contention": costs.contention, "source": SOURCE}
     )
     fastest: dict[tuple[int, int, int], tuple[int, PredictedTime]] = {}
-    for place, each in enumerate(predicted, start=1):
-        fastest.setdefault(each.candidate.shape, (place, each))
+    for place, time in enumerate(predicted, start=1):
+        fastest.setdefault(time.candidate.shape, (place, time))
     chosen = {
-        each.candidate: f"prediction ranks it {place} of {len(predicted)}"
-        for place, each in list(fastest.values())[: asked.tries]
+        prediction.candidate: f"prediction ranks it {place} of {len(predicted)}"
+        for place, prediction in list(fastest.values())[: asked.tries]
     }
     return begun.model_copy(update={"rounds": [_round("screen", _with_untuned(chosen, begun), size.n, costs)]})
 
@@ -90,7 +95,7 @@ def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: Evi
         return Size(n=asked.n, memory_n=memory_n, why="as requested")
     if memory_n < FEWEST_EQUATIONS:
         raise ScopeError(f"{share} of the memory is too small for n={FEWEST_EQUATIONS}")
-    best = min(possible, key=lambda one: evidence.costs.times(one, memory_n).total_s)
+    best = min(possible, key=lambda candidate: evidence.costs.times(candidate, memory_n).total_s)
     in_memory = memory_n // best.block * best.block or memory_n
     if asked.seconds is None or evidence.costs.times(best, in_memory).total_s <= asked.seconds:
         return Size(n=in_memory, memory_n=memory_n, why=f"{share} of the memory")
@@ -102,7 +107,7 @@ def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: Evi
 
 def _with_untuned(chosen: dict[Candidate, str], tuning: Tuning) -> dict[Candidate, str]:
     plain = untuned(tuning.settings.ranks)
-    if any(each.candidate == plain for each in tuning.predicted):
+    if any(prediction.candidate == plain for prediction in tuning.predicted):
         chosen.setdefault(plain, "the benchmark's defaults")
     return chosen
 
@@ -122,15 +127,17 @@ def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
     """Return the next round; None after the last."""
     last, size = tuning.rounds[-1], tuning.size
     assert size is not None
-    kept = {each.candidate: each.verdict for each in last.tries if each.kept}
+    kept = {trial.candidate: trial.verdict for trial in last.tries if trial.kept}
     if last.stage == "sizes":
         return None
     if last.stage == "decide" or last.tries[0].n == size.n:
         return _sizes(chosen(last)[0], size.n, evidence.costs)
     if last.stage == "screen":
-        best = min((each for each in last.tries if each.kept), key=lambda each: each.expected_s or 0.0).candidate
+        best = min(
+            (trial for trial in last.tries if trial.kept), key=lambda each: each.expected_s or 0.0
+        ).candidate
         variants = [p.candidate for p in tuning.predicted if p.candidate.shape == best.shape]
-        fresh = [one for one in variants if one not in kept and one != best][:VARIANTS]
+        fresh = [candidate for candidate in variants if candidate not in kept and candidate != best][:VARIANTS]
         for one in fresh:
             kept[one] = f"a variant of {best.label}"
         return _round("refine", kept, size.n, evidence.costs)
@@ -145,5 +152,5 @@ def _sizes(candidate: Candidate, n: int, costs: LuCosts) -> Round | None:
         sizes.append(n)
         if flops(n) / costs.times(candidate, n).total_s < FAR_BELOW_HALF * best:
             break
-    tries = [_try(candidate, each, "rate by size", costs) for each in sizes]
+    tries = [_try(candidate, size, "rate by size", costs) for size in sizes]
     return Round(stage="sizes", tries=tries) if tries else None

@@ -16,6 +16,7 @@ import pytest
 from hpcscope.cli import BARE, COMMANDS, answer
 from hpcscope.cli.grammar import commands
 from tests.cli.scope_command import SCOPE
+from tests.command_page import PAGE, page
 from tests.patience import PATIENCE_S
 
 
@@ -216,3 +217,15 @@ def test_the_manual_page_has_every_command_and_option(capsys: pytest.CaptureFixt
     assert all(letter == "\n" or letter.isprintable() for letter in page)
     requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
     assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".nf", ".fi"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_on_a_screen_and_all_of_it_can_be_had(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(said(capsys, name, "--help").splitlines()) <= 60
+    text = "".join(said(capsys, name, "--help-all").split())
+    options = [option for words in commands() if words.name == name for option, _ in words.options]
+    assert all(option.split()[0].rstrip(",") in text for option in options)
+
+
+def test_the_page_of_commands_is_as_the_program() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "renew it: python -m tests.command_page"

@@ -150,23 +150,25 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number: signal.Signals) -> None:
-    running = start(tmp_path, "run", *LONG, *BRIEF, "-o", "run")
-    run = tmp_path / "run"
+    running = start(tmp_path, "run", *LONG, *BRIEF, "-o", "runs/long")
+    run, latest = tmp_path / "runs/long", tmp_path / "runs/latest"
     until(lambda: len([line for line in samples(run) if line["record"] == "case"]) >= 4, "a fourth case")
     running.send_signal(number)
     _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, errors
-    assert "scope run --resume run" in errors
+    assert "scope run --resume runs/long" in errors
     assert "Traceback" not in errors
     assert status(run) == "interrupted"
     done = cases(run)
     assert 4 <= len(done) < len(planned(run))
     assert leftovers(run) == []
+    assert not latest.is_symlink()
 
-    answer = answered(tmp_path, "run", "--resume", "run")
+    answer = answered(tmp_path, "run", "--resume", "runs/long")
     assert answer.code == 0, answer.errors
     assert cases(run) == planned(run)
     assert status(run) == "finished"
+    assert latest.resolve() == run
     assert set(done) <= set(cases(run))
 
 

@@ -33,18 +33,21 @@ def test_every_figure_is_a_picture_of_its_own_with_its_data(golden_run: Path, tm
         assert any(each.attrib["stroke"].startswith("rgb(") for each in lines)
         assert next(root.iter(f"{SVG}title")).text
         assert one.with_suffix(".csv").stat().st_size
-    (latency,) = folder.glob("*messages-latency_s.csv")
+    (latency,) = folder.glob("001-latency*.csv")
     points = {
-        (float(row["message size"]), float(row["latency"]))
+        (float(row["message size"]), float(row["latency"]), float(row["low"]), float(row["high"]))
         for row in csv.DictReader(io.StringIO(latency.read_text()))
         if row["role"] == "points"
     }
     measured = {
-        (number(float(one.parameters["message_bytes"])), number(one.median or 0.0))
+        (
+            float(one.parameters["message_bytes"]),
+            *(number(value or 0.0) for value in (one.median, one.ci_low, one.ci_high)),
+        )
         for one in headlines(read_summaries(golden_run))
         if (one.benchmark, one.metric) == ("mpi.latency", "latency_s")
     }
-    assert {0.0, 1024.0} <= {size for size, _ in points}
+    assert {0.0, 1024.0} <= {size for size, *_ in points}
     assert points <= measured
 
 

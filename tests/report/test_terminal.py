@@ -134,6 +134,12 @@ def test_the_page_is_named_once_it_is_there(golden_run, tmp_path):
     assert said(run)[-1].endswith(str(run / "report.html"))
 
 
+@pytest.mark.parametrize("width", [70, 80, 100])
+def test_it_is_as_wide_as_the_terminal(golden_run, width):
+    lines = [line.plain for line in verdict.verdict(Run(golden_run), width=width)]
+    assert width - 10 < max(cell_len(line) for line in lines if not line.startswith("Report")) <= width
+
+
 def test_without_block_characters_the_bars_are_plain(golden_run):
     plain = [line.plain for line in verdict.verdict(Run(golden_run), blocks=False)]
     assert any("####" in line for line in plain)

@@ -14,7 +14,7 @@ class Conditions:
     """What the environment of an MPI program depends on."""
 
     version: str = ""
-    """Of the MPI library; empty where it is not known."""
+    """Version of the MPI library; empty where it is not known."""
     tcp: bool = False
     """Send every message over TCP, also inside a host."""
     provider: str | None = None

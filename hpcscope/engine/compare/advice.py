@@ -18,7 +18,7 @@ from hpcscope.findings.settings import spelt
 from hpcscope.plan.case import Case
 
 FOLDER = "advice"
-"""Of the measurements, in the run's directory."""
+"""Directory of the measurements, inside the run directory."""
 MOST_FINDINGS = 3
 TIME_S = 120.0
 """For the measurement that decides on the advice of one finding."""
@@ -49,17 +49,21 @@ def try_advice(run: Path, time_s: float = TIME_S, stage: Stage = ignore) -> list
     """
     side = settled_side(str(run), {})
     cases = {
-        Case.of(side.catalog, one.case.benchmark, one.case.parameters, one.batch).request: one
-        for one in side.cases
+        Case.of(
+            side.catalog, side_case.case.benchmark, side_case.case.parameters, side_case.batch
+        ).request: side_case
+        for side_case in side.cases
     }
     found: list[Finding] = []
-    for one in Run(run).findings:
-        possible = one.trials and one.trials[0].case in cases
-        if possible and all(one.trials != other.trials for other in found):
-            found.append(one)
+    for finding in Run(run).findings:
+        possible = finding.trials and finding.trials[0].case in cases
+        if possible and all(finding.trials != other.trials for other in found):
+            found.append(finding)
     return [
-        _tried(run / FOLDER / f"{number}-{one.code}", one, side, cases[one.trials[0].case], time_s, stage)
-        for number, one in enumerate(found[:MOST_FINDINGS], 1)
+        _tried(
+            run / FOLDER / f"{number}-{finding.code}", finding, side, cases[finding.trials[0].case], time_s, stage
+        )
+        for number, finding in enumerate(found[:MOST_FINDINGS], 1)
     ]
 
 
@@ -78,7 +82,7 @@ def _tried(
 
     best = finding.trials[0]
     if len(finding.trials) > 1:
-        costs = [_cost(measured(f"round-{number}", one, 0.0)) for number, one in enumerate(finding.trials, 1)]
+        costs = [_cost(measured(f"round-{number}", trial, 0.0)) for number, trial in enumerate(finding.trials, 1)]
         best = finding.trials[costs.index(min(costs))]
     return TriedAdvice(finding, spelt(best.environment), measured("decision", best, time_s))
 

@@ -226,8 +226,8 @@ def measure_sides(
 def _groups(pairs: PairedCases) -> list[PairedCases]:
     """Return the pairs that share a launch on both sides."""
     together: dict[tuple[Batch, Batch], PairedCases] = defaultdict(list)
-    for one, other in pairs:
-        together[one.batch, other.batch].append((one, other))
+    for case, other in pairs:
+        together[case.batch, other.batch].append((case, other))
     return list(together.values())
 
 
@@ -236,7 +236,9 @@ def _launches(group: PairedCases, number: int, chance: random.Random) -> tuple[L
     order = list(group)
     chance.shuffle(order)
     a, b = ([pair[side] for pair in order] for side in (0, 1))
-    first, second = (Launch(number, *cases[0].batch, tuple(one.case for one in cases)) for cases in (a, b))
+    first, second = (
+        Launch(number, *cases[0].batch, tuple(side_case.case for side_case in cases)) for cases in (a, b)
+    )
     return first, second
 
 
@@ -264,9 +266,9 @@ def _judged(runs: Sequence[_GrowingRun], pairs: PairedCases, launches: int, pace
     ]
     compared = [case for case in cases if not case.reason]
     matters = 1 + RESOLUTION * pace.threshold
-    found = [paired.together(case.rounds, len(compared), matters, pace.level) for case in compared]
-    verdicts = paired.judged(found, [case.better for case in compared], pace.threshold, pace.level)
-    decided = iter([_decided(*each) for each in zip(compared, found, verdicts, strict=True)])
+    ratios = [paired.together(case.rounds, len(compared), matters, pace.level) for case in compared]
+    verdicts = paired.judged(ratios, [case.better for case in compared], pace.threshold, pace.level)
+    decided = iter([_decided(*each) for each in zip(compared, ratios, verdicts, strict=True)])
     return [case if case.reason else next(decided) for case in cases]
 
 
@@ -274,7 +276,7 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
     """Return what a run says of the results of each case: one metric for each time that was taken."""
     samples = read_samples(run.directory.path, run.side.catalog)
     cases = samples.by_case()
-    found: dict[Key, dict[str, Measured]] = defaultdict(dict)
+    measured: dict[Key, dict[str, Measured]] = defaultdict(dict)
     taken: set[tuple[Key, str]] = set()
     for summary in summarise(samples, run.side.catalog):
         metric = next(one for one in run.side.catalog[summary.benchmark].metrics if one.name == summary.metric)
@@ -292,32 +294,32 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
             # The sides may differ in their work: a rate is the work of its own side over the time.
             work = summary.work.of(metric.quantity, summary)
             medians = {number: work / median for number, median in medians.items() if median > 0}
-        found[summary.key][summary.metric] = Measured(summary, metric.label, medians)
-    return found
+        measured[summary.key][summary.metric] = Measured(summary, metric.label, medians)
+    return measured
 
 
 def _case(a: Measured, b: Measured | None) -> PairedCase:
     """Return one metric of a pair of cases with its rounds and their level, or why they are incomparable."""
-    one, other = a.summary, b.summary if b is not None else a.summary
+    case, other = a.summary, b.summary if b is not None else a.summary
     common = sorted(set(a.rounds) & set(b.rounds)) if b is not None else []
     ratios = {number: b.rounds[number] / a.rounds[number] for number in common} if b is not None else {}
     ratios = {number: ratio for number, ratio in ratios.items() if np.isfinite(ratio) and ratio > 0}
-    reason = _why_incomparable(one, other, b is not None)
+    reason = _why_incomparable(case, other, b is not None)
     if not reason and len(ratios) < 2:
         reason = "has no two rounds with results"
     level = float(np.median([a.rounds[n] * ratio**0.5 for n, ratio in ratios.items()])) if ratios else None
     return PairedCase(
-        a=one.spelling,
+        a=case.spelling,
         b=other.spelling,
-        words=one.label if one.label == other.label else f"{one.label} | {other.label}",
-        metric=one.metric,
+        words=case.label if case.label == other.label else f"{case.label} | {other.label}",
+        metric=case.metric,
         metric_label=a.label,
-        unit=one.unit,
-        better=one.better,
-        definition=one.definition,
+        unit=case.unit,
+        better=case.better,
+        definition=case.definition,
         verdict="incomparable",
         reason=reason,
-        a_median=one.median if reason else level,
+        a_median=case.median if reason else level,
         b_median=(other.median if b is not None else None) if reason else level,
         ratio=None,
         ratio_low=None,
@@ -358,9 +360,9 @@ def _why_incomparable(a: Summary, b: Summary, has_b: bool) -> str:
     """Return why two summaries cannot be compared; empty when they can."""
     if not has_b:
         return "not in B"
-    for name, one in (("A", a), ("B", b)):
-        if not one.valid:
-            return f"no result in {name}: {one.reason}"
+    for name, case in (("A", a), ("B", b)):
+        if not case.valid:
+            return f"no result in {name}: {case.reason}"
     if (a.unit, a.definition) != (b.unit, b.definition):
         return f"{a.definition} in {a.unit} in A, {b.definition} in {b.unit} in B"
     return ""

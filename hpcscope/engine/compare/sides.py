@@ -98,8 +98,8 @@ def _of_run(directory: RunDirectory, only: Collection[str]) -> MeasuredSide:
             if not only or matches_any(case.benchmark, list(only)):
                 seen.setdefault(launch.key(case), SideCase(launch.batch, case))
     batches: dict[Batch, list[PlannedCase]] = {}
-    for one in seen.values():
-        batches.setdefault(one.batch, []).append(one.case)
+    for side_case in seen.values():
+        batches.setdefault(side_case.batch, []).append(side_case.case)
     plan = Plan(begun.plan.seed, begun.plan.module, planning.shuffled(batches, 1, begun.plan.seed))
     settled = Settled(begun.experiment, build, cluster, machine)
     return MeasuredSide(str(directory.path), settled, registry.load(build.program), plan)
@@ -138,13 +138,17 @@ def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase
     whose cases differ between the sides, for example in a parameter or in their placement, the first belongs to
     the first where both sides have as many.
     """
-    cases_a, cases_b = ([one for one in side.cases if not _is_idle_collective(one, side)] for side in (a, b))
-    of_b = {one.key: one for one in cases_b}
-    pairs = [(one, of_b[one.key]) for one in cases_a if one.key in of_b]
-    paired = {one.key for one, _ in pairs}
-    for benchmark in dict.fromkeys(one.case.benchmark for one in cases_a):
+    cases_a, cases_b = ([case for case in side.cases if not _is_idle_collective(case, side)] for side in (a, b))
+    of_b = {case.key: case for case in cases_b}
+    pairs = [(case, of_b[case.key]) for case in cases_a if case.key in of_b]
+    paired = {case.key for case, _ in pairs}
+    for benchmark in dict.fromkeys(side_case.case.benchmark for side_case in cases_a):
         rest_a, rest_b = (
-            [one for one in cases if one.case.benchmark == benchmark and one.key not in paired]
+            [
+                side_case
+                for side_case in cases
+                if side_case.case.benchmark == benchmark and side_case.key not in paired
+            ]
             for cases in (cases_a, cases_b)
         )
         if len(rest_a) == len(rest_b):
@@ -157,8 +161,8 @@ def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase
     return pairs
 
 
-def _is_idle_collective(one: SideCase, side: MeasuredSide) -> bool:
+def _is_idle_collective(side_case: SideCase, side: MeasuredSide) -> bool:
     """Return whether a case is a collective, whose time runs from the first rank to the last, on a single rank."""
-    ranks, _, _ = one.batch
-    metrics = side.catalog[one.case.benchmark].metrics
+    ranks, _, _ = side_case.batch
+    metrics = side.catalog[side_case.case.benchmark].metrics
     return ranks == 1 and any(metric.role == "result" and metric.definition == "global" for metric in metrics)

@@ -20,7 +20,7 @@ from hpcscope.rundirectory import read_json, write_json, write_text
 OVERVIEW = "reproductions.json"
 PAGE = "reproductions.html"
 LEAST_S = 60.0
-"""Of an experiment, however many are still to come."""
+"""Least time for an experiment, however many are still to come."""
 
 
 Listener = Callable[[str, int, int], None]

@@ -20,7 +20,7 @@ PATIENCE_S = 60.0
 """Until a command that was asked to stop is killed: it ends its ranks, and derives what it can."""
 
 LAST_WORDS_S = 5.0
-"""Of an ended command: what it left running may hold its standard error open."""
+"""Time for the last output of an ended command: what it left running may hold its standard error open."""
 
 
 @dataclass(frozen=True)

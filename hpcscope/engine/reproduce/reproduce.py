@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.build import collectives, installations
-from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.reproduce import places, study
 from hpcscope.engine.run.run import resume, run
@@ -97,7 +97,6 @@ def _measured(
         outcome = resume(options.resume, progress=progress)
     else:
         directory = new_directory(options.name, options.output)
-        make_latest(directory)
         experiment = _experiment(reference.scale(options.full), options, reference.hosts)
         where = f"reference/{options.name}.toml"
         limit_s = LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None
@@ -153,30 +152,30 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
 def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
     """Return what the source prints beside what the runs in a folder gave."""
     absent: dict[str, str] = {}
-    found: dict[str, ObservedPlace]
+    observed_places: dict[str, ObservedPlace]
     if reference.study is not None:
-        found = study.observed(reference.study, folder)
+        observed_places = study.observed(reference.study, folder)
     elif reference.place:
-        found, absent = places.observed(reference.place, folder), places.absent(folder)
+        observed_places, absent = places.observed(reference.place, folder), places.absent(folder)
     else:
-        found = {"": _observed(reference, Run(folder))}
-    known = judgement.KnownValues(reference.reading, found, absent)
+        observed_places = {"": _observed(reference, Run(folder))}
+    known = judgement.KnownValues(reference.reading, observed_places, absent)
     return judgement.compared(reference.statement, known)
 
 
 def _observed(reference: Reference, run: Run) -> ObservedRun:
     """Return what a run gave; beside its cases what its topology says, where that is asked for."""
-    found = ObservedRun(run.measurements, run.models.fits, reference.link_bits_per_s, run.models.speedups)
-    asked = {one.read for one in reference.reading.values()}
+    observed_run = ObservedRun(run.measurements, run.models.fits, reference.link_bits_per_s, run.models.speedups)
+    asked = {reading.read for reading in reference.reading.values()}
     if not asked & {"broadcast_limit", "trunk", "trunk_bytes"}:
-        return found
+        return observed_run
     topology = run.directory.topology
     if not topology.is_file():
         raise UsageError(f"{run.path}: must be a run on several groups of hosts, with its topology.toml")
     if "broadcast_limit" not in asked:
-        return replace(found, topology=read_topology(topology), samples=run.raw_samples)
+        return replace(observed_run, topology=read_topology(topology), samples=run.raw_samples)
     estimates = _estimates(run, topology)
-    return replace(found, broadcasts_s=estimates, broadcast_limit_s=estimates.get(LIMIT))
+    return replace(observed_run, broadcasts_s=estimates, broadcast_limit_s=estimates.get(LIMIT))
 
 
 def _estimates(run: Run, topology: Path) -> dict[str, float]:
@@ -184,13 +183,16 @@ def _estimates(run: Run, topology: Path) -> dict[str, float]:
     times = run.measurements.of("mpi.broadcast", "time_s")
     if not times or run.machine.build is None:
         return {}
-    largest = max(times, key=lambda one: (one.ranks, run.measurements.size(one)))
-    found = estimate(
+    largest = max(times, key=lambda case: (case.ranks, run.measurements.size(case)))
+    estimates = estimate(
         collectives.build(run.machine.build.mpi).estimator,
         topology,
         "broadcast",
         run.measurements.size(largest),
         run.measurements.hosts(largest),
     )
-    by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in found.items()}
-    return by_transport | {"default": found[LIBRARY].seconds, LIMIT: found[LIMIT].seconds}
+    by_transport = {
+        f"collectives.broadcast.{name}": algorithm_estimate.seconds
+        for name, algorithm_estimate in estimates.items()
+    }
+    return by_transport | {"default": estimates[LIBRARY].seconds, LIMIT: estimates[LIMIT].seconds}

@@ -48,7 +48,7 @@ def run(
     scale = study.full if full else study.fitting
     for place in dict.fromkeys(map(_place, study.network)):
         networks = [network for network in study.network if _place(network) == place]
-        logger.info("; ".join(f"{each.name}: {each.words}" for each in networks))
+        logger.info("; ".join(f"{network.name}: {network.words}" for network in networks))
         begun = folder / _place(networks[0])
         if (begun / "campaign.json").exists():
             words = [study.kind, "--resume", str(begun)]
@@ -64,15 +64,15 @@ def run(
 
 def observed(study: PublishedStudy, folder: Path) -> dict[str, ObservedPlace]:
     """Return what the campaigns in a folder gave, by the name of the network."""
-    found: dict[str, ObservedPlace] = {
+    observed_places: dict[str, ObservedPlace] = {
         network.name: published.observed(folder / _place(network), network.transport)
         for network in study.network
         if (folder / _place(network) / "campaign.json").exists()
     }
-    if not found:
+    if not observed_places:
         places = ", ".join(dict.fromkeys(map(_place, study.network)))
         raise UsageError(f"{folder}: must hold a campaign for each place: {places}")
-    return found
+    return observed_places
 
 
 def _place(network: StudyNetwork) -> str:

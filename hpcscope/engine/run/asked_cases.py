@@ -31,16 +31,18 @@ def without_result(run: Path) -> list[str]:
     catalog = catalogs.read(directory.benchmarks)
     launches = list(read_samples(run, catalog).by_case().values())
     skipped = {one.benchmark: one.reason for one in read_json(directory.run, RunFile).skipped}
-    reasons = [_why_none(one, launches, catalog, skipped.get(one.benchmark, "")) for one in asked]
+    reasons = [
+        _why_none(selection, launches, catalog, skipped.get(selection.benchmark, "")) for selection in asked
+    ]
     return [reason for reason in dict.fromkeys(reasons) if reason]
 
 
 def _why_none(asked: Selection, launches: Sequence[list[CaseSamples]], catalog: Catalog, skipped: str) -> str:
     """Return why no case of a selection could run; empty where one ran, well or not."""
-    chosen = [each for each in launches if _is_of(each[0].case, asked, catalog)]
+    chosen = [cases for cases in launches if _is_of(cases[0].case, asked, catalog)]
     if not chosen:
         return f"{asked.benchmark}: {skipped}" if skipped else ""
-    if any(one.status != "unavailable" for each in chosen for one in each):
+    if any(case.status != "unavailable" for cases in chosen for case in cases):
         return ""
     return f"{asked.benchmark}: {chosen[0][0].reason}"
 

@@ -92,7 +92,6 @@ def run(
     for line in foretold(plan, catalog, cluster.site.topology):
         logger.info(line)
     directory = new_directory(experiment.title, output)
-    make_latest(directory)
     lacks = _lacks(settled)
     machine = _with_storage(settled.machine, cluster, directory, plan)
     begun_run.begin(directory, settled.experiment, machine, catalog, plan, command, lacks)
@@ -173,6 +172,7 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
     if not well:
         show_again(directory, setup)
     analysis.explain(directory.path)
+    make_latest(directory)
     return RunOutcome(directory, well)
 
 

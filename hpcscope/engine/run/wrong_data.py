@@ -23,7 +23,7 @@ def show_again(directory: RunDirectory, setup: Setup) -> None:
     """Write, compile and run a program for each routine that delivered wrong data, as far as there is one."""
     run = Run(directory.path)
     for called, visits in by_routine(run).items():
-        case = max((one.case for one in visits), key=lambda case: wrong_data.sizes(case, run.benchmarks))
+        case = max((visit.case for visit in visits), key=lambda case: wrong_data.sizes(case, run.benchmarks))
         text = wrong_data.source(case, run.benchmarks)
         if text is not None:
             directory.wrong_data.mkdir(exist_ok=True)

@@ -42,7 +42,7 @@ from hpcscope.simulation import library_rules
 from hpcscope.simulation.start import FEW_RANKS, MOST_SHARED_BYTES, Simulator
 
 SHARE_OF_MEMORY = 0.8
-"""Of the memory that is free on this machine, for all simulations that run at a time."""
+"""Fraction of the free memory of this machine for all simulations that run at a time."""
 BYTES_OF_RANK = 3.5e6
 """What a simulated rank needs with small buffers: no more launches run at a time than have room for so much."""
 LACKS_MEMORY = re.compile(r"the buffers need (\d+) MB of memory on this host; available")
@@ -305,8 +305,8 @@ def at_a_time(turns: int, ranks: int, memory_bytes: float) -> int:
 
 def lacking_bytes(reason: str) -> float:
     """Return what the buffers of a refused case need; 0 where lack of memory was not the reason."""
-    found = LACKS_MEMORY.search(reason)
-    return float(found[1]) * 1e6 if found else 0.0
+    match = LACKS_MEMORY.search(reason)
+    return float(match[1]) * 1e6 if match else 0.0
 
 
 def in_turn(request: Request) -> Iterator[Sequence[Launch]]:

@@ -44,8 +44,8 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
     for offer, each in zip(found, prepared, strict=True):
         logger.info("offer %s: %s", offer.name, " ".join(each.changes))
         made.append(simulate.carried_out(each, progress, f"simulate-{offer.name}", made[0] if made else None))
-    gains = [_gain(offer, one) for offer, one in zip(found, made, strict=True)]
-    return [_with_all(one, gains) for one in made]
+    gains = [_gain(offer, simulated) for offer, simulated in zip(found, made, strict=True)]
+    return [_with_all(simulated, gains) for simulated in made]
 
 
 def _prepared(run: Path, file: Path, offer: Offer, options: SimulateOptions) -> Prepared:
@@ -74,11 +74,11 @@ def _named(file: Path, offer: Offer) -> Iterator[None]:
         raise UsageError(f"{file}: offer {offer.name}: {error}") from error
 
 
-def _gain(offer: Offer, one: Simulated) -> OfferGain:
-    values = list(chain.from_iterable(one.gains.values()))
+def _gain(offer: Offer, simulated: Simulated) -> OfferGain:
+    values = list(chain.from_iterable(simulated.gains.values()))
     return OfferGain(
         name=offer.name,
-        changes=one.record.changes,
+        changes=simulated.record.changes,
         cost=offer.cost,
         figures=len(values),
         median=median(values) if values else None,
@@ -87,9 +87,9 @@ def _gain(offer: Offer, one: Simulated) -> OfferGain:
     )
 
 
-def _with_all(one: Simulated, gains: Sequence[OfferGain]) -> Simulated:
+def _with_all(simulated: Simulated, gains: Sequence[OfferGain]) -> Simulated:
     """Return a simulated offer beside all others, in its record and on its page, too."""
-    record = one.record.model_copy(update={"offers": list(gains)})
-    write_json(one.directory.simulation, record)
-    explain(one.directory.path)
-    return replace(one, record=record)
+    record = simulated.record.model_copy(update={"offers": list(gains)})
+    write_json(simulated.directory.simulation, record)
+    explain(simulated.directory.path)
+    return replace(simulated, record=record)

@@ -75,7 +75,7 @@ class Request:
     def hosts(self) -> list[str]:
         """The host of each rank where the hosts are filled one by one, as many ranks on each as in the run."""
         launches = self.known.measurements.launches
-        counts = [Counter(process.host for process in each.processes).values() for each in launches]
+        counts = [Counter(process.host for process in launch.processes).values() for launch in launches]
         most = max((count for each in counts for count in each), default=1)
         return [node.name for node in self.calibration.platform.nodes for _ in range(most)]
 
@@ -84,9 +84,9 @@ class Request:
         """The machine of the simulated hosts: each like the one whose speed it has."""
         known = self.known.machine
         short = short_names(known)
-        hosts = {short(one.name): one for one in known.hosts}
+        hosts = {short(host.name): host for host in known.hosts}
         nodes = self.calibration.platform.nodes
-        named = [hosts.get(one.name, known.hosts[0]).model_copy(update={"name": one.name}) for one in nodes]
+        named = [hosts.get(node.name, known.hosts[0]).model_copy(update={"name": node.name}) for node in nodes]
         return known.model_copy(update={"hosts": named, "build": self.build, "lab": None, "environment": {}})
 
     def computes(self, launch: Launch) -> bool:

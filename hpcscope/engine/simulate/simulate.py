@@ -78,9 +78,9 @@ class Simulated:
     left_out: list[str]
     """Cases without a figure, on the measured platform or on the changed one, and why."""
     unchanged: list[Summary]
-    """Of the same cases on the platform as it was measured; empty where nothing was changed."""
+    """Results of the same cases on the platform as measured; empty where nothing was changed."""
     gains: dict[str, list[float]]
-    """Of each benchmark, by the change."""
+    """Gains by the change, for each benchmark."""
     sharing: list[str]
     """Cases whose ranks shared one piece of memory for lack of room."""
     well: bool
@@ -129,7 +129,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     own, other = _platforms(known, options)
     build = native_program(installations.find(SIMULATOR))
     catalog = listed(build)
-    if missing := sorted({one.benchmark for one in measured} - set(catalog.names)):
+    if missing := sorted({case.benchmark for case in measured} - set(catalog.names)):
         raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
     request = Request(
         known=known,
@@ -183,11 +183,11 @@ def carried_out(
         only_larger=options.only_larger and (options.hosts or 0) > len(request.measured.nodes),
         cost=options.cost,
         inputs=own.inputs,
-        notes=list(_notes(request, max(each.ranks for each in request.plan.launches))),
+        notes=list(_notes(request, max(launch.ranks for launch in request.plan.launches))),
         validation=validation,
     )
-    shown = {one.label for one in validation}
-    further = [one for one in _times(first, catalog) if one.label not in shown]
+    shown = {row.label for row in validation}
+    further = [case for case in _times(first, catalog) if case.label not in shown]
     record = record.model_copy(update={"formulas": _by_formulas(further, formula)})
     write_json(first.simulation, record.model_copy(update={"changes": [], "only_larger": False}))
     unchanged: list[Summary] = []
@@ -211,23 +211,23 @@ def carried_out(
         well = False
     record = record.model_copy(update={"programs": programs})
     write_json(directory.simulation, record)
-    for each in dict.fromkeys((first, directory)):
-        explain(each.path)
+    for fromkey in dict.fromkeys((first, directory)):
+        explain(fromkey.path)
     make_latest(directory)
-    found = _times(directory, catalog)
-    gained = gains(found, unchanged, catalog, record.only_larger)
-    return Simulated(directory, record, found, left_out, unchanged, gained, sharing, well)
+    cases = _times(directory, catalog)
+    gained = gains(cases, unchanged, catalog, record.only_larger)
+    return Simulated(directory, record, cases, left_out, unchanged, gained, sharing, well)
 
 
 def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
     """Return what gives the time that the closed formulas of the known run have for a simulated case."""
     formulas = Formulas(known.measurements, known.models.fits)
     placed = Run(simulated.path).measurements
-    return lambda one: formulas.of(one, several_hosts=len(set(placed.hosts(one))) > 1)
+    return lambda case: formulas.of(case, several_hosts=len(set(placed.hosts(case))) > 1)
 
 
-def _by_formulas(found: Iterable[Summary], formula: Callable[[Summary], ByFormula | None]) -> dict[str, ByFormula]:
-    return {one.label: said for one in found if (said := formula(one)) is not None}
+def _by_formulas(cases: Iterable[Summary], formula: Callable[[Summary], ByFormula | None]) -> dict[str, ByFormula]:
+    return {case.label: said for case in cases if (said := formula(case)) is not None}
 
 
 def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
@@ -273,7 +273,7 @@ def _fitting(request: Request) -> Plan:
     """Return the part of the plan for which the platform as it was measured has room."""
     room = len(request.hosts)
     known = set(request.hosts_of)
-    fits = (each for each in request.plan.launches if each.batch in known or each.ranks <= room)
+    fits = (launch for launch in request.plan.launches if launch.batch in known or launch.ranks <= room)
     return replace(request.plan, launches=tuple(fits))
 
 
@@ -284,11 +284,11 @@ def _changed(request: Request, other: Calibration) -> Plan:
     """
     grouped = other.platform.topology is not None
     room = len(replace(request, calibration=other).hosts)
-    fits = [one for one in request.plan.launches if one.ranks <= room]
-    able = [one for one in fits if grouped or one.transport == DEFAULT]
-    further = [each for each in able if each.batch not in request.hosts_of]
+    fits = [launch for launch in request.plan.launches if launch.ranks <= room]
+    able = [launch for launch in fits if grouped or launch.transport == DEFAULT]
+    further = [launch for launch in able if launch.batch not in request.hosts_of]
     kept = further if request.options.only_larger and further else able
-    return replace(request.plan, launches=tuple(replace(one, number=n) for n, one in enumerate(kept, 1)))
+    return replace(request.plan, launches=tuple(replace(launch, number=n) for n, launch in enumerate(kept, 1)))
 
 
 def _collectives(known: Run, asked: str | None) -> str:
@@ -302,25 +302,25 @@ def _collectives(known: Run, asked: str | None) -> str:
 def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     """Return the times of the cases whose messages MPI carries between several ranks, as the run measured them."""
     catalog = known.benchmarks
-    found = [
-        one
-        for one in headlines(list(known.statistics))
-        if one.median
-        and one.ranks > 1
-        and one.transport.split(".")[0] in (DEFAULT, preload.TRANSPORT)
-        and catalog[one.benchmark].level in LEVELS
-        and one.metric == time_metric(one, catalog)
-        and matches_any(one.benchmark, only)
-        and not _calls(catalog, one.benchmark, LOCAL)
+    cases = [
+        case
+        for case in headlines(list(known.statistics))
+        if case.median
+        and case.ranks > 1
+        and case.transport.split(".")[0] in (DEFAULT, preload.TRANSPORT)
+        and catalog[case.benchmark].level in LEVELS
+        and case.metric == time_metric(case, catalog)
+        and matches_any(case.benchmark, only)
+        and not _calls(catalog, case.benchmark, LOCAL)
     ]
-    if not found:
+    if not cases:
         chosen = f" of {', '.join(only)}" if only else ""
         raise UsageError(
             f"{known.path}: has no result{chosen} of several ranks; nothing can validate a simulation"
         )
-    if {one.origin for one in found} & {"simulated", "imported"}:
-        raise UsageError(f"{known.path}: is {found[0].origin}; must be a run that was measured, here or in a lab")
-    return found
+    if {case.origin for case in cases} & {"simulated", "imported"}:
+        raise UsageError(f"{known.path}: is {cases[0].origin}; must be a run that was measured, here or in a lab")
+    return cases
 
 
 def _calls(catalog: Catalog, benchmark: str, routines: frozenset[str]) -> bool:
@@ -349,13 +349,13 @@ def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Se
     """
     wanted = _synchronization(known)
     batches: dict[tuple[bool, bool, Batch], dict[str, PlannedCase]] = {}
-    for one in measured:
-        computes = takes_time_to_compute(catalog, one.benchmark)
-        short = exchanges_short(catalog, one.benchmark, one.parameters)
-        parameters = {name: value for name, value in one.parameters.items() if isinstance(value, int | str)}
-        for ranks in dict.fromkeys([one.ranks, *_allowed(catalog, one.benchmark, further)]):
-            case = PlannedCase(one.benchmark, parameters, _sampling(ranks, computes, wanted))
-            batch = (ranks, one.transport, one.placement)
+    for summary in measured:
+        computes = takes_time_to_compute(catalog, summary.benchmark)
+        short = exchanges_short(catalog, summary.benchmark, summary.parameters)
+        parameters = {name: value for name, value in summary.parameters.items() if isinstance(value, int | str)}
+        for ranks in dict.fromkeys([summary.ranks, *_allowed(catalog, summary.benchmark, further)]):
+            case = PlannedCase(summary.benchmark, parameters, _sampling(ranks, computes, wanted))
+            batch = (ranks, summary.transport, summary.placement)
             kind = (computes, short and ranks > FEW_RANKS, batch)
             batches.setdefault(kind, {}).setdefault(case.settings + case.benchmark, case)
     ordered = sorted(batches.items(), key=lambda item: (item[0][-1][0], item[0]))
@@ -374,7 +374,7 @@ def _allowed(catalog: Catalog, benchmark: str, further: Sequence[int]) -> list[i
 
 def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: Sequence[int]) -> Iterator[str]:
     """Yield why a benchmark is not simulated on some of the numbers of ranks."""
-    for name in dict.fromkeys(one.benchmark for one in measured):
+    for name in dict.fromkeys(case.benchmark for case in measured):
         allowed = _allowed(catalog, name, further)
         asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
         if asked:
@@ -384,8 +384,8 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:
     """Yield which launches the platform that was asked for cannot have."""
-    for name in dict.fromkeys(one.transport for one in request.plan.launches):
-        if name not in {one.transport for one in asked.plan.launches}:
+    for name in dict.fromkeys(launch.transport for launch in request.plan.launches):
+        if name not in {launch.transport for launch in asked.plan.launches}:
             network = asked.options.topology
             yield f"transport={name}: knows groups of hosts and the links between them, not --topology {network}"
 
@@ -393,7 +393,7 @@ def _without_groups(request: Request, asked: Request) -> Iterator[str]:
 def _without_room(request: Request, asked: Request) -> Iterator[str]:
     """Yield which numbers of ranks the platform that was asked for has no room for."""
     room = len(asked.hosts)
-    for ranks in dict.fromkeys(one.ranks for one in request.plan.launches):
+    for ranks in dict.fromkeys(launch.ranks for launch in request.plan.launches):
         if ranks > room:
             yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
 
@@ -418,7 +418,7 @@ def _synchronization(known: Run) -> str | None:
 def _hosts_of(known: Run, measured: Iterable[Summary]) -> dict[Batch, Sequence[str]]:
     """Return the host of each rank of the batches as they were measured."""
     short = short_names(known.machine)
-    return {one.batch: list(map(short, known.measurements.hosts(one))) for one in measured}
+    return {case.batch: list(map(short, known.measurements.hosts(case))) for case in measured}
 
 
 def _begin(directory: RunDirectory, request: Request) -> None:
@@ -450,7 +450,9 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
     analyze(directory.path)
     cases = Run(directory.path).raw_samples.cases
     sharing = [
-        one.case.label for one in cases if one.status == "ok" and (one.launch, one.case.key) in outcome.sharing
+        samples.case.label
+        for samples in cases
+        if samples.status == "ok" and (samples.launch, samples.case.key) in outcome.sharing
     ]
     return outcome.well, sharing
 
@@ -488,13 +490,17 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if known.machine.lab is not None:
         yield "hosts of a lab share processors: computing takes its share, what messages cost them is left out"
     yield from (
-        one for one in own.comments if one.startswith(("one latency", "sender and receiver are busy for no"))
+        comment
+        for comment in own.comments
+        if comment.startswith(("one latency", "sender and receiver are busy for no"))
     )
 
 
 def _left_out(directory: RunDirectory) -> list[str]:
     return [
-        f"{one.case.label}: {one.reason}" for one in Run(directory.path).raw_samples.cases if one.status != "ok"
+        f"{samples.case.label}: {samples.reason}"
+        for samples in Run(directory.path).raw_samples.cases
+        if samples.status != "ok"
     ]
 
 

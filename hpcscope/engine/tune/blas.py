@@ -69,8 +69,8 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
         kept = Kept(path / chosen.core, command)
         sides = now, other
         pace = Pace(time_s / len(others), THRESHOLD)
-        found = measure_sides(sides, in_common(*sides), kept, pace, stage)
-        cases = sorted(found.comparison.cases, key=lambda case: "precision=single" in case.a)
+        interleaved = measure_sides(sides, in_common(*sides), kept, pace, stage)
+        cases = sorted(interleaved.comparison.cases, key=lambda case: "precision=single" in case.a)
         rival = Rival(kernels=chosen.core, setting=value, cases=cases)
         tuning = tuning.model_copy(update={"rivals": [*tuning.rivals, rival]})
     write_json(path / FILE, tuning)
@@ -84,11 +84,11 @@ def _others(library: Blas, flags: set[str]) -> Iterator[tuple[Blas, str | None]]
     seen = {library.core}
     able = [name for name, needed in blas.KERNELS.items() if needed <= flags]
     for setting in ([None] if own else []) + able:
-        found = own if setting is None else blas.with_kernels(library, setting)
+        others = own if setting is None else blas.with_kernels(library, setting)
         # A library that lacks such kernels takes others.
-        if found is not None and found.core not in seen and setting in (None, found.core):
-            seen.add(found.core)
-            yield found, setting
+        if others is not None and others.core not in seen and setting in (None, others.core):
+            seen.add(others.core)
+            yield others, setting
 
 
 def _with(side: MeasuredSide, library: Blas, setting: str | None) -> MeasuredSide:

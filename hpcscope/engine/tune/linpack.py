@@ -94,7 +94,6 @@ def tune(
     first = replace(experiment, case=selected(cases), launches=calibration.LAUNCHES, sampling=sampling)
     plan = planning.make(first, catalog, place, COMMAND_LINE)
     directory = new_directory(NAME, output)
-    make_latest(directory)
     begun_run.begin(directory, first, settled.machine, catalog, plan, command)
     tuning = Tuning(format=FORMAT, settings=asked)
     write_json(directory.path / FILE, tuning)
@@ -137,6 +136,7 @@ def _search(
     tuned = Tuned(directory, tuning, well)
     _write_best(tuned)
     page.write(run)
+    make_latest(directory)
     return tuned
 
 
@@ -159,7 +159,7 @@ def _with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Cl
 
 def _limits(last: Round | None) -> Limits:
     """Return how long the cases of a round may take: far longer than predicted, but not without bound."""
-    longest_s = max((each.predicted_s for each in last.tries), default=0.0) if last else 0.0
+    longest_s = max((trial.predicted_s for trial in last.tries), default=0.0) if last else 0.0
     return Limits(case_s=60 + LONGEST_OVER_PREDICTION * longest_s)
 
 

@@ -84,7 +84,6 @@ def tune(
     experiment = _experiment(settled.experiment, asked, first_cases(asked))
     plan = planning.make(experiment, catalog, settled.cluster.place, COMMAND_LINE)
     directory = new_directory(NAME, output)
-    make_latest(directory)
     begun_run.begin(directory, experiment, settled.machine, catalog, plan, command)
     tuning = StorageTuning(format=FORMAT, settings=asked)
     write_json(directory.path / FILE, tuning)
@@ -116,13 +115,14 @@ def _searched(
     run = analysis.analyze(directory.path)
     _write_best(directory, tuning, experiment)
     page.write(run)
+    make_latest(directory)
     return StorageTuned(directory, tuning, well)
 
 
 def _experiment(
     experiment: Experiment, asked: StorageSearchSettings, candidates: Sequence[FileAccess]
 ) -> Experiment:
-    cases = selected(_case(one, asked) for one in candidates)
+    cases = selected(_case(access, asked) for access in candidates)
     sampling = replace(experiment.sampling, budget_s=BUDGET_S, synchronization="dissemination")
     return replace(experiment, case=cases, launches=asked.launches, sampling=sampling)
 
@@ -136,18 +136,18 @@ def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequen
     """Return the bandwidths of candidates from the samples so far."""
     catalog = read_catalog(directory.benchmarks)
     benchmark = BENCHMARKS[tuning.settings.direction]
-    found: dict[FileAccess, Any] = {}
+    measured: dict[FileAccess, Any] = {}
     summaries = [
-        one
-        for one in summarise(read(directory.path, catalog), catalog)
-        if one.benchmark == benchmark and one.metric == RATE and one.primary
+        case
+        for case in summarise(read(directory.path, catalog), catalog)
+        if case.benchmark == benchmark and case.metric == RATE and case.primary
     ]
     for candidate in candidates:
         wanted = {**catalog.defaults(benchmark), **candidate.settings(tuning.settings.file_bytes)}
-        for one in summaries:
-            if one.ranks == candidate.ranks and one.parameters == wanted:
-                found[candidate] = one
-    return found
+        for summary in summaries:
+            if summary.ranks == candidate.ranks and summary.parameters == wanted:
+                measured[candidate] = summary
+    return measured
 
 
 def _write_best(directory: RunDirectory, tuning: StorageTuning, experiment: Experiment) -> None:

@@ -26,9 +26,9 @@ COLUMNS = (
     *("stats_q_25", "stats_q_75", "stats_repeat", "samples"),
 )
 VERSION = "1"
-"""Of every benchmark: asv compares results of equal versions only."""
+"""Version of every benchmark: asv compares results of equal versions only."""
 CONFIDENCE = 0.99
-"""Of asv's intervals."""
+"""Confidence of asv's intervals."""
 ENVIRONMENT = "scope"
 
 

@@ -27,6 +27,7 @@ from hpcscope.report.run import page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE_S = 120
+_LONGEST_NAME = 60
 _ZERO = "0 B"
 """The tick at which a logarithmic axis draws size 0."""
 
@@ -48,10 +49,11 @@ def write(runs: Sequence[Run]) -> dict[str, bytes]:
         raise ScopeError("figures: the browser did not draw them")
     drawn = json.loads(found[1])
     files = {"figures.pdf": pdf}
-    for number, one in enumerate(figures, start=1):
-        name = f"{number:02d}-{re.sub(r'[^A-Za-z0-9.-]+', '_', one.key)}"
-        files[f"{name}.svg"] = drawn[one.key].encode() + b"\n"
-        files[f"{name}.csv"] = _data(one).encode()
+    for number, figure in enumerate(figures, start=1):
+        title = re.sub(r"[^A-Za-z0-9]+", "-", figure.title).strip("-").lower()
+        name = f"{number:03d}-{title[:_LONGEST_NAME].rstrip('-')}"
+        files[f"{name}.svg"] = drawn[figure.key].encode() + b"\n"
+        files[f"{name}.csv"] = _data(figure).encode()
     return files
 
 
@@ -101,14 +103,27 @@ def _data(figure: Figure) -> str:
     axis = figure.layout.get("xaxis", {})
     places = zip(axis.get("tickvals", ()), axis.get("ticktext", ()), strict=False)
     zero = next((place for place, word in places if word == _ZERO), None)
+    bands = {trace.get("name"): _ends(trace) for trace in figure.traces if trace["meta"]["role"] == "band"}
     for trace in figure.traces:
-        for x, y, *rest in _points(trace):
+        if trace["meta"]["role"] == "band":
+            continue
+        for x, y, *rest in _points(trace, bands.get(trace.get("name"), {})):
             at_zero = zero is not None and isinstance(x, float) and math.isclose(x, zero, rel_tol=1e-5)
             lines.writerow([trace["meta"]["role"], trace.get("name", ""), 0 if at_zero else x, y, *rest])
     return text.getvalue()
 
 
-def _points(trace: Plot) -> Iterator[tuple[object, ...]]:
+def _ends(band: Plot) -> dict[float, tuple[float, float]]:
+    """Return the ends of the interval at each place of a band, whose outline passes every place twice."""
+    ends: dict[float, tuple[float, float]] = {}
+    for x, y in zip(band["x"], band["y"], strict=True):
+        if x is not None and y is not None:
+            low, high = ends.get(x, (y, y))
+            ends[x] = (min(low, y), max(high, y))
+    return ends
+
+
+def _points(trace: Plot, band: dict[float, tuple[float, float]]) -> Iterator[tuple[object, ...]]:
     """Yield x, y, the ends of the interval, and the value of a cell."""
     if "z" in trace:
         for y, row in zip(trace["y"], trace["z"], strict=True):
@@ -118,5 +133,5 @@ def _points(trace: Plot) -> Iterator[tuple[object, ...]]:
     bars = trace.get("error_y", {})
     for at, (x, y) in enumerate(zip(trace["x"], trace["y"], strict=True)):
         if x is not None and y is not None:
-            ends = (y - bars["arrayminus"][at], y + bars["array"][at]) if bars else ("", "")
-            yield x, y, *ends, ""
+            whiskers = (y - bars["arrayminus"][at], y + bars["array"][at]) if bars else ("", "")
+            yield x, y, *band.get(x, whiskers), ""

@@ -7,33 +7,38 @@ from collections.abc import Iterator, Sequence
 from hpcscope import units
 from hpcscope.exchange.exports import by_case, hosts
 from hpcscope.findings.results import Run
+from hpcscope.report.order import summary_key
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return for each run its figures with intervals, what went wrong, and its findings, worst first."""
-    return "\n".join(line for each in runs for line in _lines(each))
+    """Return for each run its findings, worst first, what went wrong, and its values with their intervals."""
+    return "\n".join(line for run in runs for line in _lines(run))
 
 
-def _lines(each: Run) -> Iterator[str]:
-    yield f"# {_plain(each.record.name)}"
+def _lines(run: Run) -> Iterator[str]:
+    yield f"# {_plain(run.record.name)}"
     yield ""
-    yield f"Hosts: {_plain(hosts(each))}. Status: {each.record.status}. Scope {_plain(each.record.scope_version)}."
-    yield ""
-    if each.headlines:
-        yield "| case | metric | median | 95 % interval | holds for |"
-        yield "|---|---|---:|---|---|"
-    for one in each.headlines:
-        low_high = "–".join(units.quantity(end, one.unit) for end in (one.ci_low, one.ci_high) if end is not None)
-        metric = each.benchmarks.metric_label(one.metric, one.benchmark)
-        cells = (one.label, metric, units.quantity(one.median, one.unit), low_high or "none", one.holds_for)
-        yield f"| {' | '.join(map(_plain, cells))} |"
-    wrong = [summaries[0] for summaries in by_case(each) if not any(one.is_headline for one in summaries)]
+    yield f"Hosts: {_plain(hosts(run))}. Status: {run.record.status}. Scope {_plain(run.record.scope_version)}."
+    if run.findings:
+        yield "\n## Findings\n"
+        yield from (
+            f"- **{found.severity}** {_plain(found.title)}. {_plain(found.advice)}" for found in run.findings
+        )
+    wrong = [cases[0] for cases in by_case(run) if not any(case.is_headline for case in cases)]
     if wrong:
         yield "\n## Without a result\n"
-        yield from (f"- {_plain(one.label)}: {_plain(one.reason)}" for one in wrong)
-    if each.findings:
-        yield "\n## Findings\n"
-        yield from (f"- **{one.severity}** {_plain(one.title)}. {_plain(one.advice)}" for one in each.findings)
+        yield from (f"- {_plain(case.label)}: {_plain(case.reason)}" for case in wrong)
+    if run.headlines:
+        yield "\n## Results\n"
+        yield "| case | metric | median | 95 % interval | holds for |"
+        yield "|---|---|---:|---|---|"
+    for case in sorted(run.headlines, key=summary_key):
+        low_high = "–".join(
+            units.quantity(end, case.unit) for end in (case.ci_low, case.ci_high) if end is not None
+        )
+        metric = run.benchmarks.metric_label(case.metric, case.benchmark)
+        cells = (case.label, metric, units.quantity(case.median, case.unit), low_high or "none", case.holds_for)
+        yield f"| {' | '.join(map(_plain, cells))} |"
     yield ""
 
 

@@ -17,7 +17,7 @@ from hpcscope.findings.results import Run
 
 PATH = "path"
 ORDER = "Node order"
-"""Of the nodes; Hatchet expects the column, first, and a row for each node."""
+"""Order of the nodes; Hatchet expects the column, first, and a row for each node."""
 _ENDS = {"": "median", " low": "ci_low", " high": "ci_high"}
 
 

@@ -7,7 +7,7 @@ from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 
 LEAST_SHARE = 0.02
-"""Of the time of a run, over the whole soak."""
+"""Least drift over the whole soak, as a fraction of the time of a run."""
 
 
 def find(facts: CampaignFacts) -> list[Finding]:

@@ -11,7 +11,7 @@ from hpcscope.programs.campaign.trend import Trend
 LEAST_BYTES = 1e6
 """Within the second half of a run, or over all runs; allocators cause less."""
 LEAST_SHARE = 0.01
-"""Of the memory of a process."""
+"""Least growth, as a fraction of the memory of a process."""
 
 
 def find(facts: CampaignFacts) -> list[Finding]:
@@ -19,12 +19,12 @@ def find(facts: CampaignFacts) -> list[Finding]:
     endurance = facts.analysis.endurance
     if endurance is None:
         return []
-    found = []
+    findings = []
     if (growth := endurance.growth) is not None and growth.certain and _large(growth):
-        found.append(_within(growth))
+        findings.append(_within(growth))
     if (trend := endurance.memory) is not None and trend.low > 0 and _matters(trend.over_span, trend.typical):
-        found.append(_between(trend, endurance))
-    return found
+        findings.append(_between(trend, endurance))
+    return findings
 
 
 def _large(growth: Growth) -> bool:

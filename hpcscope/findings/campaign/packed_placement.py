@@ -19,38 +19,38 @@ def find(facts: CampaignFacts) -> list[Finding]:
     Where the machine has no other layout, a full node is compared with fewer processes on it.
     """
     pairs = facts.analysis.comparisons
-    fixed = [each for each in pairs if each.fixed == "processes"]
-    found = [
-        _finding(each, facts.head.lab)
-        for each in fixed
-        if each.slowdown.low and each.slowdown.low > 0 and _worth(each)
+    fixed = [layout for layout in pairs if layout.fixed == "processes"]
+    findings = [
+        _finding(layout, facts.head.lab)
+        for layout in fixed
+        if layout.slowdown.low and layout.slowdown.low > 0 and _worth(layout)
     ]
     if fixed or facts.head.lab:
-        return found
-    return [_filling(each) for each in pairs if _inflates(each)]
+        return findings
+    return [_filling(layout) for layout in pairs if _inflates(layout)]
 
 
-def _worth(each: LayoutComparison) -> bool:
-    return each.slowdown.value >= LEAST
+def _worth(layout: LayoutComparison) -> bool:
+    return layout.slowdown.value >= LEAST
 
 
-def _inflates(each: LayoutComparison) -> bool:
-    return each.inflation.low is not None and each.inflation.low > 0 and each.inflation.value >= LEAST
+def _inflates(layout: LayoutComparison) -> bool:
+    return layout.inflation.low is not None and layout.inflation.low > 0 and layout.inflation.value >= LEAST
 
 
-def _filling(each: LayoutComparison) -> Finding:
-    waited = each.off_processor.low is not None and each.off_processor.low > 0
+def _filling(layout: LayoutComparison) -> Finding:
+    waited = layout.off_processor.low is not None and layout.off_processor.low > 0
     return Finding(
         code="packed-placement",
         severity="information",
         title=(
-            f"With {each.packed.words} the total computation takes {units.share(each.inflation.value)} longer than"
-            f" with {each.spread.words}"
+            f"With {layout.packed.words} the total computation takes {units.share(layout.inflation.value)} longer"
+            f" than with {layout.spread.words}"
         ),
-        where={"layer": "node", "ranks": each.packed.ranks},
+        where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("computation of all ranks, packed over spread, less one", each.inflation),
-            *_share("share of the time without a processor", each.off_processor),
+            *_share("computation of all ranks, packed over spread, less one", layout.inflation),
+            *_share("share of the time without a processor", layout.off_processor),
         ],
         advice=(
             "Ranks waited for a processor: other processes ran here, and the figure does not measure the memory."
@@ -58,43 +58,43 @@ def _filling(each: LayoutComparison) -> Finding:
             else "If the total work does not depend on the number of processes, this is the cost of shared caches "
             "and memory; `scope run node.stream` shows how many cores the memory can feed."
         ),
-        lost=each.inflation.value / (1 + each.inflation.value),
+        lost=layout.inflation.value / (1 + layout.inflation.value),
     )
 
 
-def _finding(each: LayoutComparison, lab: str) -> Finding:
-    waits = each.off_processor.value >= each.slowdown.value / 2
-    part = each.by_computation if each.mostly == "computation" else each.by_communication
-    cause, advice = _cause(each, waits, lab)
+def _finding(layout: LayoutComparison, lab: str) -> Finding:
+    waits = layout.off_processor.value >= layout.slowdown.value / 2
+    part = layout.by_computation if layout.mostly == "computation" else layout.by_communication
+    cause, advice = _cause(layout, waits, lab)
     return Finding(
         code="packed-placement",
-        severity="advice" if each.slowdown.value >= MUCH else "information",
+        severity="advice" if layout.slowdown.value >= MUCH else "information",
         title=(
-            f"Packed placement costs {units.share(each.slowdown.value)} on {each.packed.ranks} processes:"
+            f"Packed placement costs {units.share(layout.slowdown.value)} on {layout.packed.ranks} processes:"
             f" {units.share(part.value)} {cause}"
         ),
-        where={"layer": "node" if each.mostly == "computation" else "network", "ranks": each.packed.ranks},
+        where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("packed over spread, less one", each.slowdown),
-            *_share("of this, computation", each.by_computation),
-            *_share("of this, communication", each.by_communication),
-            *_share("of this, without a processor", each.off_processor),
-            Evidence(what=each.packed.words, value=each.packed.wall_s.value, unit="s"),
-            Evidence(what=each.spread.words, value=each.spread.wall_s.value, unit="s"),
+            *_share("packed over spread, less one", layout.slowdown),
+            *_share("of this, computation", layout.by_computation),
+            *_share("of this, communication", layout.by_communication),
+            *_share("of this, without a processor", layout.off_processor),
+            Evidence(what=layout.packed.words, value=layout.packed.wall_s.value, unit="s"),
+            Evidence(what=layout.spread.words, value=layout.spread.wall_s.value, unit="s"),
         ],
         advice=advice,
-        lost=each.slowdown.value / (1 + each.slowdown.value),
+        lost=layout.slowdown.value / (1 + layout.slowdown.value),
     )
 
 
-def _cause(each: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
+def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
-            f"from {each.mostly} (emulated)",
+            f"from {layout.mostly} (emulated)",
             "The hosts of a lab are namespaces on the same processors and memory: the communication part is that "
             "of such a cluster, the computation part is not.",
         )
-    if each.mostly == "communication":
+    if layout.mostly == "communication":
         return (
             "from communication",
             "Processes of a node share its network interface, and messages inside it go through memory. Check the"
@@ -113,9 +113,9 @@ def _cause(each: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
 
 
 def _share(what: str, estimate: Estimate) -> list[Evidence]:
-    found = [Evidence(what=what, value=estimate.value)]
+    evidence = [Evidence(what=what, value=estimate.value)]
     if estimate.low is not None and estimate.high is not None:
-        found[0] = Evidence(
+        evidence[0] = Evidence(
             what=f"{what} [{units.share(estimate.low)}, {units.share(estimate.high)}]", value=estimate.value
         )
-    return found
+    return evidence

@@ -17,25 +17,25 @@ MOST_NAMED = 5
 
 def find(facts: CampaignFacts) -> list[Finding]:
     """Find runs with wrong results, failures or time-outs; one finding per kind, with its share."""
-    found = []
+    findings = []
     for status, (words, severity) in WORDS.items():
-        runs = [each for each in facts.analysis.disturbances if each.status == status]
+        runs = [run for run in facts.analysis.disturbances if run.status == status]
         if not runs:
             continue
         share = exact_share(len(runs), facts.analysis.runs)
-        found.append(
+        findings.append(
             Finding.model_validate(
                 {
                     "code": f"runs-{status}",
                     "severity": severity,
                     "title": (f"{len(runs)} of {facts.analysis.runs} runs {words}, {in_percent(share)}"),
-                    "where": {"runs": ", ".join(str(each.number) for each in runs[:MOST_NAMED])},
+                    "where": {"runs": ", ".join(str(run.number) for run in runs[:MOST_NAMED])},
                     "evidence": [
-                        Evidence(what=f"run {each.number}", value=each.reason) for each in runs[:MOST_NAMED]
+                        Evidence(what=f"run {run.number}", value=run.reason) for run in runs[:MOST_NAMED]
                     ],
                     "advice": "Their folders hold their output, and their profiles as far as they were written.",
                     "lost": share.value,
                 }
             )
         )
-    return found
+    return findings

@@ -18,41 +18,41 @@ DELIVERS = 0.85
 def find(loaded: Sequence[LoadedCut]) -> list[Finding]:
     """Find the cuts that certainly deliver less; one finding for each, its worse direction."""
     worst: dict[str, tuple[LoadedCut, float]] = {}
-    for one in loaded:
-        share = _certain_share(one)
-        if share is not None and share < worst.get(one.cut.name, (one, DELIVERS))[1]:
-            worst[one.cut.name] = (one, share)
-    return [_finding(one) for one, _ in worst.values()]
+    for loaded_cut in loaded:
+        share = _certain_share(loaded_cut)
+        if share is not None and share < worst.get(loaded_cut.cut.name, (loaded_cut, DELIVERS))[1]:
+            worst[loaded_cut.cut.name] = (loaded_cut, share)
+    return [_finding(cut) for cut, _ in worst.values()]
 
 
-def _certain_share(one: LoadedCut) -> float | None:
+def _certain_share(cut: LoadedCut) -> float | None:
     """Return the upper bound of what is delivered of the predicted rate; None where that is not certain."""
-    interval = median_interval(np.array(one.full.delivered_bytes_per_s))
-    if interval is None or one.starved:
+    interval = median_interval(np.array(cut.full.delivered_bytes_per_s))
+    if interval is None or cut.starved:
         return None
-    return interval.high / one.predicted
+    return interval.high / cut.predicted
 
 
-def _finding(one: LoadedCut) -> Finding:
-    full, idle = one.full, min(one.levels, key=lambda level: level.share)
+def _finding(loaded_cut: LoadedCut) -> Finding:
+    full, idle = loaded_cut.full, min(loaded_cut.levels, key=lambda level: level.share)
     delivered = float(np.median(full.delivered_bytes_per_s))
     interval = median_interval(np.array(full.delivered_bytes_per_s))
     low, high = (interval.low, interval.high) if interval else (None, None)
-    what = "the bisection" if one.cut.name == BISECTION else f"the trunk of {one.cut.name}"
-    rate, predicted = units.interval(delivered, low, high, "B/s"), units.quantity(one.predicted, "B/s")
+    what = "the bisection" if loaded_cut.cut.name == BISECTION else f"the trunk of {loaded_cut.cut.name}"
+    rate, predicted = units.interval(delivered, low, high, "B/s"), units.quantity(loaded_cut.predicted, "B/s")
     beside = [float(np.median(level.half_round_trips_s)) for level in (full, idle)]
     return Finding(
         code="trunk-below-topology",
         severity="warning",
         title=(
-            f"Under full load {what} ({one.cut.direction}) delivers {rate}, "
-            f"{units.share(delivered / one.predicted)} of the {predicted} that the topology predicts"
+            f"Under full load {what} ({loaded_cut.cut.direction}) delivers {rate}, "
+            f"{units.share(delivered / loaded_cut.predicted)} of the {predicted} that the topology predicts"
         ),
-        where={"group": one.cut.name, "layer": "network"},
+        where={"group": loaded_cut.cut.name, "layer": "network"},
         evidence=[
             Evidence(what="delivered", value=delivered, unit="B/s"),
-            Evidence(what="predicted", value=one.predicted, unit="B/s"),
-            Evidence(what="streams", value=len(one.cut.transfers)),
+            Evidence(what="predicted", value=loaded_cut.predicted, unit="B/s"),
+            Evidence(what="streams", value=len(loaded_cut.cut.transfers)),
             Evidence(what="half round trip at full load", value=beside[0], unit="s"),
             Evidence(what="half round trip at the lowest load", value=beside[1], unit="s"),
         ],
@@ -61,5 +61,5 @@ def _finding(one: LoadedCut) -> Finding:
             "switch), then measure the topology again (`scope topology discover`): algorithms and placements that "
             "trust its file expect the higher rate."
         ),
-        lost=1 - delivered / one.predicted,
+        lost=1 - delivered / loaded_cut.predicted,
     )

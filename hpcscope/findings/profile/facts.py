@@ -9,7 +9,7 @@ from hpcscope.programs.profiles.machine_comparison import MachineComparison
 from hpcscope.programs.profiles.records import Calls, Merged, Usage
 
 SHORTEST_S = 0.02
-"""Of a program whose time is judged: a few time slices of the scheduler."""
+"""Shortest program whose time is judged: a few time slices of the scheduler."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class ProfileFacts:
     @property
     def usages(self) -> list[Usage]:
         """Resource usage of each process from the operating system; empty unless known for all of them."""
-        known = [one.usage for one in self.merged.processes if one.usage is not None]
+        known = [process.usage for process in self.merged.processes if process.usage is not None]
         return known if len(known) == len(self.merged.processes) else []
 
     def site(self, calls: Iterable[Calls]) -> str:
         """Return the call site with most of the time of some calls; empty where it is not known."""
-        known = [one for one in calls if one.site is not None]
+        known = [call for call in calls if call.site is not None]
         if not known:
             return ""
         most = max(known, key=lambda one: one.time_s)

@@ -8,9 +8,9 @@ from hpcscope.findings.profile.facts import ProfileFacts
 from hpcscope.programs.profiles.records import FileUse
 
 MOST = 0.5
-"""Of the reads and writes of a file: at least so many are independent and through a view with gaps."""
+"""Least fraction of the reads and writes of a file that are independent and go through a view with gaps."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
@@ -20,14 +20,16 @@ def find(facts: ProfileFacts) -> list[Finding]:
     collective calls let the processes fill each other's gaps. Thakur, Gropp & Lusk, Data sieving and collective
     I/O in ROMIO, Frontiers '99.
     """
-    found = [one for one in facts.merged.program_files if one.transfers and _alone(one) >= MOST * one.transfers]
-    time_s = sum(one.transfer_s for one in found)
-    if not found or time_s < WORTH * facts.total_s:
+    uses = [
+        file for file in facts.merged.program_files if file.transfers and _alone(file) >= MOST * file.transfers
+    ]
+    time_s = sum(file.transfer_s for file in uses)
+    if not uses or time_s < WORTH * facts.total_s:
         return []
-    paths = {one.path for one in found}
-    inside = [one for one in facts.merged.files if one.layer == "inside mpi-io" and one.path in paths]
-    moved, asked = sum(one.bytes for one in inside), sum(one.bytes for one in found)
-    most = max(found, key=lambda one: one.transfer_s)
+    paths = {file.path for file in uses}
+    inside = [file for file in facts.merged.files if file.layer == "inside mpi-io" and file.path in paths]
+    moved, asked = sum(file.bytes for file in inside), sum(file.bytes for file in uses)
+    most = max(uses, key=lambda use: use.transfer_s)
     return [
         Finding(
             code="files-with-gaps",
@@ -39,7 +41,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
                 Evidence(what="time in such reads and writes, all processes", value=time_s, unit="s"),
-                Evidence(what="reads and writes", value=sum(one.transfers for one in found)),
+                Evidence(what="reads and writes", value=sum(file.transfers for file in uses)),
                 Evidence(what="bytes asked for", value=asked, unit="B"),
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
             ],
@@ -52,6 +54,6 @@ def find(facts: ProfileFacts) -> list[Finding]:
     ]
 
 
-def _alone(one: FileUse) -> int:
+def _alone(file: FileUse) -> int:
     """Return how many reads and writes are at least independent and through a view with gaps."""
-    return max(0, one.file_gaps - one.collective)
+    return max(0, file.file_gaps - file.collective)

@@ -8,7 +8,7 @@ from hpcscope.findings.profile.facts import ProfileFacts
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Report processes without a profile, full tables, and other tools."""
-    found = [
+    findings = [
         _finding(
             "incomplete-profile",
             text,
@@ -16,7 +16,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
         )
         for text in facts.merged.warnings
     ]
-    found += [
+    findings += [
         _finding(
             "other-tool",
             f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
@@ -25,7 +25,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
         )
         for path in facts.merged.other_tools
     ]
-    return found
+    return findings
 
 
 def _finding(code: str, title: str, advice: str, library: str = "") -> Finding:

@@ -7,18 +7,18 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 MUCH = 0.2
-"""Of the processors' time."""
+"""Least fraction of the CPU time."""
 WORTH = 0.05
-"""Of the wall-clock time."""
+"""Least fraction of the wall-clock time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that spend a fifth of their processor time in the kernel."""
     processes = facts.usages
-    user_s, system_s = (sum(getattr(one, name) for one in processes) for name in ("user_s", "system_s"))
+    user_s, system_s = (sum(getattr(usage, name) for usage in processes) for name in ("user_s", "system_s"))
     if not processes or system_s < MUCH * (user_s + system_s) or system_s < WORTH * facts.total_s:
         return []
-    faults = sum(one.minor_faults for one in processes)
+    faults = sum(usage.minor_faults for usage in processes)
     per_fault_s = system_s / max(faults, 1)
     memory = per_fault_s < _FAULT_S
     return [
@@ -34,9 +34,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="in the kernel, all processes", value=system_s, unit="s"),
                 Evidence(what="in the program, all processes", value=user_s, unit="s"),
                 Evidence(what="page faults", value=faults),
-                Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
+                Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),
                 Evidence(
-                    what="voluntary context switches", value=sum(one.voluntary_switches for one in processes)
+                    what="voluntary context switches", value=sum(usage.voluntary_switches for usage in processes)
                 ),
             ],
             advice=(

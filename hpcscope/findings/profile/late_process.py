@@ -12,25 +12,27 @@ from hpcscope.programs.profiles.records import Process
 APART = 0.6
 """One process is late where the second last already waits for this share of the typical waiting time."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find a process for which all others wait in collectives that synchronise."""
     merged = facts.merged
     waited: dict[int, float] = defaultdict(float)
-    for one in merged.collectives:
+    for collective in merged.collectives:
         # Of two processes one always waits less: it must be far less than the other waits.
-        usual_s = one.next_s if one.communicator_size == 2 else one.median_s - one.last_s
-        if usual_s > 0 and one.next_s - one.last_s >= APART * usual_s:
-            waited[one.last_rank] += one.waiting_least_s
+        usual_s = (
+            collective.next_s if collective.communicator_size == 2 else collective.median_s - collective.last_s
+        )
+        if usual_s > 0 and collective.next_s - collective.last_s >= APART * usual_s:
+            waited[collective.last_rank] += collective.waiting_least_s
     if not waited:
         return []
     rank, waiting_s = max(waited.items(), key=lambda pair: pair[1])
     if waiting_s < WORTH * facts.total_s:
         return []
-    late = next(one for one in merged.processes if one.rank == rank)
-    others = [one for one in merged.processes if one.rank != rank]
+    late = next(process for process in merged.processes if process.rank == rank)
+    others = [process for process in merged.processes if process.rank != rank]
     return [
         Finding(
             code="late-process",
@@ -53,7 +55,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
 
 
 def _advice(late: Process, others: list[Process]) -> str:
-    theirs = [one.usage.processor_s for one in others if one.usage is not None]
+    theirs = [process.usage.processor_s for process in others if process.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
             f"This process gets less processor time than others: look for other processes on {late.host}, check"
@@ -71,15 +73,15 @@ def _advice(late: Process, others: list[Process]) -> str:
 
 
 def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
-    theirs = [one.usage for one in others if one.usage is not None]
+    theirs = [process.usage for process in others if process.usage is not None]
     if late.usage is None or not theirs:
         return []
-    usual = sum(one.involuntary_switches for one in theirs) / len(theirs)
+    usual = sum(usage.involuntary_switches for usage in theirs) / len(theirs)
     return [
         Evidence(what=f"processor time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
         Evidence(
             what="processor time of the others, mean",
-            value=sum(one.processor_s for one in theirs) / len(theirs),
+            value=sum(usage.processor_s for usage in theirs) / len(theirs),
             unit="s",
         ),
         Evidence(what=f"involuntary context switches of rank {late.rank}", value=late.usage.involuntary_switches),
@@ -88,4 +90,4 @@ def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
 
 
 def _mean(processes: list[Process], name: str) -> float:
-    return float(sum(getattr(one, name) for one in processes) / max(len(processes), 1))
+    return float(sum(getattr(process, name) for process in processes) / max(len(processes), 1))

@@ -7,7 +7,7 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 WORTH = 0.05
-"""Of the traced time of all processes."""
+"""Least fraction of the traced time of all processes."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
@@ -16,9 +16,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
     if late is None or late.window_s <= 0:
         return []
     traced_s = late.window_s * len(late.ranks)
-    senders = {one.rank: one.late_sender_s for one in late.ranks}
-    receivers = {one.rank: one.late_receiver_s for one in late.ranks}
-    found = []
+    senders = {late_rank.rank: late_rank.late_sender_s for late_rank in late.ranks}
+    receivers = {late_rank.rank: late_rank.late_receiver_s for late_rank in late.ranks}
+    findings = []
     for code, what, waited_s, number, ranks in (
         ("late-sender", "send", late.late_sender_s, late.late_senders, senders),
         ("late-receiver", "receive", late.late_receiver_s, late.late_receivers, receivers),
@@ -27,7 +27,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             continue
         worst = max(ranks.items(), key=lambda pair: pair[1])[0]
         other = "receiver" if what == "send" else "sender"
-        found.append(
+        findings.append(
             Finding(
                 code=code,
                 severity="warning",
@@ -51,4 +51,4 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 lost=waited_s / traced_s,
             )
         )
-    return found
+    return findings

@@ -17,7 +17,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
     beyond_s = spread.most - spread.mean
     if len(merged.processes) < 2 or beyond_s < WORTH * merged.wall_s:
         return []
-    host = next(one.host for one in merged.processes if one.rank == spread.most_rank)
+    host = next(process.host for process in merged.processes if process.rank == spread.most_rank)
     return [
         Finding(
             code="load-imbalance",

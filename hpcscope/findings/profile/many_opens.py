@@ -9,19 +9,19 @@ from hpcscope.findings.profile.facts import ProfileFacts
 MANY = 50
 """Opened files of a process; fewer that take as long are slow."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that open files so often, or so slowly, that it takes much of their time."""
     merged = facts.merged
-    files = [one for one in merged.program_files if one.opens]
-    opens, transfers = sum(one.opens for one in files), sum(one.transfers for one in files)
-    time_s = sum(one.open_s + one.other_s for one in files)
+    files = [file for file in merged.program_files if file.opens]
+    opens, transfers = sum(file.opens for file in files), sum(file.transfers for file in files)
+    time_s = sum(file.open_s + file.other_s for file in files)
     if time_s < WORTH * facts.total_s:
         return []
     many = opens >= MANY * len(merged.processes)
-    most = max(files, key=lambda one: one.open_s + one.other_s)
+    most = max(files, key=lambda use: use.open_s + use.other_s)
     again = most.path != "" and most.opens > MANY
     return [
         Finding(
@@ -37,7 +37,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="time per opened file", value=time_s / opens, unit="s"),
                 Evidence(what="reads and writes per opened file", value=transfers / opens),
                 Evidence(
-                    what="most opens of one file", value=max(one.opens for one in files if one.path or again)
+                    what="most opens of one file", value=max(file.opens for file in files if file.path or again)
                 ),
             ],
             advice=(

@@ -11,7 +11,7 @@ SMALL_BYTES = 4096
 MANY = 100
 """Pieces of a process."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
@@ -20,17 +20,17 @@ def find(facts: ProfileFacts) -> list[Finding]:
     C's streams and collective MPI-IO gather small pieces themselves.
     """
     small = [
-        one
-        for one in facts.merged.program_files
-        if one.layer != "stream"
-        and one.transfers > 2 * one.collective
-        and 0 < one.bytes < SMALL_BYTES * one.transfers
+        file
+        for file in facts.merged.program_files
+        if file.layer != "stream"
+        and file.transfers > 2 * file.collective
+        and 0 < file.bytes < SMALL_BYTES * file.transfers
     ]
-    number, moved = sum(one.transfers for one in small), sum(one.bytes for one in small)
-    time_s = sum(one.transfer_s for one in small)
+    number, moved = sum(file.transfers for file in small), sum(file.bytes for file in small)
+    time_s = sum(file.transfer_s for file in small)
     if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
         return []
-    most = max(small, key=lambda one: one.transfer_s)
+    most = max(small, key=lambda use: use.transfer_s)
     return [
         Finding(
             code="many-small-transfers",

@@ -7,18 +7,18 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 MUCH = 0.2
-"""Of the wall-clock time. In GAMMA's Table 1 one run took 93 s, of which 67 s on the processor: 28 %."""
+"""Least fraction of the wall-clock time. In GAMMA's Table 1 one run of 93 s was on a processor for 67 s: 28 %."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs whose processes were off the processor for a fifth of their time."""
     processes = facts.usages
-    processor_s = sum(one.processor_s for one in processes)
+    processor_s = sum(usage.processor_s for usage in processes)
     off_s = facts.merged.total_s - processor_s
     if not processes or off_s < MUCH * facts.total_s:
         return []
     voluntary, involuntary = (
-        sum(getattr(one, name) for one in processes) for name in ("voluntary_switches", "involuntary_switches")
+        sum(getattr(usage, name) for usage in processes) for name in ("voluntary_switches", "involuntary_switches")
     )
     preempted = involuntary > voluntary
     return [
@@ -37,7 +37,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="in MPI, all processes", value=facts.merged.mpi_s, unit="s"),
                 Evidence(what="voluntary context switches", value=voluntary),
                 Evidence(what="involuntary context switches", value=involuntary),
-                Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
+                Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),
             ],
             advice=(
                 "They were preempted: look for more processes or threads than processors, other programs, ranks "

@@ -9,20 +9,20 @@ from hpcscope.findings.profile.facts import ProfileFacts
 MOST = 0.9
 """Share of the bytes of files."""
 WORTH = 0.05
-"""Of the time of that process, in which the others wait or could have helped."""
+"""Least fraction of the time of that process, in which the others wait or could have helped."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs of which one process reads and writes nearly everything, and takes long for it."""
     processes = facts.merged.processes
-    moved = sum(one.file_bytes for one in processes)
+    moved = sum(process.file_bytes for process in processes)
     if len(processes) < 2 or moved == 0:
         return []
     busy = max(processes, key=lambda one: one.file_bytes)
     share = busy.file_bytes / moved
     if share < MOST or busy.file_s < WORTH * facts.merged.wall_s:
         return []
-    others = [one for one in processes if one.rank != busy.rank]
+    others = [process for process in processes if process.rank != busy.rank]
     # All processes could share the work; the disk may not be faster for it.
     lost = busy.file_s * len(others) / len(processes) / max(facts.merged.wall_s, 1e-9)
     return [
@@ -38,7 +38,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what=f"time of rank {busy.rank} in files", value=busy.file_s, unit="s"),
                 Evidence(
                     what="time of another process in files, on average",
-                    value=sum(one.file_s for one in others) / len(others),
+                    value=sum(process.file_s for process in others) / len(others),
                     unit="s",
                 ),
                 Evidence(what="rate", value=busy.file_bytes / busy.file_s, unit="B/s"),

@@ -10,9 +10,9 @@ from hpcscope.programs.profiles.routines import kind
 SMALL_CLASS = 12
 """Below 4 KiB: in NetFinity's LU the receives of many 2 kB messages dominated communication."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 LONGEST_S = 400e-6
-"""Of 4 KiB over Fast Ethernet: a receive that takes longer waits for its sender, whatever the message size."""
+"""Time of 4 KiB over Fast Ethernet: a longer receive waits for its sender, whatever the message size."""
 MANY = 100
 """Receives of a process."""
 
@@ -23,14 +23,16 @@ def find(facts: ProfileFacts) -> list[Finding]:
     Tessera, NetFinity: in LU the receives of many small messages take longest, on the faster network too.
     """
     merged = facts.merged
-    calls = [one for one in merged.calls if one.kind == "receive" and 0 < one.size_class <= SMALL_CLASS]
-    waits = [one for one in merged.waits if kind(one.operation) == "receive" and 0 < one.size_class <= SMALL_CLASS]
+    calls = [call for call in merged.calls if call.kind == "receive" and 0 < call.size_class <= SMALL_CLASS]
+    waits = [
+        wait for wait in merged.waits if kind(wait.operation) == "receive" and 0 < wait.size_class <= SMALL_CLASS
+    ]
     # A nonblocking receive is counted where it is started, its message where it is waited for.
-    blocking = [one for one in calls if not one.routine.startswith(("MPI_I", "MPI_Recv_init"))]
-    probes = [one for one in merged.calls if one.kind == "probe"]
-    time_s = sum(one.time_s for one in [*calls, *probes]) + sum(one.time_s for one in waits)
-    number = sum(one.calls for one in blocking) + sum(one.requests for one in waits)
-    size = sum(one.bytes for one in blocking) + sum(one.bytes for one in waits)
+    blocking = [call for call in calls if not call.routine.startswith(("MPI_I", "MPI_Recv_init"))]
+    probes = [call for call in merged.calls if call.kind == "probe"]
+    time_s = sum(one.time_s for one in [*calls, *probes]) + sum(wait.time_s for wait in waits)
+    number = sum(one.calls for one in blocking) + sum(wait.requests for wait in waits)
+    size = sum(one.bytes for one in blocking) + sum(wait.bytes for wait in waits)
     avoidable_s = min(time_s, number * LONGEST_S)
     if avoidable_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
         return []

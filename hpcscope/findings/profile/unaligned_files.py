@@ -11,7 +11,7 @@ MANY = 10
 MOST = 0.5
 """Share of them that begin within a block."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
@@ -20,17 +20,17 @@ def find(facts: ProfileFacts) -> list[Finding]:
     A block that is written in part is read first, and two processes that share one wait for each other's lock.
     """
     files = [
-        one
-        for one in facts.merged.files
-        if one.block_bytes
-        and one.bytes >= one.block_bytes * max(one.transfers, 1)
-        and one.unaligned > MOST * one.transfers
+        file
+        for file in facts.merged.files
+        if file.block_bytes
+        and file.bytes >= file.block_bytes * max(file.transfers, 1)
+        and file.unaligned > MOST * file.transfers
     ]
-    number, unaligned = sum(one.transfers for one in files), sum(one.unaligned for one in files)
-    time_s = sum(one.transfer_s for one in files)
+    number, unaligned = sum(file.transfers for file in files), sum(file.unaligned for file in files)
+    time_s = sum(file.transfer_s for file in files)
     if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
         return []
-    most = max(files, key=lambda one: one.transfer_s)
+    most = max(files, key=lambda use: use.transfer_s)
     block = units.quantity(most.block_bytes, "B")
     return [
         Finding(
@@ -43,7 +43,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
                 Evidence(what="time in such files, all processes", value=time_s, unit="s"),
-                Evidence(what="mean size", value=sum(one.bytes for one in files) / number, unit="B"),
+                Evidence(what="mean size", value=sum(file.bytes for file in files) / number, unit="B"),
                 Evidence(what="block of the file system", value=most.block_bytes, unit="B"),
                 Evidence(what="processes that share the file", value=most.processes),
             ],

@@ -7,9 +7,9 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed
 
 MOST = 0.5
-"""Of the time in synchronising collectives."""
+"""Least fraction of the time in synchronizing collectives."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
@@ -18,13 +18,13 @@ def find(facts: ProfileFacts) -> list[Finding]:
     The process that waited least bounds the time of the operation itself; the excess of the others was waiting.
     """
     merged = facts.merged
-    time_s = sum(one.time_s for one in merged.collectives)
-    waiting_s = sum(one.waiting_least_s for one in merged.collectives)
+    time_s = sum(collective.time_s for collective in merged.collectives)
+    waiting_s = sum(collective.waiting_least_s for collective in merged.collectives)
     if waiting_s < MOST * time_s or waiting_s < WORTH * facts.total_s:
         return []
     worst = max(merged.collectives, key=lambda one: one.waiting_least_s)
-    late = next((one.host for one in merged.processes if one.rank == worst.last_rank), "")
-    sites = [one for one in merged.calls if one.routine == worst.routine]
+    late = next((process.host for process in merged.processes if process.rank == worst.last_rank), "")
+    sites = [call for call in merged.calls if call.routine == worst.routine]
     return [
         Finding(
             code="waiting-not-transferring",
@@ -43,7 +43,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="waiting, at least", value=waiting_s, unit="s"),
                 Evidence(
                     what="waiting, at most",
-                    value=sum(one.waiting_most_s for one in merged.collectives),
+                    value=sum(collective.waiting_most_s for collective in merged.collectives),
                     unit="s",
                 ),
                 Evidence(what=f"{worst.routine}: waiting, at least", value=worst.waiting_least_s, unit="s"),

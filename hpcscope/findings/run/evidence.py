@@ -11,12 +11,12 @@ from hpcscope.statistics.ratio import chance, of_launches, ratio
 from hpcscope.statistics.summary import Summary
 
 SIGNIFICANCE = 1 / 924
-"""Of one comparison: as often two sets of six equal launches do not overlap, in this order."""
+"""Significance of one comparison: as often two sets of six equal launches do not overlap, in this order."""
 
 
-def how_compared(one: Summary, other: Summary) -> Evidence:
+def how_compared(case: Summary, other: Summary) -> Evidence:
     """Return whether two cases were compared launch by launch, as evidence."""
-    launches = ratio(one.per_launch, other.per_launch).paired_launches if one.median and other.median else 0
+    launches = ratio(case.per_launch, other.per_launch).paired_launches if case.median and other.median else 0
     return Evidence(what="compared in", value=f"{launches} common launches" if launches else "different launches")
 
 
@@ -28,24 +28,24 @@ def one_of_each_case(summaries: Iterable[Summary]) -> list[Summary]:
     return list(cases.values())
 
 
-def excess_of(one: Summary, other: Summary) -> float:
+def excess_of(case: Summary, other: Summary) -> float:
     """Return how much longer one takes than the other: 0.1 is 10 %. Launch by launch where they share launches."""
-    return ratio(one.per_launch, other.per_launch).value - 1 if one.median and other.median else 0.0
+    return ratio(case.per_launch, other.per_launch).value - 1 if case.median and other.median else 0.0
 
 
-def certainly_longer(one: Summary, other: Summary, at_least: float = 0.0) -> bool:
+def certainly_longer(case: Summary, other: Summary, at_least: float = 0.0) -> bool:
     """Return whether one certainly takes longer than the other, and by at least a share of its time.
 
     With equal times this happens once in a thousand comparisons: in common launches by the paired test of their
     ratios, in different ones because their intervals are disjoint.
     """
-    if not one.median or not other.median:
+    if not case.median or not other.median:
         return False
-    found = ratio(one.per_launch, other.per_launch)
+    found = ratio(case.per_launch, other.per_launch)
     if found.paired_launches:
-        longer = chance(of_launches(one.per_launch, other.per_launch)) < SIGNIFICANCE
+        longer = chance(of_launches(case.per_launch, other.per_launch)) < SIGNIFICANCE
     else:
-        longer = one.ci_low is not None and other.ci_high is not None and one.ci_low > other.ci_high
+        longer = case.ci_low is not None and other.ci_high is not None and case.ci_low > other.ci_high
     return longer and found.value - 1 > at_least
 
 

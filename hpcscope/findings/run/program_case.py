@@ -45,13 +45,13 @@ class ProgramCase:
 
     def seconds(self, metric: str) -> float:
         """Return a median; 0 where it was not observed."""
-        found = self.figures.get(metric)
-        return found.median or 0.0 if found else 0.0
+        case = self.figures.get(metric)
+        return case.median or 0.0 if case else 0.0
 
     def certainly_exceeds(self, metric: str, other: str) -> bool:
         """Return whether one metric certainly takes longer than another."""
-        one, two = self.figures.get(metric), self.figures.get(other)
-        return one is not None and two is not None and certainly_longer(one, two)
+        case, two = self.figures.get(metric), self.figures.get(other)
+        return case is not None and two is not None and certainly_longer(case, two)
 
     def evidence(self, *metrics: str) -> list[Evidence]:
         """Return the medians of metrics as evidence."""
@@ -81,11 +81,15 @@ def application_cases(run: Run) -> list[ProgramCase]:
 
 
 def _cases(run: Run, level: str) -> list[ProgramCase]:
-    times = {one.name: run.benchmarks.time_metric(one.name) for one in run.benchmarks if one.level == level}
+    times = {
+        benchmark.name: run.benchmarks.time_metric(benchmark.name)
+        for benchmark in run.benchmarks
+        if benchmark.level == level
+    }
     groups: dict[SamplesKey, dict[str, Summary]] = defaultdict(dict)
-    for one in run.headlines:
-        if one.benchmark in times and not run.shares_processors(one):
-            groups[one.samples_key][one.metric] = one
+    for case in run.headlines:
+        if case.benchmark in times and not run.shares_processors(case):
+            groups[case.samples_key][case.metric] = case
     found = [(times[next(iter(group.values())).benchmark] or "", group) for group in groups.values()]
     return [ProgramCase(run, group[time], group) for time, group in found if time in group]
 

@@ -34,18 +34,20 @@ class RungLoss(NamedTuple):
     @property
     def evidence(self) -> list[Evidence]:
         """The figures of both rungs."""
-        return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
+        return [
+            Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in (self.below, self.rung)
+        ]
 
 
 def case_of(run: Run, rung: LadderRung) -> Case | None:
     """Return the case that stands on a rung."""
-    return next((one for one in run.headlines if one.label == rung.name), None)
+    return next((case for case in run.headlines if case.label == rung.name), None)
 
 
-def selecting_the_network(run: Run, found: RungLoss) -> Advised:
+def selecting_the_network(run: Run, loss: RungLoss) -> Advised:
     """Return how the library's network module is selected, unless the run did so or the path has no network."""
-    case = case_of(run, found.rung)
-    if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
+    case = case_of(run, loss.rung)
+    if "memory" in loss.ladder.path or (case is not None and case.transport != "default"):
         return Advised("", [])
     how = advised(run, "network stack", case)
     return how._replace(words=f"; {how.words}")
@@ -68,7 +70,7 @@ def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -
 
 def _below(ladder: Ladder, rung: LadderRung) -> LadderRung | None:
     """Return the best rung of the layer below: the one that `retained` refers to."""
-    below = layer_below(rung.layer, [one.layer for one in ladder.rungs])
-    known = [one for one in ladder.rungs if one.layer == below and one.value]
+    below = layer_below(rung.layer, [ladder_rung.layer for ladder_rung in ladder.rungs])
+    known = [ladder_rung for ladder_rung in ladder.rungs if ladder_rung.layer == below and ladder_rung.value]
     better = max if ladder.quantity != "latency_s" else min
     return better(known, key=lambda one: one.value or 0.0, default=None)

@@ -22,17 +22,17 @@ def two_hosts(run: Run, case: Summary) -> tuple[str, str]:
 def figures_by_case(run: Run, metric: str) -> list[dict[str, Summary]]:
     """Return all headline figures, by metric, of each case that has this metric."""
     by_case: dict[object, dict[str, Summary]] = {}
-    for one in run.headlines:
-        if run.benchmarks.metric(one.benchmark, metric) is not None:
-            by_case.setdefault(one.samples_key, {})[one.metric] = one
+    for case in run.headlines:
+        if run.benchmarks.metric(case.benchmark, metric) is not None:
+            by_case.setdefault(case.samples_key, {})[case.metric] = case
     return [figures for figures in by_case.values() if metric in figures]
 
 
-def upper(one: Summary) -> float | None:
+def upper(case: Summary) -> float | None:
     """Return the upper bound of a figure over launches; None without one."""
-    return one.ci_high if one.interval_basis == "launches" else None
+    return case.ci_high if case.interval_basis == "launches" else None
 
 
-def lower(one: Summary) -> float | None:
+def lower(case: Summary) -> float | None:
     """Return the lower bound of a figure over launches; None without one."""
-    return one.ci_low if one.interval_basis == "launches" else None
+    return case.ci_low if case.interval_basis == "launches" else None

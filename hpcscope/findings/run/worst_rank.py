@@ -14,12 +14,12 @@ MOSTLY = 0.5
 """Share of the visits above which a rank has most; else it is another one each time."""
 
 
-def worst_rank(run: Run, one: Summary) -> dict[str, str | int | float]:
+def worst_rank(run: Run, case: Summary) -> dict[str, str | int | float]:
     """Return rank and host with most of an observed metric in most visits to a case; empty where it changes."""
     found: Counter[tuple[int, str]] = Counter()
-    for visit in run.raw_samples.by_case().get(one.samples_key, []):
+    for visit in run.raw_samples.by_case().get(case.samples_key, []):
         for times in visit.times:
-            seen = times.observed.get(one.metric)
+            seen = times.observed.get(case.metric)
             if seen is not None and times.counted.any():
                 rank = int(times.ranks_kept[int(np.argmax(np.median(seen[:, times.counted], axis=1)))])
                 found[rank, host_of(run, visit, rank)] += 1

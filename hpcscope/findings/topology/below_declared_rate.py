@@ -20,12 +20,12 @@ def find(facts: TopologyFacts) -> list[Finding]:
         ports = facts.discovery.ports.get(host)
         if ports and max(ports.out, ports.into) < PAYLOAD * declared:
             alike[topology.group_of[host].name, declared].append(host)
-    found = []
+    findings = []
     for (group, declared), hosts in alike.items():
         seen = [max(facts.discovery.ports[host].out, facts.discovery.ports[host].into) for host in hosts]
         named = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts of {group}"
         best = max(seen)
-        found.append(
+        findings.append(
             Finding(
                 code="below-declared-rate",
                 severity="warning",
@@ -45,4 +45,4 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 lost=1 - best / declared,
             )
         )
-    return found
+    return findings

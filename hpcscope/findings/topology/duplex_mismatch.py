@@ -10,13 +10,13 @@ from hpcscope.findings.topology.host_off_the_switch import ASYMMETRIC
 
 def find(facts: TopologyFacts) -> list[Finding]:
     """Find hosts with one direction much slower than the other."""
-    found = []
+    findings = []
     for host, ports in facts.discovery.ports.items():
         slow, fast = sorted((ports.out, ports.into))
         if not slow or fast <= ASYMMETRIC * slow:
             continue
         slower, faster = ("sends", "receives") if ports.out < ports.into else ("receives", "sends")
-        found.append(
+        findings.append(
             Finding(
                 code="duplex-mismatch",
                 severity="warning",
@@ -36,4 +36,4 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 lost=1 - slow / fast,
             )
         )
-    return found
+    return findings

@@ -14,14 +14,14 @@ def find(facts: TopologyFacts) -> list[Finding]:
     """Find trunks that successive ranks cross more often than their groups require."""
     topology = facts.discovery.topology
     hosts = [host for host in facts.hosts_by_rank if host in topology.group_of]
-    found = []
+    findings = []
     for group in topology.group:
         children = [child for child in topology.children(group) if set(topology.members(child)) & set(hosts)]
         needed = len(children) - 1
         crossed = _crossings(topology, group, hosts)
         if needed > 0 and crossed > 2 * needed:
-            found.append(_finding(group, len(children), crossed, needed, len(hosts)))
-    return found
+            findings.append(_finding(group, len(children), crossed, needed, len(hosts)))
+    return findings
 
 
 def _crossings(topology: Topology, group: Group, hosts: Sequence[str]) -> int:

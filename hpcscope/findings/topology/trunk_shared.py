@@ -11,7 +11,7 @@ from hpcscope.topology.topology import Group, Topology
 def find(facts: TopologyFacts) -> list[Finding]:
     """Find groups whose uplink is slower than the sum of their hosts."""
     topology = facts.discovery.topology
-    found = []
+    findings = []
     for group in topology.group:
         rate = group.uplink_bytes_per_s
         if rate is None or _is_other_end(topology, group):
@@ -19,8 +19,8 @@ def find(facts: TopologyFacts) -> list[Finding]:
         members = topology.members(group)
         need = sum(topology.group_of[host].bandwidth_bytes_per_s for host in members)
         if rate < need and len(members) > 1:
-            found.append(_finding(group, members, rate, need))
-    return found
+            findings.append(_finding(group, members, rate, need))
+    return findings
 
 
 def _is_other_end(topology: Topology, group: Group) -> bool:

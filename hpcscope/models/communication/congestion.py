@@ -39,16 +39,16 @@ class Congestion(Strict):
 
 def congestion(samples: Samples, catalog: Catalog) -> list[Congestion]:
     """Return the impact of each load on each exchange that was measured, in the order of the samples."""
-    declared = {one.name for one in catalog if {IMPACT, ALONE} <= set(one.metric)}
+    declared = {benchmark.name for benchmark in catalog if {IMPACT, ALONE} <= set(benchmark.metric)}
     cases: dict[tuple[Key, Origin], list[CaseSamples]] = defaultdict(list)
-    for one in samples.cases:
-        if one.case.benchmark in declared and one.ok:
-            cases[one.key].append(one)
-    return [found for launches in cases.values() if (found := _of(launches)) is not None]
+    for case_samples in samples.cases:
+        if case_samples.case.benchmark in declared and case_samples.ok:
+            cases[case_samples.key].append(case_samples)
+    return [congestion for launches in cases.values() if (congestion := _of(launches)) is not None]
 
 
 def _of(launches: list[CaseSamples]) -> Congestion | None:
-    pairs = [times for one in launches for series in one.times if (times := _both(series)) is not None]
+    pairs = [times for case in launches for series in case.times if (times := _both(series)) is not None]
     pairs = [(beside, alone) for beside, alone in pairs if beside.size]
     if not pairs:
         return None

@@ -57,7 +57,7 @@ def decompose(times_s: Floats) -> Decomposition:
     logs = np.log(times_s + np.eye(count))
     groups, logs = _without_cut(logs)
     whole = _polish(np.median(logs, axis=0))
-    each = [_polish(one) for one in logs]
+    each = [_polish(log) for log in logs]
     upper = [(i, j) for i in range(count) for j in range(i)]
     hosts = _slow([((i,), whole[0][i], [a[i] for a, _ in each]) for i in range(count)])
     pairs = _slow([((j, i), whole[1][i, j], [e[i, j] for _, e in each]) for i, j in upper])
@@ -70,12 +70,12 @@ def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[
     deviation = values - np.median(values)
     spread = max(1.4826 * float(np.median(np.abs(deviation))), LEAST_SPREAD)
     middles = np.median([repeated for _, _, repeated in candidates], axis=0)
-    found = [
+    outliers = [
         _outlier(members, np.array(repeated) - middles)
         for (members, _, repeated), excess in zip(candidates, deviation, strict=True)
         if excess > THRESHOLD * spread and _certain(np.array(repeated) - middles, len(candidates))
     ]
-    large = [effect for effect in found if effect.excess.value > SMALLEST_EXCESS]
+    large = [effect for effect in outliers if effect.excess.value > SMALLEST_EXCESS]
     return sorted(large, key=lambda effect: -effect.excess.value)
 
 
@@ -117,7 +117,7 @@ def _without_cut(logs: Floats) -> tuple[Outlier | None, Floats]:
         return None, logs
     across = suggested[:, None] != suggested[None, :]
     inside = ~across & ~np.eye(len(suggested), dtype=bool)
-    excess = np.array([np.median(one[across]) - np.median(one[inside]) for one in logs[1::2]])
+    excess = np.array([np.median(log[across]) - np.median(log[inside]) for log in logs[1::2]])
     middle = np.median(logs[1::2], axis=0)
     apart = np.quantile(middle[across], 0.1) > np.quantile(middle[inside], 0.9)
     if not apart or not _certain(excess, 1) or np.expm1(excess.mean()) < SMALLEST_EXCESS:

@@ -16,7 +16,7 @@ MOST_NAMES = 5
 
 _COLLECTIVE = re.compile(r"MPI_(barrier|bcast|all\w+|reduce\w*|gatherv?|scatterv?|scan|exscan)", re.IGNORECASE)
 _ALL_BLOCKS = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
-"""Of these, libraries compare the blocks of all processes with their limits (MPICH 4, src/mpi/coll/*_allcomm)."""
+"""Collectives in which libraries compare all blocks with limits (MPICH 4, src/mpi/coll/*_allcomm)."""
 _WAYS = {
     "memory": re.compile(r"_(sm|vader|shm|posix|ipc|cma|xpmem|nemesis)_", re.IGNORECASE),
     "tcp": re.compile(r"_(tcp|ofi)_", re.IGNORECASE),
@@ -60,10 +60,10 @@ def _named(
     catalog: Catalog,
 ) -> Breakpoint:
     subject = fit.subject
-    same = [one for one in launches if one.batch == subject.batch]
+    same = [launch for launch in launches if launch.batch == subject.batch]
     sizes = {**_agreed(same), **_of_ucx(environment)}
     collective = _collective(catalog[subject.benchmark])
-    between_hosts = any(len({process.host for process in one.processes}) > 1 for one in same)
+    between_hosts = any(len({process.host for process in launch.processes}) > 1 for launch in same)
     blocks = subject.ranks if collective in _ALL_BLOCKS else 1
     ranked = [
         (rank, name, value)
@@ -71,8 +71,8 @@ def _named(
         if (rank := _rank(name, collective, subject.transport, between_hosts)) is not None
         and _switches(value, point, blocks if rank == 0 else 1)
     ]
-    found = [LibrarySetting(name=name, value=value) for _, name, value in sorted(ranked)]
-    return point.model_copy(update={"settings": _without_synonyms(found)[:MOST_NAMES]})
+    settings = [LibrarySetting(name=name, value=value) for _, name, value in sorted(ranked)]
+    return point.model_copy(update={"settings": _without_synonyms(settings)[:MOST_NAMES]})
 
 
 def _collective(benchmark: Benchmark) -> str:
@@ -89,7 +89,7 @@ def _agreed(launches: list[LaunchRecord]) -> dict[str, int]:
     return {
         name: int(value)
         for name, value in first.items()
-        if all(one.settings.get(name) == value for one in launches[1:])
+        if all(launch.settings.get(name) == value for launch in launches[1:])
         and not (_OLD_DEVICE.search(name) and any("_CH4_" in other for other in first))
     }
 
@@ -100,12 +100,12 @@ def _is_size(value: Value) -> bool:
 
 def _of_ucx(environment: Mapping[str, str]) -> dict[str, int]:
     """Return the thresholds among UCX's variables: `UCX_RNDV_THRESH=16k`."""
-    found = {}
+    ucx = {}
     for name, text in environment.items():
         match = re.fullmatch(r"(\d+)([kmg]?)b?", text.strip().lower())
         if name.startswith("UCX_") and "THRESH" in name and match:
-            found[name] = int(match[1]) * _FACTORS[match[2]]
-    return found
+            ucx[name] = int(match[1]) * _FACTORS[match[2]]
+    return ucx
 
 
 def _rank(name: str, collective: str, transport: str, between_hosts: bool) -> int | None:
@@ -135,6 +135,10 @@ def _switches(value: int, point: Breakpoint, blocks: int) -> bool:
 
 def _without_synonyms(settings: Iterable[LibrarySetting]) -> list[LibrarySetting]:
     """Keep one of Open MPI's two names for shared memory: 5.0 has btl_sm_ and, for older scripts, btl_vader_."""
-    found = list(settings)
-    names = {setting.name for setting in found}
-    return [setting for setting in found if setting.name.replace("_vader_", "_sm_") not in names - {setting.name}]
+    library_settings = list(settings)
+    names = {setting.name for setting in library_settings}
+    return [
+        setting
+        for setting in library_settings
+        if setting.name.replace("_vader_", "_sm_") not in names - {setting.name}
+    ]

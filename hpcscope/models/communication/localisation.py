@@ -31,7 +31,7 @@ from hpcscope.statistics.estimate import Estimate
 KINDS = 5
 """Hosts, switches, groups of switches, rails and pairs: an alarm of any of them is one."""
 FEWEST_MEMBERS = 3
-"""Of fewer hosts the median is no judge of their group."""
+"""Fewest hosts whose median can judge their group."""
 FEWEST_ON_A_PATH = 2
 """Pairs between two groups that must agree: one alone is a slow pair."""
 FEW_PAIRS = 4
@@ -53,10 +53,10 @@ class Pairs:
     """Measured pairs of endpoints, which are hosts or ranks."""
 
     count: int
-    """Of the endpoints."""
+    """Number of endpoints."""
     first: Integers
     second: Integers
-    """Of each pair."""
+    """Second endpoint of each pair."""
     logs: Floats
     """Logarithm of the half round trip; shape (launches, pairs)."""
 
@@ -116,17 +116,17 @@ def localise(pairs: Pairs, groups: Mapping[str, Integers]) -> Localisation:
     middle = float(np.nanmedian(ends)) if np.isfinite(ends).any() else 0.0
     if len(pairs.logs) < FEWEST_LAUNCHES or pairs.count < FEWEST:
         return Localisation([], {}, {}, [], ends - middle)
-    launches = np.array([ends + _effects(pairs, one - _fitted(pairs, ends)) for one in pairs.logs])
+    launches = np.array([ends + _effects(pairs, log - _fitted(pairs, ends)) for log in pairs.logs])
     seen = np.bincount(pairs.ends, minlength=pairs.count)
     own, own_launches, slow_groups = ends, launches, {}
     for attribute, labels in groups.items():
-        found, shift, shifts = _groups(own, own_launches, labels, seen)
-        slow_groups[attribute] = found
+        locations, shift, shifts = _groups(own, own_launches, labels, seen)
+        slow_groups[attribute] = locations
         own, own_launches = own - shift, own_launches - shifts
     enough = seen >= FEWEST_OF_A_HOST
     hosts = _outliers(own, own_launches, enough, np.zeros_like(own), seen)
     rest = pairs.typical - _fitted(pairs, ends)
-    rests = np.array([one - np.median(one - rest) for one in pairs.logs - _fitted(pairs, ends)])
+    rests = np.array([log - np.median(log - rest) for log in pairs.logs - _fitted(pairs, ends)])
     explained = np.zeros(len(rest), bool)
     slow_paths = {}
     for attribute, labels in groups.items():
@@ -137,8 +137,8 @@ def localise(pairs: Pairs, groups: Mapping[str, Integers]) -> Localisation:
         rest, rests, ~explained, np.zeros_like(rest), alone, in_launches=LAUNCH_THRESHOLD * _spread(rests)
     )
     slow_pairs = [
-        Found((int(pairs.first[one.members[0]]), int(pairs.second[one.members[0]])), one.excess, 1)
-        for one in single
+        Found((int(pairs.first[location.members[0]]), int(pairs.second[location.members[0]])), location.excess, 1)
+        for location in single
     ]
     return Localisation(hosts, slow_groups, slow_paths, slow_pairs, ends - middle)
 
@@ -213,19 +213,19 @@ def _groups(own: Floats, launches: Floats, labels: Integers, seen: Integers) -> 
     none: tuple[list[Found], Floats, Floats] = [], np.zeros_like(own), np.zeros_like(launches)
     if np.count_nonzero(judged) < 2:
         return none
-    whole, each = middles(own), np.array([middles(one) for one in launches])
+    whole, each = middles(own), np.array([middles(launch) for launch in launches])
     pairs = np.bincount(labels[inside], weights=seen[inside], minlength=count).astype(np.int64)
     # Of two the faster is the standard, of more the typical one.
     standard = "middle" if np.count_nonzero(judged) > 2 else "fastest"
     error = _spread(own[inside] - whole[labels[inside]]) * MEDIAN_ERROR / np.sqrt(np.maximum(sizes, 1))
-    found = _outliers(whole, each, judged, error, pairs, standard)
+    locations = _outliers(whole, each, judged, error, pairs, standard)
     slow = np.zeros(count, bool)
-    slow[[one.members[0] for one in found]] = True
+    slow[[location.members[0] for location in locations]] = True
     base = np.nanmedian(np.where(slow, np.nan, whole)) if not slow[judged].all() else 0.0
     # Only what is slow is taken from the members: a group that is not has no effect of its own.
     shift = np.where(slow[labels] & inside, (whole - base)[labels], 0.0)
     shifts = np.where(slow[labels] & inside, (each - base)[:, labels], 0.0)
-    return found, shift, shifts
+    return locations, shift, shifts
 
 
 def _paths(pairs: Pairs, labels: Integers, rest: Floats, rests: Floats, explained: Booleans) -> list[Found]:
@@ -248,12 +248,12 @@ def _paths(pairs: Pairs, labels: Integers, rest: Floats, rests: Floats, explaine
     each = np.array([middles(values) for values in rests])
     # What is rare in one launch is very rare in most: the tails of noise are heavier than normal ones.
     least = _spread(rests)
-    found = _outliers(middles(rest), each, enough, error, sizes, spread_of_error=True, in_launches=least)
+    locations = _outliers(middles(rest), each, enough, error, sizes, spread_of_error=True, in_launches=least)
     where = np.flatnonzero(joined)
     slow = np.zeros(len(known), bool)
     # Pairs that do not agree are no path: one of two slow ones could be a slow pair.
     agreed = []
-    for each_found in found:
+    for each_found in locations:
         cell = each_found.members[0]
         members = where[numbers == cell]
         if np.mean(rest[members] > np.log1p(each_found.excess.value) / 2) > AGREEING:
@@ -299,7 +299,7 @@ def _outliers(
     often = len(launches) - np.where(pairs[candidates] > FEW_PAIRS, len(launches) // 6, 0)
     large = (among - middle > limit * scale) & (among - middle > np.log1p(SMALLEST_EXCESS))
     chosen = np.flatnonzero(large & (np.count_nonzero(each > in_launches, axis=0) >= often))
-    found = [
+    locations = [
         Found(
             (int(candidates[place]),),
             _estimate(among[place] - middle, each[:, place]),
@@ -307,7 +307,7 @@ def _outliers(
         )
         for place in chosen.tolist()
     ]
-    return sorted(found, key=lambda one: -one.excess.value)
+    return sorted(locations, key=lambda location: -location.excess.value)
 
 
 def _estimate(excess: float, each: Floats) -> Estimate:

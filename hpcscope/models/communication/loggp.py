@@ -56,11 +56,11 @@ class LogGP:
             left_out.append("G_s_per_byte: the gap cannot be told to grow with the size")
         up_to = _first_step(curve.beside[WHOLE])
         for metric, name in PART_OF.items():
-            found = _intercept(curve.beside[metric], curve.beside[WHOLE], up_to, name)
-            if name == "L_s" and found is not None and found.low <= 0:
-                left_out.append(_way_not_told(found))
+            fitted_parameter = _intercept(curve.beside[metric], curve.beside[WHOLE], up_to, name)
+            if name == "L_s" and fitted_parameter is not None and fitted_parameter.low <= 0:
+                left_out.append(_way_not_told(fitted_parameter))
             else:
-                parameters.append(found)
+                parameters.append(fitted_parameter)
         order = ["L_s", "o_s_s", "o_r_s", "g_s", "G_s_per_byte"]
         known = sorted((p for p in parameters if p is not None), key=lambda p: order.index(p.name))
         fit = make_fit(self, curve, gap, [*known], left_out=left_out)
@@ -84,8 +84,8 @@ def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> FittedPara
     inside = np.flatnonzero(part.message_bytes <= up_to)
     short = _at(replace(part, sigma_s=whole.sigma_s), inside)
     line = np.column_stack([np.ones(inside.size), short.message_bytes])
-    found = fit_linear(line if inside.size >= FEWEST_SIZES else line[:, :1], short)
-    return found.parameter(name, "s", lambda c: float(c[0]))
+    fit = fit_linear(line if inside.size >= FEWEST_SIZES else line[:, :1], short)
+    return fit.parameter(name, "s", lambda c: float(c[0]))
 
 
 def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curve:
@@ -104,8 +104,8 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
     )
 
 
-def _way_not_told(found: FittedParameter) -> str:
-    interval = in_unit(found, "s")
+def _way_not_told(parameter: FittedParameter) -> str:
+    interval = in_unit(parameter, "s")
     return f"L_s: the wire time cannot be separated from the overheads; half a round trip minus these: {interval}"
 
 

@@ -30,14 +30,14 @@ def name_steps(fits: list[Fit], launches: list[LaunchRecord], machine: Machine, 
 
 def _named(fit: Fit, point: Breakpoint, launches: list[LaunchRecord], machine: Machine) -> Breakpoint:
     protocol = str(fit.subject.parameters.get("protocol", "tcp"))
-    same = [one for one in launches if one.batch == fit.subject.batch]
-    inside = all(len({process.host for process in one.processes}) == 1 for one in same)
-    found = [
+    same = [launch for launch in launches if launch.batch == fit.subject.batch]
+    inside = all(len({process.host for process in launch.processes}) == 1 for launch in same)
+    settings = [
         step
         for step in _steps(protocol, _link(machine, inside))
         if point.last_before <= step.value < point.first_after
     ]
-    return point.model_copy(update={"settings": found})
+    return point.model_copy(update={"settings": settings})
 
 
 def _link(machine: Machine, inside: bool) -> Link | None:

@@ -42,7 +42,7 @@ class PairMatrix(Strict):
     placement: Placement
     origin: str
     names: list[str]
-    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    """Names of the processes, by rank: their hosts, with the rank where a host has several."""
     time_s: list[list[float | None]]
     """Half round trip of each pair, the median over the launches; None where it was not measured."""
     launches: int
@@ -58,9 +58,9 @@ def pair_matrices(samples: Samples, catalog: Catalog) -> list[PairMatrix]:
     """Return a matrix for each kind of round that was measured, in the order of their sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
     declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
-    for one in samples.cases:
-        if one.case.benchmark in declared and one.ok and one.times:
-            kinds[_kind(one, catalog)].append(one)
+    for case_samples in samples.cases:
+        if case_samples.case.benchmark in declared and case_samples.ok and case_samples.times:
+            kinds[_kind(case_samples, catalog)].append(case_samples)
     places = {(launch.launch, launch.attempt): launch for launch in samples.launches}
     matrices = []
     for kind in sorted(kinds):
@@ -93,9 +93,9 @@ def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
     return both
 
 
-def _kind(one: CaseSamples, catalog: Catalog) -> Kind:
-    size = catalog.size(one.case.benchmark, one.case.parameters) or 0
-    return one.case.benchmark, size, str(one.case.parameters["load"]), one.case.batch, one.origin
+def _kind(samples: CaseSamples, catalog: Catalog) -> Kind:
+    size = catalog.size(samples.case.benchmark, samples.case.parameters) or 0
+    return samples.case.benchmark, size, str(samples.case.parameters["load"]), samples.case.batch, samples.origin
 
 
 def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
@@ -108,7 +108,7 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
         reason = f"{ranks} processes; {FEWEST} are needed to distinguish a slow process from slow pairs"
     elif len(whole) < FEWEST_LAUNCHES:
         reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
-    found = decompose(np.nan_to_num(whole)) if not reason else None
+    decomposition = decompose(np.nan_to_num(whole)) if not reason else None
 
     def slow(outlier: Outlier) -> Slow:
         members = [names[member] for member in outlier.members]
@@ -124,9 +124,9 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
         names=names,
         time_s=_medians(times_s),
         launches=len(times_s),
-        slow_processes=[slow(effect) for effect in found.hosts] if found else [],
-        slow_pairs=[slow(effect) for effect in found.pairs] if found else [],
-        slow_between=slow(found.groups) if found and found.groups else None,
+        slow_processes=[slow(effect) for effect in decomposition.hosts] if decomposition else [],
+        slow_pairs=[slow(effect) for effect in decomposition.pairs] if decomposition else [],
+        slow_between=slow(decomposition.groups) if decomposition and decomposition.groups else None,
         reason=reason,
     )
 

@@ -167,6 +167,6 @@ def crossings(sent: Floats, hosts: Sequence[str], topology: Topology) -> list[Cr
     return found
 
 
-def busy_s(found: Sequence[Crossing]) -> float:
+def busy_s(crossings: Sequence[Crossing]) -> float:
     """Return how long the busiest uplink is busy: no product is faster; 0 where none limits."""
-    return max((one.seconds for one in found), default=0.0)
+    return max((crossing.seconds for crossing in crossings), default=0.0)

@@ -53,7 +53,7 @@ class Attribute(Strict):
     between: list[list[float | None]] = []
     """Median time between two groups over that of all pairs, where there are few groups; None where no pair."""
     chance: float
-    """That two pairs or more joined two groups of the usual size, so that a slow path between them is found."""
+    """Probability that two pairs or more joined two groups of the usual size and find a slow path."""
 
 
 class RandomPairs(Strict):
@@ -65,7 +65,7 @@ class RandomPairs(Strict):
     placement: Placement
     origin: str
     names: list[str]
-    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    """Names of the processes, by rank: their hosts, with the rank where a host has several."""
     rounds: int
     launches: int
     pairs: int
@@ -73,7 +73,7 @@ class RandomPairs(Strict):
     of_pairs: int
     """Pairs that there are."""
     chance_of_pair: float
-    """That a given pair was measured."""
+    """Probability that a given pair was measured."""
     typical_s: float | None
     """The median half round trip."""
     excess: list[float | None]
@@ -112,10 +112,12 @@ def random_pairs(samples: Samples, catalog: Catalog, topology: Topology | None) 
     """Return the sample of every size that was measured, in the order of the sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
     declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
-    for one in samples.cases:
-        if one.case.benchmark in declared and one.ok and one.times:
-            size = catalog.size(one.case.benchmark, one.case.parameters) or 0
-            kinds[one.case.benchmark, size, one.case.batch, one.origin].append(one)
+    for case_samples in samples.cases:
+        if case_samples.case.benchmark in declared and case_samples.ok and case_samples.times:
+            size = catalog.size(case_samples.case.benchmark, case_samples.case.parameters) or 0
+            kinds[case_samples.case.benchmark, size, case_samples.case.batch, case_samples.origin].append(
+                case_samples
+            )
     places = {(launch.launch, launch.attempt): launch.processes for launch in samples.launches}
     return [
         _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology)
@@ -127,7 +129,7 @@ def _sample(
     kind: Kind, cases: list[CaseSamples], processes: list[Process], topology: Topology | None
 ) -> RandomPairs:
     benchmark, size, (ranks, transport, placement), origin = kind
-    rounds = {int(one.case.parameters["round"]) for one in cases}
+    rounds = {int(samples.case.parameters["round"]) for samples in cases}
     pairs = measured(cases, ranks)
     hosts = [process.host for process in processes]
     names = process_names(hosts, ranks)
@@ -137,9 +139,9 @@ def _sample(
         reason = f"{ranks} processes; {FEWEST} are needed"
     elif len(pairs.logs) < FEWEST_LAUNCHES:
         reason = f"{len(pairs.logs)} launches have every round; {FEWEST_LAUNCHES} are needed"
-    groups = {one.name: np.array(one.of, np.int64) for one in attributes}
+    groups = {attribute.name: np.array(attribute.of, np.int64) for attribute in attributes}
     between = {name: between_groups(pairs, of) for name, of in groups.items()}
-    found = localise(pairs, groups)
+    localisation = localise(pairs, groups)
     return RandomPairs(
         benchmark=benchmark,
         message_bytes=size,
@@ -148,20 +150,22 @@ def _sample(
         origin=origin,
         names=names,
         rounds=len(rounds),
-        launches=len({one.launch for one in cases}),
+        launches=len({case.launch for case in cases}),
         pairs=len(
             np.unique(np.minimum(pairs.first, pairs.second) * ranks + np.maximum(pairs.first, pairs.second))
         ),
         of_pairs=all_pairs(ranks),
         chance_of_pair=chance_of_pair(ranks, len(rounds)),
         typical_s=float(np.exp(np.median(pairs.typical))) if pairs.logs.size else None,
-        excess=[None if np.isnan(one) else float(f"{np.expm1(one):.4g}") for one in found.effects],
+        excess=[None if np.isnan(effect) else float(f"{np.expm1(effect):.4g}") for effect in localisation.effects],
         attributes=[
-            _with_slow(one, found, ranks, len(rounds)).model_copy(update={"between": between[one.name]})
-            for one in attributes
+            _with_slow(attribute, localisation, ranks, len(rounds)).model_copy(
+                update={"between": between[attribute.name]}
+            )
+            for attribute in attributes
         ],
-        slow_processes=[_slow(one, names) for one in found.hosts],
-        slow_pairs=[_slow(one, names) for one in found.pairs],
+        slow_processes=[_slow(location, names) for location in localisation.hosts],
+        slow_pairs=[_slow(location, names) for location in localisation.pairs],
         reason=reason,
     )
 
@@ -200,14 +204,14 @@ def between_groups(pairs: Pairs, of: Integers) -> list[list[float | None]]:
     one, other = of[pairs.first], of[pairs.second]
     low, high = np.minimum(one, other), np.maximum(one, other)
     times = pairs.typical - np.median(pairs.typical)
-    found: list[list[float | None]] = [[None] * count for _ in range(count)]
+    groups: list[list[float | None]] = [[None] * count for _ in range(count)]
     for i in range(count):
         row = low == i
         for j in range(i, count):
             inside = times[row & (high == j)]
             if inside.size:
-                found[i][j] = found[j][i] = float(f"{np.exp(np.median(inside)):.4g}")
-    return found
+                groups[i][j] = groups[j][i] = float(f"{np.exp(np.median(inside)):.4g}")
+    return groups
 
 
 def _times_of_ranks(case: CaseSamples, ranks: int) -> Floats:
@@ -244,24 +248,30 @@ def _attributes(hosts: list[str], ranks: int, topology: Topology | None) -> list
         numbers[host] += 1
     if len(set(numbers.values())) == 1 and 1 < len(set(rails)) < ranks:
         labels.append((RAIL, rails))
-    found = []
+    attributes = []
     for name, each in labels:
         groups = sorted(set(each) - {""})
         numbered = {group: number for number, group in enumerate(groups)}
-        found.append(Attribute(name=name, groups=groups, of=[numbered.get(one, -1) for one in each], chance=0.0))
-    return [one for one in found if len(one.groups) > 1]
+        attributes.append(
+            Attribute(name=name, groups=groups, of=[numbered.get(one, -1) for one in each], chance=0.0)
+        )
+    return [attribute for attribute in attributes if len(attribute.groups) > 1]
 
 
-def _with_slow(one: Attribute, found: Localisation, ranks: int, rounds: int) -> Attribute:
-    usual = int(np.median(np.bincount([number for number in one.of if number >= 0])))
-    return one.model_copy(
+def _with_slow(attribute: Attribute, localisation: Localisation, ranks: int, rounds: int) -> Attribute:
+    usual = int(np.median(np.bincount([number for number in attribute.of if number >= 0])))
+    return attribute.model_copy(
         update={
-            "slow": [_slow(each, one.groups) for each in found.groups.get(one.name, [])],
-            "slow_between": [_slow(each, one.groups) for each in found.paths.get(one.name, [])],
+            "slow": [
+                _slow(location, attribute.groups) for location in localisation.groups.get(attribute.name, [])
+            ],
+            "slow_between": [
+                _slow(location, attribute.groups) for location in localisation.paths.get(attribute.name, [])
+            ],
             "chance": chance_of_path(ranks, rounds, usual, usual),
         }
     )
 
 
-def _slow(found: Found, names: list[str]) -> Slow:
-    return Slow(members=[names[member] for member in found.members], excess=found.excess)
+def _slow(location: Found, names: list[str]) -> Slow:
+    return Slow(members=[names[member] for member in location.members], excess=location.excess)

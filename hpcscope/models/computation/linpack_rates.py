@@ -37,12 +37,12 @@ class LinpackRates(Strict):
     """The joint results of LINPACK runs on one number of processes; rates in flop/s."""
 
     case: Case
-    """That has R_max."""
+    """Case that has R_max."""
     origin: Origin
     rate: Estimate
     """R_max."""
     time_s: float | None
-    """Of that case; None where another program did not print it with enough digits."""
+    """Time of that case; None where another program did not print it with enough digits."""
     residual: float | None
     """The largest scaled residual of its repetitions."""
     n_half: Estimate | None
@@ -71,9 +71,11 @@ def linpack_rates(measurements: Measurements) -> LinpackRates | None:
     rates = measurements.of(BENCHMARK, "flops_per_s")
     if not rates:
         return None
-    most = max(one.ranks for one in rates)
-    best = max((one for one in rates if one.ranks == most), key=lambda one: one.median or 0.0)
-    alike = [one for one in rates if (one.ranks, one.transport, one.origin) == (most, best.transport, best.origin)]
+    most = max(case.ranks for case in rates)
+    best = max((case for case in rates if case.ranks == most), key=lambda summary: summary.median or 0.0)
+    alike = [
+        case for case in rates if (case.ranks, case.transport, case.origin) == (most, best.transport, best.origin)
+    ]
     n_half, reason = _n_half(best, alike)
     residuals = [s for s in measurements.of(BENCHMARK, "residual") if s.samples_key == best.samples_key]
     times = [s for s in measurements.of(BENCHMARK, "time_s") if s.samples_key == best.samples_key]
@@ -131,10 +133,10 @@ def _n_half(best: Summary, rates: list[Summary]) -> tuple[Estimate | None, str]:
     Fewer than six launches give no interval.
     """
     fastest: dict[int, Summary] = {}
-    for one in rates:
-        n = int(one.parameters["n"])
-        if n <= int(best.parameters["n"]) and (n not in fastest or (one.median or 0) > (fastest[n].median or 0)):
-            fastest[n] = one
+    for case in rates:
+        n = int(case.parameters["n"])
+        if n <= int(best.parameters["n"]) and (n not in fastest or (case.median or 0) > (fastest[n].median or 0)):
+            fastest[n] = case
     sizes = sorted(fastest)
     half = (best.median or 0.0) / 2
     below = [pair for pair in pairwise(sizes) if (fastest[pair[0]].median or 0.0) < half]
@@ -142,11 +144,11 @@ def _n_half(best: Summary, rates: list[Summary]) -> tuple[Estimate | None, str]:
         return None, f"at n={sizes[0]}, the smallest that was run, the rate already exceeds half of R_max"
     low, high = below[-1]
     ends = best, fastest[low], fastest[high]
-    if min(len(one.launch_medians) for one in ends) < LAUNCHES_FOR_INTERVAL:
-        wanted, first, second = (np.array([one.median or 0.0]) for one in ends)
+    if min(len(case.launch_medians) for case in ends) < LAUNCHES_FOR_INTERVAL:
+        wanted, first, second = (np.array([case.median or 0.0]) for case in ends)
         return Estimate(value=float(_between(low, high, first, second, wanted / 2)[0])), ""
     random = np.random.default_rng(SEED)
-    drawn = {id(one): draw(one, random) for one in ends}
+    drawn = {id(case): draw(case, random) for case in ends}
     first, second = drawn[id(fastest[low])], drawn[id(fastest[high])]
     return estimate(_between(low, high, first, second, drawn[id(best)] / 2)), ""
 

@@ -13,9 +13,9 @@ def time_s(fit: Fit, message_bytes: float, ranks: int) -> float | None:
     """Return the time in s; None of a model that is no sum of costs and no straight lines, or not of messages."""
     if fit.variable not in ("message_bytes", "ranks", "message_bytes_and_ranks"):
         return None
-    known = {one.name: one.value for one in fit.parameters}
+    known = {parameter.name: parameter.value for parameter in fit.parameters}
     if fit.segments:
-        line = next((one for one in fit.segments if message_bytes <= one.high), fit.segments[-1])
+        line = next((segment for segment in fit.segments if message_bytes <= segment.high), fit.segments[-1])
         return line.latency_s.value + line.per_byte_s.value * message_bytes
     if {"latency_s", "per_byte_s"} <= set(known):
         return known["latency_s"] + known["per_byte_s"] * message_bytes

@@ -86,7 +86,7 @@ def fit_terms(model: Model, curve: Curve, terms: list[CostTerm]) -> Fit | NotFit
     if not fitted:
         names = ", ".join(term.name for term in terms if term.essential)
         return curve.not_fitted(model.name, f"{_counted(curve)} cannot tell {names} apart")
-    possible = [(chosen, found) for chosen, found in fitted if (found.coefficients >= 0).all()]
+    possible = [(chosen, fit) for chosen, fit in fitted if (fit.coefficients >= 0).all()]
     reason = "" if possible else "it would need a negative cost"
     chosen, best = min(possible or fitted, key=lambda pair: pair[1].bic)
     parameters = [best.parameter(term.name, term.unit, _pick(i)) for i, term in enumerate(chosen)]
@@ -105,7 +105,7 @@ def _selections(terms: list[CostTerm]) -> Iterator[list[CostTerm]]:
 
 
 def _why_left_out(term: CostTerm, chosen: list[CostTerm], fitted: list[tuple[list[CostTerm], LinearFit]]) -> str:
-    tried = [found for terms, found in fitted if term in terms]
+    tried = [fit for terms, fit in fitted if term in terms]
     if not tried:
         return f"{term.name}: the data cannot tell it from {', '.join(other.name for other in chosen)}"
     return f"{term.name}: the data cannot tell it from 0"

@@ -50,10 +50,10 @@ def _steps(pattern: FilePattern, measurements: Measurements) -> Iterator[LadderS
             benchmark = on.place.benchmark
             rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
         for _, cases in sorted(rungs.items()):
-            one = [case for case in cases if case.ranks == 1]
+            summaries = [case for case in cases if case.ranks == 1]
             most = max(case.ranks for case in cases)
-            if one and (layer in ("node", FILE_SYSTEM) or most == 1):
-                yield measured_step(layer, _fastest(one))
+            if summaries and (layer in ("node", FILE_SYSTEM) or most == 1):
+                yield measured_step(layer, _fastest(summaries))
             if most > 1 and layer != "node":
                 yield measured_step(layer, _fastest([case for case in cases if case.ranks == most]))
 

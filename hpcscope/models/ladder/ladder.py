@@ -101,8 +101,8 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
 
 def _library(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> list[Summary]:
     """Return the rung of the MPI library on a path."""
-    found = measurements.standing(EXCHANGES[exchange], "mpi", unit)
-    return [on.summary for on in found if path.carries(on.summary)]
+    ons = measurements.standing(EXCHANGES[exchange], "mpi", unit)
+    return [on.summary for on in ons if path.carries(on.summary)]
 
 
 def _network(
@@ -120,9 +120,9 @@ def _network(
     return best
 
 
-def _better(one: Summary, other: Summary) -> bool:
-    first, second = one.estimate.value, other.estimate.value
-    return first > second if one.better == "higher" else first < second
+def _better(case: Summary, other: Summary) -> bool:
+    first, second = case.estimate.value, other.estimate.value
+    return first > second if case.better == "higher" else first < second
 
 
 def _frames(
@@ -186,11 +186,11 @@ def _link_limit(path: Path) -> LadderStep:
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[LadderStep]:
     """Take each operation to one other process with the payload nearest to the message; fresh buffers first."""
-    found: dict[str, list[On]] = {}
+    ons: dict[str, list[On]] = {}
     for on in measurements.standing("transfer", "operation", "s"):
         if on.summary.ranks == 2 and on.summary.work and path.carries(on.summary):
-            found.setdefault(on.place.benchmark.name, []).append(on)
-    return [_transfer(several, message_bytes) for several in found.values()]
+            ons.setdefault(on.place.benchmark.name, []).append(on)
+    return [_transfer(several, message_bytes) for several in ons.values()]
 
 
 def _transfer(several: list[On], message_bytes: int) -> LadderStep:
@@ -209,14 +209,14 @@ def _transfer(several: list[On], message_bytes: int) -> LadderStep:
 
 def _communication(level: Program, path: Path, measurements: Measurements) -> list[LadderStep]:
     """Take of each program the case with the most bytes on the fewest ranks: its bytes over its communication."""
-    found: dict[str, list[Summary]] = {}
+    summaries: dict[str, list[Summary]] = {}
     for on in measurements.standing("communication", level, "s"):
         s = on.summary
         if s.ranks > 1 and s.work and s.work.bytes and path.carries(s):
-            found.setdefault(s.benchmark, []).append(s)
+            summaries.setdefault(s.benchmark, []).append(s)
     return [
         _program_step(level, max(cases, key=lambda s: (-s.ranks, s.work.bytes if s.work else 0.0)), measurements)
-        for cases in found.values()
+        for cases in summaries.values()
     ]
 
 
@@ -313,14 +313,14 @@ def _largest_plain(s: Summary, measurements: Measurements) -> tuple[object, ...]
     return catalog.size_key(s.benchmark, s.parameters), -len(catalog.differences(s.benchmark, s.parameters))
 
 
-def _against_one_process(level: Program, chosen: Summary, one: Summary, measurements: Measurements) -> Ladder:
+def _against_one_process(level: Program, chosen: Summary, case: Summary, measurements: Measurements) -> Ladder:
     processors = sum(len(host.processor.usable) for host in measurements.machine.hosts)
     workers = min(chosen.ranks, processors) if processors else chosen.ranks
     steps = [
         LadderStep(
             "limit",
-            f"{workers} times one process ({one.label})",
-            one.per_launch.scaled(workers),
+            f"{workers} times one process ({case.label})",
+            case.per_launch.scaled(workers),
             note=_sharing(chosen.ranks, measurements.machine),
         ),
         LadderStep(level, chosen.label, chosen.per_launch),

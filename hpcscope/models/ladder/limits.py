@@ -27,7 +27,7 @@ class Frame:
     check_sequence_bytes: int = 4
     gap_bytes: int = 12
     minimum_bytes: int = 64
-    """Of header, packet and check sequence; shorter packets are padded."""
+    """Least length of header, packet and check sequence; shorter packets are padded."""
 
     def wire_bytes(self, packet_bytes: int) -> int:
         """Return the bytes of channel time that a packet takes."""

@@ -25,7 +25,7 @@ class Path:
     inside: bool
     """Whether both processes are on one host."""
     placements: frozenset[Placement]
-    """Of the launches whose processes used this path."""
+    """Placements of the launches whose processes used this path."""
     link: Link | None
     """The link between the hosts (or the loopback); None for shared memory or where it is not known."""
 

@@ -41,9 +41,9 @@ def best_grids(points: Iterable[PredictedPoint], error: float) -> list[BestGrid]
     for point in points:
         if grid := grid_of(point):
             by_ranks[point.ranks].append((point.total_s.value, grid))
-    found = []
+    grids = []
     for ranks, timed in by_ranks.items():
         (shortest_s, grid), *others = sorted(timed)
         equivalent = [other for time_s, other in others if time_s < shortest_s * (1 + error)]
-        found.append(BestGrid(ranks=ranks, grid=grid, equivalent=equivalent))
-    return found
+        grids.append(BestGrid(ranks=ranks, grid=grid, equivalent=equivalent))
+    return grids

@@ -58,11 +58,11 @@ class Contention:
         """Return the rates by the number of processes; the best of those with as many bytes of each process."""
         found: dict[int, dict[float, Floats]] = defaultdict(dict)
         for on in self._measurements.standing(pattern, "limit", unit):
-            one = on.summary
-            if len({*self._measurements.hosts(one)}) == 1 and not self._measurements.is_oversubscribed(one):
-                touched = max(one.work.bytes / one.ranks if one.work else 0.0, 1.0)
-                drawn, known = draw(one, self._random), found[one.ranks].get(touched)
-                found[one.ranks][touched] = drawn if known is None or drawn[0] > known[0] else known
+            case = on.summary
+            if len({*self._measurements.hosts(case)}) == 1 and not self._measurements.is_oversubscribed(case):
+                touched = max(case.work.bytes / case.ranks if case.work else 0.0, 1.0)
+                drawn, known = draw(case, self._random), found[case.ranks].get(touched)
+                found[case.ranks][touched] = drawn if known is None or drawn[0] > known[0] else known
         return {
             count: (np.log(sorted(by_bytes)), np.array([by_bytes[size] for size in sorted(by_bytes)]))
             for count, by_bytes in found.items()

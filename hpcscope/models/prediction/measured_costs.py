@@ -75,8 +75,12 @@ class MeasuredCosts:
         self._random = np.random.default_rng(SEED)
         machine = measurements.machine
         self._paths = [path for path in paths(machine, measurements.launches) if path.transport == transport]
-        together = [one for one in measurements.launches if one.transport == transport and one.ranks > 1]
-        self._apart = not any(len({each.host for each in one.processes}) < one.ranks for one in together)
+        together = [
+            launch for launch in measurements.launches if launch.transport == transport and launch.ranks > 1
+        ]
+        self._apart = not any(
+            len({process.host for process in launch.processes}) < launch.ranks for launch in together
+        )
         rooms = [usable(host) for host in machine.hosts]
         known = [room for room in rooms if room is not None]
         self.host_room = min(known) if known else None
@@ -158,8 +162,8 @@ class MeasuredCosts:
         return curve
 
     def _curve_of_path(self, path: Path) -> SizeCurve | None:
-        found = [one for one in self._measurements.calling(MESSAGE) if path.carries(one)]
-        return self._curve(f"{found[0].benchmark}, {path.name}" if found else "", found)
+        cases = [case for case in self._measurements.calling(MESSAGE) if path.carries(case)]
+        return self._curve(f"{cases[0].benchmark}, {path.name}" if cases else "", cases)
 
     def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
         """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
@@ -190,24 +194,26 @@ class MeasuredCosts:
         """
         routines = ALIKE_ON_TWO if group == PAIR and routine in ALIKE_ON_TWO else (routine,)
         curves = [self._of_routine(one, level, group, ranks, outside) for one in routines]
-        return max((one for one in curves if one), key=lambda one: one.sizes.size, default=None)
+        return max(
+            (curve for curve in curves if curve), key=lambda size_curve: size_curve.sizes.size, default=None
+        )
 
     def _of_routine(
         self, routine: str, level: str, group: int, ranks: int, outside: bool | None
     ) -> SizeCurve | None:
         key = (routine, level, group, ranks, outside)
         if key not in self._curves:
-            found = [
-                one
-                for one in self._measurements.calling(routine, level, free=[GROUP])
-                if one.ranks == ranks
-                and (one.parameters.get(GROUP, 0) or ranks) == group
-                and one.transport == self._transport
-                and outside in (None, self._between_hosts(one, group))
+            cases = [
+                case
+                for case in self._measurements.calling(routine, level, free=[GROUP])
+                if case.ranks == ranks
+                and (case.parameters.get(GROUP, 0) or ranks) == group
+                and case.transport == self._transport
+                and outside in (None, self._between_hosts(case, group))
             ]
             among = f"{group} ranks" if ranks == group else f"{ranks // group} groups of {group} ranks"
-            name = f"{found[0].benchmark} on {among}" if found else ""
-            self._curves[key] = self._curve(name, self._repeated(found))
+            name = f"{cases[0].benchmark} on {among}" if cases else ""
+            self._curves[key] = self._curve(name, self._repeated(cases))
         return self._curves[key]
 
     def _of_neighbors(self, step: NeighborExchange, outside: bool | None) -> Iterator[tuple[SizeCurve, float]]:
@@ -216,38 +222,40 @@ class MeasuredCosts:
         A grid of as many dimensions goes before a ring; of each, the largest number of ranks up to the step's goes
         before all others.
         """
-        found = [
+        cases = [
             on.summary
             for on in self._measurements.standing(NEIGHBORS, "mpi", "s")
             if on.summary.transport == self._transport
             and outside in (None, self._between_hosts(on.summary, on.summary.ranks))
         ]
         counts = sorted(
-            {one.ranks for one in found}, key=lambda count: (count > step.ranks, abs(count - step.ranks))
+            {case.ranks for case in cases}, key=lambda count: (count > step.ranks, abs(count - step.ranks))
         )
         for dimensions in dict.fromkeys(((step.neighbors + 1) // 2, 1)):
             for ranks in counts:
                 key = (NEIGHBORS, dimensions, ranks, outside)
                 if key not in self._curves:
                     same = [
-                        one for one in found if (one.parameters.get(DIMENSIONS), one.ranks) == (dimensions, ranks)
+                        case
+                        for case in cases
+                        if (case.parameters.get(DIMENSIONS), case.ranks) == (dimensions, ranks)
                     ]
                     name = f"{same[0].benchmark} on {ranks} ranks" if same else ""
                     self._curves[key] = self._curve(name, self._repeated(same))
                 if curve := self._curves[key]:
                     yield curve, step.neighbors / (2 * dimensions)
 
-    def _between_hosts(self, one: Summary, ranks: int) -> bool:
+    def _between_hosts(self, case: Summary, ranks: int) -> bool:
         """Return whether the first `ranks` ranks of a case were on several hosts."""
-        hosts = self._measurements.hosts(one)
-        return len(set(hosts[:ranks])) > 1 if hosts else one.placement.one_per_host
+        hosts = self._measurements.hosts(case)
+        return len(set(hosts[:ranks])) > 1 if hosts else case.placement.one_per_host
 
-    def _repeated(self, found: list[Summary]) -> list[Summary]:
+    def _repeated(self, cases: list[Summary]) -> list[Summary]:
         """Return the results of operations back to back.
 
         A program calls them again and again: a process may begin before the last call has ended on all others.
         """
-        return [self._measurements.back_to_back(one) for one in found]
+        return [self._measurements.back_to_back(case) for case in cases]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:
         return curve(name, summaries, self._random, self._measurements) if summaries else None
@@ -258,8 +266,8 @@ def curve(
 ) -> SizeCurve:
     """Return the times of one or more messages of different sizes; of equal sizes the first counts."""
     by_size: dict[float, Summary] = {}
-    for one in summaries:
-        by_size.setdefault(measurements.message_bytes(one), one)
+    for summary in summaries:
+        by_size.setdefault(measurements.message_bytes(summary), summary)
     sizes = sorted(by_size)
     drawn = np.array([draw(by_size[size], random) for size in sizes])
     return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)

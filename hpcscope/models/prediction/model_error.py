@@ -23,7 +23,7 @@ FEWEST = 6
 CONFIDENCE = 0.95
 LEFT_OUT = 0.1
 EFFICIENCY = 0.5
-"""Of this scale, compared with the standard deviation; checked by benchmarks/interval_coverage.py."""
+"""Efficiency of this scale, compared with the standard deviation; checked by benchmarks/interval_coverage.py."""
 
 
 class ModelError:
@@ -39,9 +39,13 @@ class ModelError:
         """
         if point.ranks == 1:
             return point
-        of_class = [one for one in self._points if one is not point and bool(one.hidden_s) == bool(point.hidden_s)]
-        same = {id(one) for one in alike}
-        own = [one for one in of_class if id(one) in same]
+        of_class = [
+            predicted_point
+            for predicted_point in self._points
+            if predicted_point is not point and bool(predicted_point.hidden_s) == bool(point.hidden_s)
+        ]
+        same = {id(predicted_point) for predicted_point in alike}
+        own = [predicted_point for predicted_point in of_class if id(predicted_point) in same]
         others = own if len(own) >= FEWEST else of_class
         total = _errors((p.total_s, p.measured_total_s.value if p.measured_total_s else None) for p in others)
         return point.model_copy(
@@ -59,7 +63,7 @@ class ModelError:
 
 def _errors(pairs: Iterable[tuple[Estimate, float | None]]) -> list[float]:
     """Return the logarithms of predicted over measured figures, where both are above zero."""
-    return [log(one.value / other) for one, other in pairs if other and other > 0 and one.value > 0]
+    return [log(estimate.value / other) for estimate, other in pairs if other and other > 0 and estimate.value > 0]
 
 
 def error_range(errors: list[float]) -> tuple[float, float]:

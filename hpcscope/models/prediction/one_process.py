@@ -51,11 +51,11 @@ class OneProcess:
         """Return the whole time of the problem on one process; None where it was not measured."""
         metric, wanted = self._catalog.time_metric(self._costs.benchmark), self._effective(problem.parameters)
         found = (
-            one.estimate
-            for one in self._summaries
-            if one.metric == metric
-            and self._catalog.size(one.benchmark, one.parameters) == problem.size
-            and self._effective(one.parameters) == wanted
+            summary.estimate
+            for summary in self._summaries
+            if summary.metric == metric
+            and self._catalog.size(summary.benchmark, summary.parameters) == problem.size
+            and self._effective(summary.parameters) == wanted
         )
         return next(found, None)
 
@@ -85,13 +85,13 @@ class OneProcess:
         """Return the metrics of role `count` of the problem, interpolated over the logarithm of the size."""
         wanted = self._effective(problem.parameters)
         found: dict[str, dict[int, float]] = defaultdict(dict)
-        for one in self._summaries:
-            declared = self._catalog[one.benchmark].metric.get(one.metric)
-            size = self._catalog.size(one.benchmark, one.parameters)
-            if declared is None or declared.role != "count" or one.median is None or not size:
+        for summary in self._summaries:
+            declared = self._catalog[summary.benchmark].metric.get(summary.metric)
+            size = self._catalog.size(summary.benchmark, summary.parameters)
+            if declared is None or declared.role != "count" or summary.median is None or not size:
                 continue
-            if self._effective(one.parameters) == wanted:
-                found[one.metric].setdefault(size, one.median)
+            if self._effective(summary.parameters) == wanted:
+                found[summary.metric].setdefault(size, summary.median)
         place = float(np.log(max(problem.size, 1)))
         return {
             metric: float(np.interp(place, np.log(sorted(by_size)), [by_size[size] for size in sorted(by_size)]))
@@ -108,10 +108,10 @@ class OneProcess:
     def _measured(self, wanted: dict[str, Value], phase: Phase, units: Callable[[float], float]) -> Rates | None:
         metric = self._metric(phase)
         by_size: dict[int, Summary] = {}
-        for one in self._summaries:
-            size = self._catalog.size(one.benchmark, one.parameters)
-            if one.metric == metric and self._effective(one.parameters) == wanted and size:
-                by_size.setdefault(size, one)
+        for summary in self._summaries:
+            size = self._catalog.size(summary.benchmark, summary.parameters)
+            if summary.metric == metric and self._effective(summary.parameters) == wanted and size:
+                by_size.setdefault(size, summary)
         if not by_size:
             return None
         sizes = sorted(by_size)

@@ -53,30 +53,39 @@ class OperationParts(Strict):
 def operation_parts(measurements: Measurements) -> list[OperationParts]:
     """Take every operation apart whose processes had a processor each: of two kinds of buffers, the fresh ones."""
     catalog = measurements.catalog
-    times = {one.name: catalog.time_metric(one.name) for one in catalog if one.level == "operation" and one.costs}
+    times = {
+        benchmark.name: catalog.time_metric(benchmark.name)
+        for benchmark in catalog
+        if benchmark.level == "operation" and benchmark.costs
+    }
     ping_pongs = _ping_pongs(measurements)
-    operations = {one.key: one for one in measurements.headlines if times.get(one.benchmark) == one.metric}
-    found = []
-    for one in operations.values():
-        ping_pong = ping_pongs.get((one.transport, one.placement.kind))
-        fresh = one.parameters.get(BUFFERS, FRESH) == FRESH
-        if fresh and _called_plainly(one, catalog) and not measurements.is_oversubscribed(one) and ping_pong:
-            found.append(_apart(one, operations, ping_pong, measurements))
-    return found
+    operations = {case.key: case for case in measurements.headlines if times.get(case.benchmark) == case.metric}
+    parts = []
+    for summary in operations.values():
+        ping_pong = ping_pongs.get((summary.transport, summary.placement.kind))
+        fresh = summary.parameters.get(BUFFERS, FRESH) == FRESH
+        if (
+            fresh
+            and _called_plainly(summary, catalog)
+            and not measurements.is_oversubscribed(summary)
+            and ping_pong
+        ):
+            parts.append(_apart(summary, operations, ping_pong, measurements))
+    return parts
 
 
-def _called_plainly(one: Case, catalog: Catalog) -> bool:
+def _called_plainly(case: Case, catalog: Catalog) -> bool:
     """Say whether an operation was called as most programs do, not with a computation before its end."""
-    defaults = catalog.defaults(one.benchmark)
-    calls = [each.name for each in catalog[one.benchmark].parameters if each.role == "call"]
-    return all(one.parameters.get(name, defaults[name]) == defaults[name] for name in calls)
+    defaults = catalog.defaults(case.benchmark)
+    calls = [parameter.name for parameter in catalog[case.benchmark].parameters if parameter.role == "call"]
+    return all(case.parameters.get(name, defaults[name]) == defaults[name] for name in calls)
 
 
 def _ping_pongs(measurements: Measurements) -> dict[tuple[str, Kind], SizeCurve]:
     """Return the library's ping-pong of each transport and placement."""
     groups: dict[tuple[str, Kind], list[Summary]] = defaultdict(list)
-    for one in measurements.calling(MESSAGE):
-        groups[one.transport, one.placement.kind].append(one)
+    for case in measurements.calling(MESSAGE):
+        groups[case.transport, case.placement.kind].append(case)
     random = np.random.default_rng(SEED)
     return {
         way: curve(group[0].benchmark, group, random, measurements)
@@ -85,12 +94,12 @@ def _ping_pongs(measurements: Measurements) -> dict[tuple[str, Kind], SizeCurve]
     }
 
 
-def _messages(one: Case, ping_pong: SizeCurve, measurements: Measurements) -> Estimate:
+def _messages(case: Case, ping_pong: SizeCurve, measurements: Measurements) -> Estimate:
     """Return the time of an operation's declared messages, each at the pace of the ping-pong."""
-    names = numbers(one.parameters) | {"p": float(one.ranks)}
+    names = numbers(case.parameters) | {"p": float(case.ranks)}
     total = sum(
         evaluate(step.count, names) * ping_pong.at(evaluate(step.bytes, names))
-        for step in measurements.catalog[one.benchmark].costs
+        for step in measurements.catalog[case.benchmark].costs
         if step.kind == "messages"
     )
     return estimate(np.asarray(total, dtype=np.float64))
@@ -120,7 +129,7 @@ def _apart(
     )
 
 
-def _changed(one: Case, values: dict[str, str]) -> Key:
+def _changed(case: Case, values: dict[str, str]) -> Key:
     """Return the key of the case with other values, where it has the parameters."""
-    changes = {name: value for name, value in values.items() if name in one.parameters}
-    return key(one.benchmark, {**one.parameters, **changes}, one.batch)
+    changes = {name: value for name, value in values.items() if name in case.parameters}
+    return key(case.benchmark, {**case.parameters, **changes}, case.batch)

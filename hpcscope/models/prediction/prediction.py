@@ -72,7 +72,9 @@ class Prediction(Strict):
 def all_costs(catalog: Catalog) -> dict[str, Costs]:
     """Return the costs of every program by its benchmark: those with a file, and those that declare their own."""
     declared: dict[str, Costs] = {
-        one.name: Declared(one) for one in catalog if one.level in PROGRAM_LEVELS and one.costs
+        benchmark.name: Declared(benchmark)
+        for benchmark in catalog
+        if benchmark.level in PROGRAM_LEVELS and benchmark.costs
     }
     return declared | _costs_with_a_file()
 
@@ -85,7 +87,7 @@ def _costs_with_a_file() -> dict[str, Costs]:
         for info in pkgutil.iter_modules(hpcscope.models.prediction.costs.__path__)
     ]
     found: list[Costs] = [module.COSTS for module in modules if hasattr(module, "COSTS")]
-    return {one.benchmark: one for one in found}
+    return {costs.benchmark: costs for costs in found}
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Seconds:
 
     @property
     def compute_s(self) -> Floats:
-        """Of computation."""
+        """Return the time of computation."""
         return self.phases_s["compute"]
 
     @property
@@ -112,7 +114,7 @@ class Seconds:
 
     @property
     def total_s(self) -> Floats:
-        """Of everything."""
+        """Return the whole time."""
         return np.asarray(self.phases_s["initialise"] + self.compute_s + self.communicate_s, dtype=np.float64)
 
 
@@ -208,33 +210,35 @@ def predictions(measurements: Measurements) -> list[Prediction]:
     """Predict every program at every point that was measured, and hold the two against each other."""
     costs = all_costs(measurements.catalog)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for one in totals(measurements):
-        if one.benchmark in costs and one.origin in RAN:
-            groups[(one.benchmark, *_given(one, measurements), one.transport)].append(one)
+    for case in totals(measurements):
+        if case.benchmark in costs and case.origin in RAN:
+            groups[(case.benchmark, *_given(case, measurements), case.transport)].append(case)
     several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
     found = [_prediction(group, costs[group[0].benchmark], measurements) for group in several]
     error = error_of(found)
     return [
-        one.model_copy(update={"points": [error.widened(point, one.points) for point in one.points]})
-        for one in found
+        prediction.model_copy(
+            update={"points": [error.widened(point, prediction.points) for point in prediction.points]}
+        )
+        for prediction in found
     ]
 
 
 def error_of(held: Iterable[Prediction]) -> ModelError:
     """Return the error of the formulas, from all predictions of a run that have a measurement."""
-    return ModelError(point for one in held for point in one.points)
+    return ModelError(point for prediction in held for point in prediction.points)
 
 
-def _given(one: Summary, measurements: Measurements) -> tuple[tuple[str, object], ...]:
-    left_out = _varying(one, measurements)
-    return tuple(sorted((k, v) for k, v in one.parameters.items() if k not in left_out))
+def _given(case: Summary, measurements: Measurements) -> tuple[tuple[str, object], ...]:
+    left_out = _varying(case, measurements)
+    return tuple(sorted((k, v) for k, v in case.parameters.items() if k not in left_out))
 
 
-def _varying(one: Case, measurements: Measurements) -> set[str]:
+def _varying(case: Case, measurements: Measurements) -> set[str]:
     """Return the parameters over which a prediction is made: the size and the extents of the grid."""
     catalog = measurements.catalog
-    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
-    return {*sizes, *catalog.grid(one.benchmark, one.parameters)}
+    sizes = catalog.of_role(case.benchmark, case.parameters, "size")
+    return {*sizes, *catalog.grid(case.benchmark, case.parameters)}
 
 
 def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) -> Prediction:
@@ -243,16 +247,16 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
     points: list[PredictedPoint] = []
     names: list[str] = []
     reasons: list[str] = []
-    for one in sorted(group, key=lambda s: (measurements.size(s), s.ranks)):
-        problem = problem_of(one, measurements.catalog)
-        outside = len(set(measurements.hosts(one))) > 1
+    for case in sorted(group, key=lambda s: (measurements.size(s), s.ranks)):
+        problem = problem_of(case, measurements.catalog)
+        outside = len(set(measurements.hosts(case))) > 1
         try:
             point = predictor.point(problem, outside)
             names += predictor.seconds(problem, outside).names
         except (NotMeasuredError, UsageError) as error:
             reasons.append(str(error))
             continue
-        points.append(_beside(point, one, measurements))
+        points.append(_beside(point, case, measurements))
     errors = [abs(p.error) for p in points if p.is_counted and p.error is not None]
     return Prediction(
         subject=first.without(
@@ -266,11 +270,11 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
     )
 
 
-def problem_of(one: Case, catalog: Catalog) -> Problem:
+def problem_of(case: Case, catalog: Catalog) -> Problem:
     """Return the problem of a measured case."""
-    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
-    parameters = {name: value for name, value in one.parameters.items() if name not in sizes}
-    return Problem(catalog.size(one.benchmark, one.parameters) or 0, one.ranks, parameters)
+    sizes = catalog.of_role(case.benchmark, case.parameters, "size")
+    parameters = {name: value for name, value in case.parameters.items() if name not in sizes}
+    return Problem(catalog.size(case.benchmark, case.parameters) or 0, case.ranks, parameters)
 
 
 def _beside(point: PredictedPoint, total: Summary, measurements: Measurements) -> PredictedPoint:

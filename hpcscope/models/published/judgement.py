@@ -55,22 +55,22 @@ class KnownValues:
         return self._found[name]
 
     def _read(self, name: str) -> ReadValue:
-        one = self.readings[name]
-        found = _combined(one.read, [*map(self.read, one.of)]) if one.of else self._off_run(one)
-        factor = one.times / (found.ranks if one.per_rank and found.measured else 1)
+        reading = self.readings[name]
+        value = _combined(reading.read, [*map(self.read, reading.of)]) if reading.of else self._off_run(reading)
+        factor = reading.times / (value.ranks if reading.per_rank and value.measured else 1)
         return replace(
-            found,
-            measured=found.measured.scaled(factor) if found.measured else None,
-            predicted=found.predicted * factor if found.predicted is not None else None,
+            value,
+            measured=value.measured.scaled(factor) if value.measured else None,
+            predicted=value.predicted * factor if value.predicted is not None else None,
         )
 
-    def _off_run(self, one: StatementReading) -> ReadValue:
-        place = self.places.get(one.place)
+    def _off_run(self, reading: StatementReading) -> ReadValue:
+        place = self.places.get(reading.place)
         if place is None:
-            return ReadValue(ranks=one.ranks, why_not=self.absent.get(one.place, ""))
-        if one.read in FRAMES:
-            return replace(place.read(one), origins=frozenset(["simulated"]))
-        return replace(place.read(one), places=frozenset([one.place]), origins=frozenset([place.origin]))
+            return ReadValue(ranks=reading.ranks, why_not=self.absent.get(reading.place, ""))
+        if reading.read in FRAMES:
+            return replace(place.read(reading), origins=frozenset(["simulated"]))
+        return replace(place.read(reading), places=frozenset([reading.place]), origins=frozenset([place.origin]))
 
     def quotient(self, name: str, over: str) -> Estimate | None:
         """Return a value, over another one where that has a name, with the range of what launches say.
@@ -87,16 +87,16 @@ class KnownValues:
             return None
         return _known(_quotient(above.measured, below.measured, len(above.places | below.places) == 1))
 
-    def incomparable(self, one: Statement) -> str:
+    def incomparable(self, statement: Statement) -> str:
         """Return why a value is not that of the network: its hosts wait for processors, or a link lacks its rate.
 
         Empty where it is.
         """
-        for name in one.names:
+        for name in statement.names:
             for place in (self.places[each] for each in sorted(self.read(name).places)):
-                if place.processors is not None and place.processors < one.processors:
+                if place.processors is not None and place.processors < statement.processors:
                     shared = f"the hosts of the lab share {place.processors} processors"
-                    return f"not judged: {shared}, and this needs {one.processors}"
+                    return f"not judged: {shared}, and this needs {statement.processors}"
                 if place.unfaithful:
                     return f"not judged: {place.unfaithful}"
         return ""
@@ -104,69 +104,71 @@ class KnownValues:
 
 def compared(statements: Iterable[Statement], known: KnownValues) -> list[ComparedValue]:
     """Return what each statement prints beside what is known, and whether it holds."""
-    return [_compared(one, known) for one in statements]
+    return [_compared(statement, known) for statement in statements]
 
 
-def _compared(one: Statement, known: KnownValues) -> ComparedValue:
-    found, predicted = known.quotient(one.of, one.over), _predicted(one, known)
-    values = [known.read(name) for name in one.names]
+def _compared(statement: Statement, known: KnownValues) -> ComparedValue:
+    estimate, predicted = known.quotient(statement.of, statement.over), _predicted(statement, known)
+    values = [known.read(name) for name in statement.names]
     most = max(values, key=lambda value: value.ranks)
-    printed = [f"published at {name} = {value}" for name, value in one.published_at.items()]
-    other = known.incomparable(one) if found else ""
-    if found:
-        about = [each for value in values for each in value.remarks]
+    printed = [f"published at {name} = {value}" for name, value in statement.published_at.items()]
+    other = known.incomparable(statement) if estimate else ""
+    if estimate:
+        about = [remark for value in values for remark in value.remarks]
     else:
         why = next((value.why_not for value in values if value.why_not), "")
         about = [f"not measured here: {why}" if why else "not measured here"]
     return ComparedValue(
-        row=one.title,
-        published=one.printed,
+        row=statement.title,
+        published=statement.printed,
         predicted=predicted,
-        measured=found.value if found else None,
-        unit=one.kind,
-        limit=_limit(one, known),
-        origin=_origin(found, predicted, frozenset().union(*(value.origins for value in values))),
+        measured=estimate.value if estimate else None,
+        unit=statement.kind,
+        limit=_limit(statement, known),
+        origin=_origin(estimate, predicted, frozenset().union(*(value.origins for value in values))),
         size=most.size,
         ranks=most.ranks,
-        remark="; ".join(filter(None, dict.fromkeys([one.remark, *printed, *about, other]))),
-        where=one.where,
-        says=says(one),
-        relation=relation(one),
-        holds=_judged(one, found, values[0].law) if found and not other else "",
+        remark="; ".join(filter(None, dict.fromkeys([statement.remark, *printed, *about, other]))),
+        where=statement.where,
+        says=says(statement),
+        relation=relation(statement),
+        holds=_judged(statement, estimate, values[0].law) if estimate and not other else "",
     )
 
 
-def _judged(one: Statement, found: Estimate, law: str) -> Holds:
-    if one.law is None:
-        return holds(found, one.bounds)
-    return "yes" if law == one.law else "no" if law else "undecided"
+def _judged(statement: Statement, estimate: Estimate, law: str) -> Holds:
+    if statement.law is None:
+        return holds(estimate, statement.bounds)
+    return "yes" if law == statement.law else "no" if law else "undecided"
 
 
-def says(one: Statement) -> str:
+def says(statement: Statement) -> str:
     """Return what the source prints, in words."""
-    if one.published is None:
-        return one.says
-    both = [each for each in (one.published, one.published_over) if each is not None]
-    printed = [units.printed(each) if one.unit == "B" else units.quantity(each, one.unit) for each in both]
+    if statement.published is None:
+        return statement.says
+    both = [each for each in (statement.published, statement.published_over) if each is not None]
+    printed = [
+        units.printed(each) if statement.unit == "B" else units.quantity(each, statement.unit) for each in both
+    ]
     text = " / ".join(printed)
-    if len(printed) > 1 and one.printed is not None:
-        text += f" = {units.digits(one.printed)}"
-    return f"{text}; {one.says}" if one.says else text
+    if len(printed) > 1 and statement.printed is not None:
+        text += f" = {units.digits(statement.printed)}"
+    return f"{text}; {statement.says}" if statement.says else text
 
 
-def relation(one: Statement) -> str:
+def relation(statement: Statement) -> str:
     """Return the relation that must hold, in words."""
-    if one.law is not None:
-        return f"{one.law} in the processes"
-    if one.factor is not None:
-        return f"within a factor of {one.factor:g}"
-    low, high = (units.quantity(each, one.kind) if each is not None else "" for each in one.bounds)
+    if statement.law is not None:
+        return f"{statement.law} in the processes"
+    if statement.factor is not None:
+        return f"within a factor of {statement.factor:g}"
+    low, high = (units.quantity(bound, statement.kind) if bound is not None else "" for bound in statement.bounds)
     if low and high:
         return f"{low} to {high}"
     return f"above {low}" if low else f"below {high}" if high else ""
 
 
-def holds(found: Estimate, bounds: tuple[float | None, float | None]) -> Holds:
+def holds(estimate: Estimate, bounds: tuple[float | None, float | None]) -> Holds:
     """Return whether a value lies between bounds: undecided where a bound lies within what launches say of it."""
     least, most = bounds
     if least is None and most is None:
@@ -175,7 +177,7 @@ def holds(found: Estimate, bounds: tuple[float | None, float | None]) -> Holds:
     def inside(value: float) -> bool:
         return (least is None or value > least) and (most is None or value < most)
 
-    ends = [found.value, *(each for each in (found.low, found.high) if each is not None)]
+    ends = [estimate.value, *(each for each in (estimate.low, estimate.high) if each is not None)]
     if any(map(isnan, ends)):
         return "undecided"
     if all(map(inside, ends)):
@@ -184,31 +186,31 @@ def holds(found: Estimate, bounds: tuple[float | None, float | None]) -> Holds:
     return "undecided" if around and min(ends) < max(ends) else "no"
 
 
-def _predicted(one: Statement, known: KnownValues) -> float | None:
+def _predicted(statement: Statement, known: KnownValues) -> float | None:
     """Return what is said to be predicted, else what the models of the run predict."""
-    if isinstance(one.predicted, str):
-        found = known.quotient(one.predicted, one.predicted_over)
-        return found.value if found else None
-    if one.predicted is not None:
-        return one.predicted
-    above, *below = (known.read(name).predicted for name in one.names)
+    if isinstance(statement.predicted, str):
+        estimate = known.quotient(statement.predicted, statement.predicted_over)
+        return estimate.value if estimate else None
+    if statement.predicted is not None:
+        return statement.predicted
+    above, *below = (known.read(name).predicted for name in statement.names)
     if above is None or not below:
         return above
     return above / below[0] if below[0] else None
 
 
-def _limit(one: Statement, known: KnownValues) -> float | None:
-    if not isinstance(one.limit, str):
-        return one.limit
-    found = known.quotient(one.limit, "")
-    return found.value if found else None
+def _limit(statement: Statement, known: KnownValues) -> float | None:
+    if not isinstance(statement.limit, str):
+        return statement.limit
+    estimate = known.quotient(statement.limit, "")
+    return estimate.value if estimate else None
 
 
 def _origin(
-    found: Estimate | None, predicted: float | None, origins: Collection[Origin]
+    estimate: Estimate | None, predicted: float | None, origins: Collection[Origin]
 ) -> Origin | Literal["published"]:
     """Return the origin of a value: of parts of several that which was not measured on a real network."""
-    if found is None:
+    if estimate is None:
         return "published" if predicted is None else "simulated"
     return next((each for each in ("emulated", "measured") if each in origins), "simulated")
 
@@ -224,7 +226,7 @@ def _combined(read: Read, parts: Sequence[ReadValue]) -> ReadValue:
         parts[0].size,
         parts[0].ranks,
         {name: value for part in parts for name, value in part.taken.items()},
-        remarks=[each for part in parts for each in part.remarks],
+        remarks=[remark for part in parts for remark in part.remarks],
         why_not=next((part.why_not for part in parts if part.why_not), ""),
         places=places,
         origins=frozenset().union(*(part.origins for part in parts)),
@@ -244,22 +246,22 @@ def _of_launches(how: Combination, parts: Sequence[PerLaunch], same_run: bool) -
 
 
 def _of_values(how: Combination, parts: Sequence[float | None]) -> float | None:
-    known = [each for each in parts if each is not None]
+    known = [part for part in parts if part is not None]
     found = how(known) if len(known) == len(parts) else NAN
     return None if isnan(found) else found
 
 
-def _known(found: Estimate) -> Estimate | None:
-    return None if isnan(found.value) else found
+def _known(estimate: Estimate) -> Estimate | None:
+    return None if isnan(estimate.value) else estimate
 
 
-def _range(found: PerLaunch) -> Estimate:
+def _range(launch: PerLaunch) -> Estimate:
     """Return a value with its interval where launches or a fit give one, else with the extremes of launches."""
-    fitted = not found.launches and found.estimate.low is not None
-    if fitted or len(found.launches) >= LAUNCHES_FOR_INTERVAL:
-        return found.estimate
-    each = found.launches.values() or [found.estimate.value]
-    value = found.estimate.value
+    fitted = not launch.launches and launch.estimate.low is not None
+    if fitted or len(launch.launches) >= LAUNCHES_FOR_INTERVAL:
+        return launch.estimate
+    each = launch.launches.values() or [launch.estimate.value]
+    value = launch.estimate.value
     return Estimate(value=value, low=min(value, *each), high=max(value, *each))
 
 

@@ -29,9 +29,9 @@ class TableKind(Strict):
     metric: str
     unit: str
     factor: float = 1.0
-    """Of the printed numbers, to the unit."""
+    """Factor from the printed numbers to the unit."""
     parameters: dict[str, Value | list[Value]] = {}
-    """Of a list any value fits: the source does not say which."""
+    """Parameters of the case; any value of a list fits where the source does not say which."""
     best: bool = False
     """Whether it is the best over all parameters that are not given."""
     columns: list[str]
@@ -163,15 +163,15 @@ class PublishedMachine:
 @cache
 def machines() -> list[PublishedMachine]:
     """Return all historic machines; ScopeError where a file is wrong."""
-    return [one for path in sorted((directory() / FOLDER).glob("*.toml")) for one in _read(path.stem)]
+    return [machine for path in sorted((directory() / FOLDER).glob("*.toml")) for machine in _read(path.stem)]
 
 
 def named(name: str) -> PublishedMachine:
     """Return a historic machine by its id; UsageError names those there are."""
-    for one in machines():
-        if one.id == name:
-            return one
-    raise UsageError(f"{name}: unknown machine; known: {', '.join(one.id for one in machines())}")
+    for machine in machines():
+        if machine.id == name:
+            return machine
+    raise UsageError(f"{name}: unknown machine; known: {', '.join(machine.id for machine in machines())}")
 
 
 def _read(stem: str) -> Iterator[PublishedMachine]:
@@ -179,8 +179,16 @@ def _read(stem: str) -> Iterator[PublishedMachine]:
     try:
         source = MachineFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         for machine in source.machine:
-            figures = [one for table in machine.tables for one in _of_table(table, source.figures[table.figures])]
-            figures += [one for each in machine.experiments for one in _of_experiment(each, load(each.name))]
+            figures = [
+                published
+                for table in machine.tables
+                for published in _of_table(table, source.figures[table.figures])
+            ]
+            figures += [
+                published
+                for experiment in machine.experiments
+                for published in _of_experiment(experiment, load(experiment.name))
+            ]
             yield PublishedMachine(machine, source.source, source.statistic, figures)
     except (tomllib.TOMLDecodeError, ValidationError, KeyError, ValueError) as error:
         raise ScopeError(f"{path}: {error}") from error
@@ -203,11 +211,11 @@ def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedValue]:
         )
 
 
-def _of_experiment(one: TabledExperiment, of: Reference) -> Iterator[PublishedValue]:
+def _of_experiment(experiment: TabledExperiment, of: Reference) -> Iterator[PublishedValue]:
     """Yield the printed results of benchmarks of an experiment at their published sizes."""
     for printed in of.statement:
         reading = of.reading[printed.of]
-        if printed.published is None or printed.over or reading.of or one.network not in printed.title:
+        if printed.published is None or printed.over or reading.of or experiment.network not in printed.title:
             continue
         given = (reading.parameters | printed.published_at).items()
         yield PublishedValue(
@@ -219,5 +227,5 @@ def _of_experiment(one: TabledExperiment, of: Reference) -> Iterator[PublishedVa
             ranks=reading.ranks,
             transport="default",
             value=printed.published,
-            where=one.where,
+            where=experiment.where,
         )

@@ -81,7 +81,7 @@ class ObservedPlace(Protocol):
 
     @property
     def processors(self) -> int | None:
-        """Of an emulated cluster: the processors that all its hosts share; None where that is no limit."""
+        """Return the processors that all hosts of an emulated cluster share; None where that is no limit."""
 
     @property
     def unfaithful(self) -> str:
@@ -110,7 +110,7 @@ class ObservedRun:
     @property
     def origin(self) -> Origin:
         """Where its values come from."""
-        return next((one.origin for one in self.measurements.summaries), "measured")
+        return next((summary.origin for summary in self.measurements.summaries), "measured")
 
     @property
     def processors(self) -> int | None:
@@ -127,139 +127,145 @@ class ObservedRun:
         worst = max(off, key=lambda link: abs(link.deviation))
         return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
 
-    def read(self, one: StatementReading) -> ReadValue:
+    def read(self, reading: StatementReading) -> ReadValue:
         """Return what is known of a reading of this run."""
-        if one.read == "growth":
-            return self._growth(one)
-        found = self._cases(one)
-        case = self._chosen(one, found) if found else None
-        size = self.measurements.size(case) if case else self._published_size(one)
-        ranks = case.ranks if case else one.ranks
-        several = [name for name, values in one.parameters.items() if isinstance(values, list)]
+        if reading.read == "growth":
+            return self._growth(reading)
+        cases = self._cases(reading)
+        case = self._chosen(reading, cases) if cases else None
+        size = self.measurements.size(case) if case else self._published_size(reading)
+        ranks = case.ranks if case else reading.ranks
+        several = [name for name, values in reading.parameters.items() if isinstance(values, list)]
         taken = {name: case.parameters[name] for name in several if name in case.parameters} if case else {}
-        if case and one.fewer_ranks:
+        if case and reading.fewer_ranks:
             taken["ranks"] = ranks
-        published = {**next(_alternatives(one)), "ranks": one.ranks}
+        published = {**next(_alternatives(reading)), "ranks": reading.ranks}
         remarks = [f"{name} = {value} here" for name, value in taken.items() if value != published[name]]
-        if case and one.read in ("largest", "smallest") and len(found) > 1:
+        if case and reading.read in ("largest", "smallest") and len(cases) > 1:
             remarks.append(f"here {case.label}")
-        if any(map(self.measurements.is_oversubscribed, found)):
+        if any(map(self.measurements.is_oversubscribed, cases)):
             remarks.append("more ranks than processors")
-        measured = self._measured(one, found)
-        return ReadValue(measured, self._predicted(one, found, ranks), size, ranks, taken, remarks=remarks)
+        measured = self._measured(reading, cases)
+        return ReadValue(measured, self._predicted(reading, cases, ranks), size, ranks, taken, remarks=remarks)
 
-    def _cases(self, one: StatementReading) -> list[Summary]:
+    def _cases(self, reading: StatementReading) -> list[Summary]:
         """Return the results that are meant: of the first parameters and the most ranks that were run."""
-        for given in _alternatives(one):
-            found = [each for each in self.measurements.summaries if _is_meant(one, given, each)]
-            if one.fewer_ranks:
-                most = max((each.ranks for each in found), default=0)
-                found = [each for each in found if each.ranks == most]
-            if found:
-                return found
+        for given in _alternatives(reading):
+            cases = [summary for summary in self.measurements.summaries if _is_meant(reading, given, summary)]
+            if reading.fewer_ranks:
+                most = max((case.ranks for case in cases), default=0)
+                cases = [case for case in cases if case.ranks == most]
+            if cases:
+                return cases
         return []
 
-    def _chosen(self, one: StatementReading, found: Sequence[Summary]) -> Summary:
-        if one.read == "longest":
-            return max(found, key=self.measurements.size)
-        if one.read == "largest":
-            return max(found, key=lambda each: each.median or 0.0)
-        if one.read == "smallest":
-            return min(found, key=lambda each: each.median or 0.0)
-        return found[0]
+    def _chosen(self, reading: StatementReading, cases: Sequence[Summary]) -> Summary:
+        if reading.read == "longest":
+            return max(cases, key=self.measurements.size)
+        if reading.read == "largest":
+            return max(cases, key=lambda case: case.median or 0.0)
+        if reading.read == "smallest":
+            return min(cases, key=lambda summary: summary.median or 0.0)
+        return cases[0]
 
-    def _published_size(self, one: StatementReading) -> int:
+    def _published_size(self, reading: StatementReading) -> int:
         catalog = self.measurements.catalog
-        known = one.benchmark in catalog
-        return (catalog.size(one.benchmark, next(_alternatives(one))) or 0) if known else 0
+        known = reading.benchmark in catalog
+        return (catalog.size(reading.benchmark, next(_alternatives(reading))) or 0) if known else 0
 
-    def _measured(self, one: StatementReading, found: Sequence[Summary]) -> PerLaunch | None:
-        if one.read in FRAMES:
-            return PerLaunch(Estimate.exact(_of_frames(one, self.link_bits_per_s or 0.0)))
-        if one.read == "broadcast_limit":
+    def _measured(self, reading: StatementReading, summaries: Sequence[Summary]) -> PerLaunch | None:
+        if reading.read in FRAMES:
+            return PerLaunch(Estimate.exact(_of_frames(reading, self.link_bits_per_s or 0.0)))
+        if reading.read == "broadcast_limit":
             return _exactly(self.broadcast_limit_s)
-        if one.read == "fitted":
-            return self._fitted(one)
-        if one.read == "critical_ranks":
-            return self._critical(one)
-        if not found:
+        if reading.read == "fitted":
+            return self._fitted(reading)
+        if reading.read == "critical_ranks":
+            return self._critical(reading)
+        if not summaries:
             return None
-        if one.read == "inverse_law":
-            return _inverse_law(found)
-        if one.read == "trunk":
-            return _exactly(busy_s(self._told(found[0])) or busy_s([*self._counted(found[0]).values()]) or None)
-        if one.read == "trunk_bytes":
-            crossing = self._counted(found[0]).get(one.group)
+        if reading.read == "inverse_law":
+            return _inverse_law(summaries)
+        if reading.read == "trunk":
+            return _exactly(
+                busy_s(self._told(summaries[0])) or busy_s([*self._counted(summaries[0]).values()]) or None
+            )
+        if reading.read == "trunk_bytes":
+            crossing = self._counted(summaries[0]).get(reading.group)
             return _exactly(crossing.busier_bytes if crossing else None)
-        if one.read == "half_peak":
-            return _half_peak({self.measurements.size(each): each.median or 0.0 for each in found})
-        if one.read == "median" and len(found) > 1:
-            cases = "; ".join(each.label for each in found)
-            raise UsageError(f"{one.benchmark} {one.metric}: must be one case; the run has {len(found)}: {cases}")
-        return self._chosen(one, found).per_launch
+        if reading.read == "half_peak":
+            return _half_peak({self.measurements.size(case): case.median or 0.0 for case in summaries})
+        if reading.read == "median" and len(summaries) > 1:
+            cases = "; ".join(case.label for case in summaries)
+            raise UsageError(
+                f"{reading.benchmark} {reading.metric}: must be one case; the run has {len(summaries)}: {cases}"
+            )
+        return self._chosen(reading, summaries).per_launch
 
-    def _predicted(self, one: StatementReading, found: Sequence[Summary], ranks: int) -> float | None:
-        if one.read == "trunk_bytes":
-            told = [each for case in found[:1] for each in self._told(case) if each.group == one.group]
+    def _predicted(self, reading: StatementReading, cases: Sequence[Summary], ranks: int) -> float | None:
+        if reading.read == "trunk_bytes":
+            told = [
+                crossing for case in cases[:1] for crossing in self._told(case) if crossing.group == reading.group
+            ]
             return told[0].busier_bytes if told else None
-        if one.read == "critical_ranks":
-            points = [self._point(one, ranks) for ranks in range(1, MOST_RANKS + 1)]
+        if reading.read == "critical_ranks":
+            points = [self._point(reading, ranks) for ranks in range(1, MOST_RANKS + 1)]
             times = [(point.total_s.value, ranks) for ranks, point in enumerate(points, 1) if point is not None]
             return float(min(times)[1]) if len(times) == MOST_RANKS else None
-        if one.read != "median" or one.metric not in ("time_s", "compute_s"):
+        if reading.read != "median" or reading.metric not in ("time_s", "compute_s"):
             return None
-        if one.benchmark == "mpi.broadcast":
-            return self.broadcasts_s.get(one.transport)
-        point = self._point(one, ranks) if ranks and one.transport == "default" else None
+        if reading.benchmark == "mpi.broadcast":
+            return self.broadcasts_s.get(reading.transport)
+        point = self._point(reading, ranks) if ranks and reading.transport == "default" else None
         if point is None:
             return None
-        return (point.total_s if one.metric == "time_s" else point.compute_s).value
+        return (point.total_s if reading.metric == "time_s" else point.compute_s).value
 
-    def _point(self, one: StatementReading, ranks: int) -> PredictedPoint | None:
+    def _point(self, reading: StatementReading, ranks: int) -> PredictedPoint | None:
         """Return the prediction from measured costs; None where the run lacks a parameter."""
         catalog = self.measurements.catalog
-        costs = all_costs(catalog).get(one.benchmark)
-        if costs is None or one.benchmark not in catalog:
+        costs = all_costs(catalog).get(reading.benchmark)
+        if costs is None or reading.benchmark not in catalog:
             return None
-        alone = one.model_copy(update={"metric": "time_s", "ranks": 1, "fewer_ranks": False})
-        parallel = catalog.of_role(one.benchmark, next(_alternatives(one)), "parallel")
-        for given in _alternatives(one):
+        alone = reading.model_copy(update={"metric": "time_s", "ranks": 1, "fewer_ranks": False})
+        parallel = catalog.of_role(reading.benchmark, next(_alternatives(reading)), "parallel")
+        for given in _alternatives(reading):
             wanted = {name: value for name, value in given.items() if name not in parallel}
-            found = [each for each in self.measurements.summaries if _is_meant(alone, wanted, each)]
-            if found:
-                known = problem_of(found[0], catalog)
-                sizes = catalog.of_role(one.benchmark, given, "size")
+            cases = [summary for summary in self.measurements.summaries if _is_meant(alone, wanted, summary)]
+            if cases:
+                known = problem_of(cases[0], catalog)
+                sizes = catalog.of_role(reading.benchmark, given, "size")
                 asked = {name: value for name, value in given.items() if name not in sizes}
-                if one.benchmark not in self._predictors:
-                    self._predictors[one.benchmark] = Predictor(costs, self.measurements)
+                if reading.benchmark not in self._predictors:
+                    self._predictors[reading.benchmark] = Predictor(costs, self.measurements)
                 try:
                     problem = Problem(known.size, ranks, known.parameters | asked)
-                    return self._predictors[one.benchmark].point(problem)
+                    return self._predictors[reading.benchmark].point(problem)
                 except (NotMeasuredError, UsageError):
                     return None
         return None
 
-    def _critical(self, one: StatementReading) -> PerLaunch | None:
-        for given in _alternatives(one):
+    def _critical(self, reading: StatementReading) -> PerLaunch | None:
+        for given in _alternatives(reading):
             for speedup in self.speedups:
                 subject = speedup.subject
-                if subject.benchmark == one.benchmark and given.items() <= subject.parameters.items():
+                if subject.benchmark == reading.benchmark and given.items() <= subject.parameters.items():
                     critical = speedup.amdahl.critical_ranks if speedup.amdahl else None
                     return PerLaunch(critical) if critical else None
         return None
 
-    def _growth(self, one: StatementReading) -> ReadValue:
+    def _growth(self, reading: StatementReading) -> ReadValue:
         """Return how many times as long all ranks take as half of them, and the law that the models chose."""
-        size = self._published_size(one)
+        size = self._published_size(reading)
         found = [
             fit
             for fit in self.fits
             if fit.variable == "ranks"
-            and (fit.subject.benchmark, fit.subject.transport) == (one.benchmark, one.transport)
-            and one.parameters.items() <= fit.subject.parameters.items()
+            and (fit.subject.benchmark, fit.subject.transport) == (reading.benchmark, reading.transport)
+            and reading.parameters.items() <= fit.subject.parameters.items()
         ]
         if not found:
-            return ReadValue(size=size, ranks=one.ranks)
+            return ReadValue(size=size, ranks=reading.ranks)
         # Where no law fits, the values are shown nevertheless: any fit has the points.
         first = min(found, key=lambda fit: not fit.chosen)
         points = sorted(first.points, key=lambda point: point.x)
@@ -276,19 +282,19 @@ class ObservedRun:
             remarks=[f"{last.x:g} over {half.x:g} ranks", chosen],
         )
 
-    def _fitted(self, one: StatementReading) -> PerLaunch | None:
-        model, _, name = one.fitted.partition(".")
+    def _fitted(self, reading: StatementReading) -> PerLaunch | None:
+        model, _, name = reading.fitted.partition(".")
         for fit in self.fits:
             subject = fit.subject
             if (
-                (fit.model, fit.metric) == (model, one.metric)
-                and (subject.benchmark, subject.transport) == (one.benchmark, one.transport)
-                and one.ranks in (0, subject.ranks)
-                and one.parameters.items() <= subject.parameters.items()
+                (fit.model, fit.metric) == (model, reading.metric)
+                and (subject.benchmark, subject.transport) == (reading.benchmark, reading.transport)
+                and reading.ranks in (0, subject.ranks)
+                and reading.parameters.items() <= subject.parameters.items()
             ):
-                for each in fit.parameters:
-                    if each.name == name:
-                        return PerLaunch(Estimate(value=each.value, low=each.low, high=each.high))
+                for parameter in fit.parameters:
+                    if parameter.name == name:
+                        return PerLaunch(Estimate(value=parameter.value, low=parameter.low, high=parameter.high))
         return None
 
     def _told(self, case: Summary) -> list[Crossing]:
@@ -325,13 +331,15 @@ def counted(launches: Sequence[CaseSamples], topology: Topology) -> dict[str, Cr
     return found
 
 
-def _alternatives(one: StatementReading) -> Iterator[dict[str, Value]]:
+def _alternatives(reading: StatementReading) -> Iterator[dict[str, Value]]:
     """Yield the parameters: the published ones, then their counterparts."""
-    values = [each if isinstance(each, list) else [each] for each in one.parameters.values()]
-    return (dict(zip(one.parameters, each, strict=True)) for each in product(*values))
+    values = [
+        parameter if isinstance(parameter, list) else [parameter] for parameter in reading.parameters.values()
+    ]
+    return (dict(zip(reading.parameters, each, strict=True)) for each in product(*values))
 
 
-def _is_meant(one: StatementReading, given: Mapping[str, Value], summary: Summary) -> bool:
+def _is_meant(reading: StatementReading, given: Mapping[str, Value], summary: Summary) -> bool:
     """Return whether a result is one of a reading's; one process lacks the parameters of messages.
 
     Of what has a unit, 0 is below the clock's resolution and not a result.
@@ -340,9 +348,10 @@ def _is_meant(one: StatementReading, given: Mapping[str, Value], summary: Summar
     return (
         summary.is_headline
         and (bool(summary.median) or summary.dimensionless)
-        and (summary.benchmark, summary.metric, summary.transport) == (one.benchmark, one.metric, one.transport)
-        and (1 < summary.ranks <= one.ranks if one.fewer_ranks else one.ranks in (0, summary.ranks))
-        and one.placement in ("", summary.placement.kind)
+        and (summary.benchmark, summary.metric, summary.transport)
+        == (reading.benchmark, reading.metric, reading.transport)
+        and (1 < summary.ranks <= reading.ranks if reading.fewer_ranks else reading.ranks in (0, summary.ranks))
+        and reading.placement in ("", summary.placement.kind)
         and all(summary.parameters.get(name, value if alone else None) == value for name, value in given.items())
     )
 
@@ -352,19 +361,19 @@ def _exactly(value: float | None) -> PerLaunch | None:
     return PerLaunch(Estimate(value=value)) if value is not None else None
 
 
-def _of_frames(one: StatementReading, link_bits_per_s: float) -> float:
+def _of_frames(reading: StatementReading, link_bits_per_s: float) -> float:
     """Return the payload per second of full frames, or the shortest payload of one that has half of it."""
-    protocol = PROTOCOLS[one.protocol]
+    protocol = PROTOCOLS[reading.protocol]
     most = limits.asymptotic_bytes_per_s(link_bits_per_s, protocol)
-    if one.read == "frames":
+    if reading.read == "frames":
         return most
     payloads = range(1, limits.Frame().mtu_bytes - protocol.header_bytes + 1)
     return next(n for n in payloads if limits.throughput_bytes_per_s(link_bits_per_s, n, protocol) >= most / 2)
 
 
-def _inverse_law(found: Sequence[Summary]) -> PerLaunch | None:
+def _inverse_law(cases: Sequence[Summary]) -> PerLaunch | None:
     """Return a of t(p) = a / p, where the sum over p of (a / (p t) - 1)^2 is least."""
-    inverse = [1 / (each.ranks * each.median) for each in found if each.median]
+    inverse = [1 / (case.ranks * case.median) for case in cases if case.median]
     return _exactly(sum(inverse) / sum(each**2 for each in inverse)) if inverse else None
 
 

@@ -25,7 +25,7 @@ class ComparedValue(Strict):
     limit: float | None
     """The bound of the value: of a speedup the number of ranks, which it exceeds only because of caches."""
     origin: Literal["measured", "emulated", "simulated", "published"]
-    """Of our value: the measured one, else the predicted one; `published` without either."""
+    """Origin of our value: the measured one, else the predicted one; `published` without either."""
     size: int
     """The size that was used here."""
     ranks: int
@@ -83,7 +83,7 @@ class Overview(Strict):
 
     @property
     def tally(self) -> Tally:
-        """Of all experiments."""
+        """Return the tally of all experiments."""
         return tally(row for outcome in self.outcomes for row in outcome.rows)
 
 

@@ -45,7 +45,7 @@ class StudyScale(Strict):
     """The extent of the counterpart of a published study."""
 
     arguments: str
-    """Of the program; `{name}` stands for the values of a parameter."""
+    """Arguments of the program; `{name}` stands for the values of a parameter."""
     parameters: dict[str, list[int | str]] = {}
     further_parameters: list[dict[str, list[int | str]]] = []
     """As in a study."""
@@ -106,7 +106,7 @@ class Reference(Strict):
     fitting: Scale = Scale(launches=1, cases=[])
     full: Scale = Scale(launches=1, cases=[])
     study: PublishedStudy | None = None
-    """Of programs under the monitor; then there are no cases."""
+    """Study of programs under the monitor; then there are no cases."""
     place: list[ReproductionPlace] = []
     """Where several networks are compared; then there are no other cases."""
     lab: str | None = None

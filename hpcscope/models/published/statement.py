@@ -41,7 +41,7 @@ class StatementReading(Strict):
     benchmark: str = ""
     metric: str = ""
     parameters: dict[str, Value | list[Value]] = {}
-    """Of a list, the first value that was run: the published one, then its counterpart here."""
+    """Parameters of the case; from a list, the first value that was run: the published one, then ours."""
     ranks: int = 0
     """0: any number; of a campaign the largest."""
     fewer_ranks: bool = False
@@ -58,15 +58,15 @@ class StatementReading(Strict):
     fitted: str = ""
     """Model and parameter: `hockney.n_half_bytes`."""
     group: str = ""
-    """Of `trunk_bytes`: the group of hosts at the end of the trunk."""
+    """Group of hosts at the end of the trunk, for `trunk_bytes`."""
     feature: str = ""
-    """Of a campaign: a feature of its runs, or a result of their analysis."""
+    """Feature of a campaign's runs, or a result of their analysis."""
     routine: str = ""
-    """Of a campaign: the MPI routine whose `seconds`, `bytes` or `calls` the feature is."""
+    """MPI routine whose `seconds`, `bytes` or `calls` a campaign's feature is."""
     cluster: int = 0
-    """Of a campaign: the group of runs that behave alike, from 1, the largest first, whose mean is meant."""
+    """Group of a campaign's runs that behave alike, from 1, the largest first, whose mean is meant."""
     fixed: Literal["processes", "nodes"] = "processes"
-    """Of a placement study: what both placements have in common."""
+    """What both placements of a placement study have in common."""
     times: float = Field(1.0, gt=0)
     """What the value is multiplied by."""
     per_rank: bool = False
@@ -88,7 +88,7 @@ class Statement(Strict):
     """Unit of the printed values; a quotient has none."""
     published: float | None = None
     published_over: float | None = None
-    """Of a quotient of two printed values: the lower one."""
+    """Lower one of a quotient of two printed values."""
     published_at: dict[str, Value] = {}
     """Parameters of the printed value that ours need not have."""
     says: str = ""

@@ -35,7 +35,7 @@ class ApplicationPoint(Strict):
 
     ranks: int
     memory_bytes: float | None
-    """Of the largest process; None where the application does not say."""
+    """Memory of the largest process; None where the application does not say."""
     messages: float
     """Sent by all processes, counted without a clock; a collective counts as its point-to-point messages."""
     message_bytes: float
@@ -78,26 +78,26 @@ def _measured(measurements: Measurements) -> dict[tuple[object, ...], dict[int, 
     """Return the metrics of each application by number of processes, in reading order."""
     catalog = measurements.catalog
     found: dict[tuple[object, ...], dict[int, Metrics]] = defaultdict(lambda: defaultdict(dict))
-    for one in measurements.summaries:
-        if catalog[one.benchmark].level == "application" and one.is_headline:
-            found[_key(one, measurements)][one.ranks][one.metric] = one
+    for summary in measurements.summaries:
+        if catalog[summary.benchmark].level == "application" and summary.is_headline:
+            found[_key(summary, measurements)][summary.ranks][summary.metric] = summary
     whole = {
         key: {
-            ranks: each
-            for ranks, each in sorted(counts.items())
-            if {COMPUTE, COMMUNICATE, catalog.time_metric(str(key[0]))} <= set(each)
+            ranks: cases
+            for ranks, cases in sorted(counts.items())
+            if {COMPUTE, COMMUNICATE, catalog.time_metric(str(key[0]))} <= set(cases)
         }
         for key, counts in sorted(found.items())
     }
     return {key: counts for key, counts in whole.items() if counts}
 
 
-def _key(one: Summary, measurements: Measurements) -> tuple[object, ...]:
+def _key(case: Summary, measurements: Measurements) -> tuple[object, ...]:
     catalog = measurements.catalog
-    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
-    others = [f"{name}={value}" for name, value in sorted(one.parameters.items()) if name not in sizes]
-    order = catalog.size_key(one.benchmark, one.parameters)
-    return (one.benchmark, order, " ".join(others), one.transport, str(place(one)), one.origin)
+    sizes = catalog.of_role(case.benchmark, case.parameters, "size")
+    others = [f"{name}={value}" for name, value in sorted(case.parameters.items()) if name not in sizes]
+    order = catalog.size_key(case.benchmark, case.parameters)
+    return (case.benchmark, order, " ".join(others), case.transport, str(place(case)), case.origin)
 
 
 def _application(counts: dict[int, Metrics], measurements: Measurements) -> Application:
@@ -107,7 +107,7 @@ def _application(counts: dict[int, Metrics], measurements: Measurements) -> Appl
         _point(times[ranks], metrics, measurements.is_oversubscribed(times[ranks]))
         for ranks, metrics in counts.items()
     ]
-    fair = [ranks for ranks, one in times.items() if not measurements.is_oversubscribed(one)]
+    fair = [ranks for ranks, case in times.items() if not measurements.is_oversubscribed(case)]
     law, deviation, reason = _law({ranks: counts[ranks][COMPUTE] for ranks in fair})
     return Application(
         subject=last.case,
@@ -130,7 +130,7 @@ def _operations(time: Summary, metrics: Metrics) -> float:
     """Return the floating-point operations; where the suite counts others, its rate times the time."""
     if time.work and time.work.flops:
         return time.work.flops
-    rate = next((one for one in metrics.values() if one.unit == OPERATIONS), None)
+    rate = next((case for case in metrics.values() if case.unit == OPERATIONS), None)
     return 1e6 * rate.estimate.value * time.estimate.value if rate else 0.0
 
 
@@ -154,7 +154,7 @@ def _law(computing: dict[int, Summary]) -> tuple[Estimate | None, float | None, 
         known = "1 process count" if len(computing) == 1 else f"{len(computing)} process counts"
         return None, None, f"{known} with a processor for each process; at least {FEWEST_COUNTS} are needed"
     random = np.random.default_rng(SEED)
-    drawn_s = np.array([draw(one, random) for one in computing.values()])
+    drawn_s = np.array([draw(case, random) for case in computing.values()])
     counts = np.array(list(computing), dtype=np.float64)
     law = amdahl.inverse(counts, drawn_s)
     return law, float(np.abs(counts * drawn_s[:, 0] / law.value - 1).max()), ""

@@ -43,9 +43,9 @@ class Dealing(Strict):
     shares: list[HostShare]
     """In the order of the hosts' first ranks."""
     compute_s: float
-    """Of the slowest process."""
+    """Computing time of the slowest process."""
     balanced_compute_s: float
-    """Of every process, with rows dealt by speed."""
+    """Computing time of every process, with rows dealt by speed."""
     time_s: Estimate
     predicted_s: float
     measured_s: Estimate | None
@@ -60,23 +60,23 @@ def dealings(
     """Return each case with equal stripes on several hosts."""
     times = totals(measurements)
     hosts = _hosts(launches)
-    found = [_dealing(one, times, hosts.get((one.subject.batch, one.origin), [])) for one in phases]
+    found = [_dealing(rank, times, hosts.get((rank.subject.batch, rank.origin), [])) for rank in phases]
     return [one for one in found if one is not None]
 
 
 def _hosts(launches: Sequence[LaunchRecord]) -> dict[object, list[str]]:
     """Return the host of each rank; none where launches placed them differently."""
-    found: dict[object, list[str]] = {}
+    hosts: dict[object, list[str]] = {}
     for launch in launches:
-        placed = [one.host for one in sorted(launch.processes, key=lambda one: one.rank)]
+        placed = [process.host for process in sorted(launch.processes, key=lambda one: one.rank)]
         key = launch.batch, launch.origin
-        found[key] = placed if found.setdefault(key, placed) == placed else []
-    return found
+        hosts[key] = placed if hosts.setdefault(key, placed) == placed else []
+    return hosts
 
 
-def _dealing(one: PhasesByRank, times: Sequence[Summary], hosts: Sequence[str]) -> Dealing | None:
-    subject, computed_s = one.subject, one.phases_s.get("compute_s", [])
-    even = next((s for s in times if s.key == subject.key and s.origin == one.origin), None)
+def _dealing(rank: PhasesByRank, times: Sequence[Summary], hosts: Sequence[str]) -> Dealing | None:
+    subject, computed_s = rank.subject, rank.phases_s.get("compute_s", [])
+    even = next((s for s in times if s.key == subject.key and s.origin == rank.origin), None)
     if (
         even is None
         or subject.parameters.get(DEALING) != EVEN
@@ -94,7 +94,7 @@ def _dealing(one: PhasesByRank, times: Sequence[Summary], hosts: Sequence[str]) 
     measured = _by_speed(even, times)
     return Dealing(
         subject=subject,
-        origin=one.origin,
+        origin=rank.origin,
         shares=[
             HostShare(host=host, even=len(each) / subject.ranks, by_speed=sum(each) * balanced_s)
             for host, each in counts.items()
@@ -112,13 +112,13 @@ def _by_speed(even: Summary, times: Sequence[Summary]) -> Summary | None:
     """Return the fastest case that differs in nothing but how its rows are dealt, and in its grid."""
     wanted = _others(even.parameters)
     same = [
-        one
-        for one in times
-        if (one.benchmark, one.batch, one.origin) == (even.benchmark, even.batch, even.origin)
-        and one.parameters.get(DEALING) == BY_SPEED
-        and _others(one.parameters) == wanted
+        case
+        for case in times
+        if (case.benchmark, case.batch, case.origin) == (even.benchmark, even.batch, even.origin)
+        and case.parameters.get(DEALING) == BY_SPEED
+        and _others(case.parameters) == wanted
     ]
-    return min(same, key=lambda one: one.estimate.value, default=None)
+    return min(same, key=lambda summary: summary.estimate.value, default=None)
 
 
 def _others(parameters: dict[str, Value]) -> dict[str, Value]:

@@ -32,17 +32,17 @@ def phases_by_rank(samples: Samples, catalog: Catalog) -> list[PhasesByRank]:
 
     A case that failed in any launch is left out, and so is one without phases, or of one process.
     """
-    found: list[PhasesByRank] = []
+    phases_by_ranks: list[PhasesByRank] = []
     for launches in samples.by_case().values():
-        right = [one for one in launches if one.ok]
+        right = [launch for launch in launches if launch.ok]
         case = launches[0].case
         if catalog[case.benchmark].level in PROGRAM_LEVELS and case.ranks > 1 and len(right) == len(launches):
-            found += filter(None, [_of_case(right)])
-    return found
+            phases_by_ranks += filter(None, [_of_case(right)])
+    return phases_by_ranks
 
 
 def _of_case(launches: list[CaseSamples]) -> PhasesByRank | None:
-    series = [times for one in launches for times in one.times if "compute_s" in times.observed]
+    series = [times for case in launches for times in case.times if "compute_s" in times.observed]
     if not series or any(not np.array_equal(times.ranks_kept, series[0].ranks_kept) for times in series):
         return None
     names = [name for name in PHASES if all(name in times.observed for times in series)]

@@ -32,7 +32,7 @@ SEED = 11
 PATTERNS: tuple[Pattern, ...] = ("file_write", "file_read")
 FEWEST_COUNTS = 3
 ENOUGH = 0.9
-"""Of the saturated bandwidth: more processes than reach it gain nothing that pays."""
+"""Fraction of the saturated bandwidth: more processes than reach it gain nothing that pays."""
 
 
 class ClientsPoint(Strict):
@@ -49,9 +49,9 @@ class Saturation(Strict):
     """On the largest number of processes."""
     origin: Origin
     alone_bytes_per_s: Estimate | None
-    """Of one process by the law; None where no law was fitted."""
+    """Bandwidth of one process by the law; None where no law was fitted."""
     saturated_bytes_per_s: Estimate | None
-    """That more and more processes approach; None where the shared part cannot be told from nothing."""
+    """Bandwidth that more and more processes approach; None where the shared part cannot be told from nothing."""
     enough_ranks: Estimate | None
     """The number of processes that reach 90 % of it; 1 where one does."""
     relative_error: float | None
@@ -68,18 +68,18 @@ def saturations(measurements: Measurements) -> list[Saturation]:
     for pattern in PATTERNS:
         for layer in ("storage", "mpi"):
             for on in measurements.standing(pattern, layer, "B/s"):
-                one = on.summary
-                if not measurements.is_oversubscribed(one):
-                    parameters = sorted((name, str(value)) for name, value in one.parameters.items())
-                    groups[one.benchmark, one.metric, one.transport, one.origin, *parameters].append(one)
+                case = on.summary
+                if not measurements.is_oversubscribed(case):
+                    parameters = sorted((name, str(value)) for name, value in case.parameters.items())
+                    groups[case.benchmark, case.metric, case.transport, case.origin, *parameters].append(case)
     several = [sorted(group, key=lambda one: one.ranks) for group in groups.values()]
-    return [_saturation(group) for group in several if len({one.ranks for one in group}) > 1]
+    return [_saturation(group) for group in several if len({case.ranks for case in group}) > 1]
 
 
 def _saturation(group: list[Summary]) -> Saturation:
     random = np.random.default_rng(SEED)
-    ranks = np.array([one.ranks for one in group], dtype=np.float64)
-    drawn = np.array([draw(one, random) for one in group])
+    ranks = np.array([case.ranks for case in group], dtype=np.float64)
+    drawn = np.array([draw(case, random) for case in group])
     alone = saturated = enough = error = None
     reason = ""
     if ranks.size < FEWEST_COUNTS:
@@ -102,7 +102,7 @@ def _saturation(group: list[Summary]) -> Saturation:
         enough_ranks=enough,
         relative_error=error,
         reason=reason,
-        points=[ClientsPoint(ranks=one.ranks, bytes_per_s=one.estimate) for one in group],
+        points=[ClientsPoint(ranks=case.ranks, bytes_per_s=case.estimate) for case in group],
     )
 
 

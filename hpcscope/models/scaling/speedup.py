@@ -69,22 +69,26 @@ def speedups(measurements: Measurements) -> list[Speedup]:
     """Return the speed-ups of every program that was measured on more than one process, one for each size."""
     times = totals(measurements)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for one in times:
-        groups[(*without_grid(one, measurements), one.transport, place(one), one.origin)].append(one)
+    for case in times:
+        groups[(*without_grid(case, measurements), case.transport, place(case), case.origin)].append(case)
     several = [group for group in groups.values() if max(s.ranks for s in group) > 1]
     return sorted((_speedup(group, times, measurements) for group in several), key=_order)
 
 
-def _order(one: Speedup) -> tuple[object, ...]:
-    subject = one.subject
-    return (subject.benchmark, subject.transport, subject.placement, one.size, str(subject.parameters))
+def _order(speedup: Speedup) -> tuple[object, ...]:
+    subject = speedup.subject
+    return (subject.benchmark, subject.transport, subject.placement, speedup.size, str(subject.parameters))
 
 
 def totals(measurements: Measurements) -> list[Summary]:
     """Return the times of whole programs: of algorithms and applications."""
     catalog = measurements.catalog
-    metrics = {one.name: catalog.time_metric(one.name) for one in catalog if one.level in PROGRAM_LEVELS}
-    return [one for one in measurements.headlines if metrics.get(one.benchmark) == one.metric]
+    metrics = {
+        benchmark.name: catalog.time_metric(benchmark.name)
+        for benchmark in catalog
+        if benchmark.level in PROGRAM_LEVELS
+    }
+    return [case for case in measurements.headlines if metrics.get(case.benchmark) == case.metric]
 
 
 def without_grid(case: Case, measurements: Measurements) -> tuple[object, ...]:
@@ -93,32 +97,32 @@ def without_grid(case: Case, measurements: Measurements) -> tuple[object, ...]:
     return (case.benchmark, *sorted((k, str(v)) for k, v in case.parameters.items() if k not in grid))
 
 
-def sequential_baseline(one: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
+def sequential_baseline(case: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
     """Return the same problem and method on one process: over the same transport where it was measured so."""
     catalog = measurements.catalog
-    wanted = catalog.sequential(one.benchmark, one.parameters)
+    wanted = catalog.sequential(case.benchmark, case.parameters)
     same = [
         s
         for s in times
         if s.ranks == 1
-        and s.origin == one.origin
-        and s.benchmark == one.benchmark
+        and s.origin == case.origin
+        and s.benchmark == case.benchmark
         and catalog.sequential(s.benchmark, s.parameters) == wanted
     ]
-    kept = without_grid(one, measurements)
+    kept = without_grid(case, measurements)
     return min(
-        same, key=lambda s: (without_grid(s, measurements) != kept, s.transport != one.transport), default=None
+        same, key=lambda s: (without_grid(s, measurements) != kept, s.transport != case.transport), default=None
     )
 
 
-def best_sequential(one: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
+def best_sequential(case: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
     """Return the fastest case on one process that computes the same, by whichever member of the family."""
     catalog = measurements.catalog
-    wanted = catalog.problem(one.benchmark, one.parameters)
+    wanted = catalog.problem(case.benchmark, case.parameters)
     same = [
         s
         for s in times
-        if s.ranks == 1 and s.origin == one.origin and catalog.problem(s.benchmark, s.parameters) == wanted
+        if s.ranks == 1 and s.origin == case.origin and catalog.problem(s.benchmark, s.parameters) == wanted
     ]
     return min(same, key=lambda s: s.estimate.value, default=None)
 
@@ -132,10 +136,10 @@ def _speedup(group: list[Summary], times: list[Summary], measurements: Measureme
     random = np.random.default_rng(SEED)
     catalog = measurements.catalog
     first = group[0]
-    one = sequential_baseline(first, times, measurements)
+    case = sequential_baseline(first, times, measurements)
     best = best_sequential(first, times, measurements)
-    chosen = _fastest(([one] if one else []) + [s for s in group if s.ranks > 1])
-    points = [_point(s, one, best, measurements) for s in chosen]
+    chosen = _fastest(([case] if case else []) + [s for s in group if s.ranks > 1])
+    points = [_point(s, case, best, measurements) for s in chosen]
     fair = [s for s, point in zip(chosen, points, strict=True) if not point.oversubscribed]
     ranks = np.array([s.ranks for s in fair], dtype=np.float64)
     drawn_s = np.array([draw(s, random) for s in fair])
@@ -146,11 +150,11 @@ def _speedup(group: list[Summary], times: list[Summary], measurements: Measureme
         ),
         origin=first.origin,
         size=measurements.size(first),
-        sequential_baseline=one.label if one else "",
+        sequential_baseline=case.label if case else "",
         best_sequential=best.label if best else "",
         best_sequential_s=best.estimate if best else None,
         points=points,
-        effective_ranks=_effective(ranks, drawn_s) if one else None,
+        effective_ranks=_effective(ranks, drawn_s) if case else None,
         amdahl=None if isinstance(law, str) else law,
         reason=law if isinstance(law, str) else "",
     )
@@ -159,18 +163,18 @@ def _speedup(group: list[Summary], times: list[Summary], measurements: Measureme
 def _fastest(group: Sequence[Summary]) -> list[Summary]:
     """Take the fastest grid of each number of processes."""
     by_ranks: dict[int, Summary] = {}
-    for one in group:
-        known = by_ranks.get(one.ranks)
-        if known is None or one.estimate.value < known.estimate.value:
-            by_ranks[one.ranks] = one
+    for case in group:
+        known = by_ranks.get(case.ranks)
+        if known is None or case.estimate.value < known.estimate.value:
+            by_ranks[case.ranks] = case
     return [by_ranks[ranks] for ranks in sorted(by_ranks)]
 
 
 def _point(
-    summary: Summary, one: Summary | None, best: Summary | None, measurements: Measurements
+    summary: Summary, case: Summary | None, best: Summary | None, measurements: Measurements
 ) -> SpeedupPoint:
     over = measurements.is_oversubscribed(summary)
-    speedup = _ratio(one, summary)
+    speedup = _ratio(case, summary)
     sure = speedup is not None and speedup.low is not None and speedup.low > summary.ranks
     return SpeedupPoint(
         ranks=summary.ranks,
@@ -185,10 +189,10 @@ def _point(
     )
 
 
-def _ratio(one: Summary | None, summary: Summary) -> Estimate | None:
-    if one is None:
+def _ratio(case: Summary | None, summary: Summary) -> Estimate | None:
+    if case is None:
         return None
-    return Estimate.exact(1.0) if one is summary else ratio(one.per_launch, summary.per_launch)
+    return Estimate.exact(1.0) if case is summary else ratio(case.per_launch, summary.per_launch)
 
 
 def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:

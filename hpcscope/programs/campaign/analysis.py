@@ -48,7 +48,7 @@ class Analysis(Strict):
     absent: list[str]
     """Analyses that the runs do not allow, and why."""
     comparisons: list[LayoutComparison]
-    """Of placements."""
+    """Comparisons of placements."""
     not_compared: list[str]
     endurance: Endurance | None
 
@@ -83,7 +83,7 @@ def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
         laws=laws,
         clusters=None if isinstance(groups, str) else groups,
         absent=absent,
-        comparisons=[each for each in compared if not isinstance(each, str)],
+        comparisons=[layout for layout in compared if not isinstance(layout, str)],
         not_compared=[each for each in compared if isinstance(each, str)],
         endurance=soak.endurance(records) if head.kind == "soak" and records else None,
     )

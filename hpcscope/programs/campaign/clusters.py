@@ -28,13 +28,13 @@ FEATURES = ("compute_s", "send_s", "receive_s", "exchange_s", "collective_s", "c
 FEWEST_RUNS = 8
 MOST_GROUPS = 8
 FEWEST_MEMBERS = 4
-"""Of a group, on average; otherwise every configuration would be a group."""
+"""Fewest members of a group, on average; otherwise every configuration would be a group."""
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
 STARTS, NULL_STARTS = 40, 5
 """Initialisations of k-means: for the data, and for each draw of the null hypothesis."""
 ITERATIONS = 25
-"""Of k-means."""
+"""Iterations of k-means."""
 SEED = 0
 TINY = 1e-12
 """The least distance between standardised runs that counts."""
@@ -62,7 +62,7 @@ class Separation(Strict):
 
     name: str
     share: float
-    """Of a feature: the share of its variance that is between groups. Of a factor: Cramer's V."""
+    """For a feature, the fraction of its variance that is between groups; for a factor, Cramer's V."""
 
 
 class Clusters(Strict):
@@ -201,7 +201,8 @@ def _chance(scaled: Floats, silhouette: float) -> float:
     for drawn in range(1, NULL_DRAWS + 1):
         runs = random.normal(size=scaled.shape) @ root.T
         as_good += (
-            max((one.silhouette for one in divisions(runs, NULL_STARTS).values()), default=-1.0) >= silhouette
+            max((division.silhouette for division in divisions(runs, NULL_STARTS).values()), default=-1.0)
+            >= silhouette
         )
         if as_good > SIGNIFICANCE * (1 + NULL_DRAWS) - 1:
             return as_good / drawn  # no further draw could reject one group any more (Besag & Clifford 1991)
@@ -240,7 +241,7 @@ def _stable_regions(region: ClusterNode, fewest: int, parted: float) -> tuple[fl
     inner = [_stable_regions(part, fewest, density) for part in parts]
     together = sum(each for each, _ in inner)
     if parted == 0.0 or together > stability:
-        return together, [one for _, regions in inner for one in regions]
+        return together, [cluster_node for _, regions in inner for cluster_node in regions]
     return stability, [region]
 
 
@@ -297,15 +298,15 @@ def _features_apart(names: list[str], scaled: Floats, labels: Labels) -> list[Se
         for number in range(labels.max() + 1)
     )
     shares = [Separation(name=name, share=float(share)) for name, share in zip(names, between, strict=True)]
-    return sorted(shares, key=lambda each: -each.share)
+    return sorted(shares, key=lambda separation: -separation.share)
 
 
 def _factors_apart(records: Sequence[RunRecord], labels: Labels) -> list[Separation]:
     """Return Cramer's V of each factor with the division (Mathematical Methods of Statistics, 1946, ch. 21)."""
     if labels.max() == 0:
         return []
-    found = []
+    separations = []
     for name in _varying(records):
         codes = np.unique([str(record.point.factors[name]) for record in records], return_inverse=True)[1]
-        found.append(Separation(name=name, share=float(association(crosstab(labels, codes).count))))
-    return sorted(found, key=lambda each: -each.share)
+        separations.append(Separation(name=name, share=float(association(crosstab(labels, codes).count))))
+    return sorted(separations, key=lambda separation: -separation.share)

@@ -24,7 +24,7 @@ class Spread(Strict):
     variation: float | None
     """Coefficient of variation, standard deviation over mean."""
     sanitised_mean: float
-    """Of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
+    """Mean of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
     sanitised_variation: float | None
     maximum: float
 
@@ -40,7 +40,7 @@ class Configuration(Strict):
     oversubscribed: bool
     """More ranks than processors."""
     features: dict[str, Spread]
-    """Of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
+    """Features of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
 
 
 def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
@@ -49,7 +49,7 @@ def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
     for record in records:
         groups.setdefault(record.point.key, []).append(record)
     found = [_configuration(group) for group in groups.values()]
-    return sorted(found, key=lambda one: order(one.point))
+    return sorted(found, key=lambda configuration: order(configuration.point))
 
 
 def order(point: Point) -> tuple[tuple[bool, float, str], ...]:

@@ -63,7 +63,7 @@ def fastest(records: Sequence[RunRecord]) -> Fastest | None:
     times = [(group[0].point, spread(numbers(group, feature))) for group in _runs(records).values()]
     if len(times) < 2:
         return None
-    point, best = min(times, key=lambda each: each[1].median)
+    point, best = min(times, key=lambda time: time[1].median)
     reach = best.median if best.high is None else best.high
     rivals = sum((other.median if other.low is None else other.low) <= reach for _, other in times) - 1
     return Fastest(point=point, time_s=Estimate(value=best.median, low=best.low, high=best.high), rivals=rivals)
@@ -72,11 +72,11 @@ def fastest(records: Sequence[RunRecord]) -> Fastest | None:
 def _runs(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return the good runs that have a time by their points."""
     feature = _feature(records)
-    found: dict[str, list[RunRecord]] = {}
+    run_records: dict[str, list[RunRecord]] = {}
     for record in well(records):
         if feature == "elapsed_s" or feature in record.features:
-            found.setdefault(record.point.key, []).append(record)
-    return found
+            run_records.setdefault(record.point.key, []).append(record)
+    return run_records
 
 
 def _feature(records: Sequence[RunRecord]) -> str:
@@ -89,9 +89,13 @@ def _of_factor(factor: str, points: Sequence[Sequence[RunRecord]]) -> Iterator[F
         point = group[0].point
         if factor in point.factors:
             groups.setdefault(point.without(factor).key, {})[point.factors[factor]] = group
-    values = sorted({value for each in groups.values() for value in each}, key=_order)
+    values = sorted({value for records in groups.values() for value in records}, key=_order)
     for value in values[1:]:
-        pairs = [(each[values[0]], each[value]) for each in groups.values() if values[0] in each and value in each]
+        pairs = [
+            (records[values[0]], records[value])
+            for records in groups.values()
+            if values[0] in records and value in records
+        ]
         if pairs:
             yield _effect(factor, value, values[0], pairs)
 

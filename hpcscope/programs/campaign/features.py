@@ -72,13 +72,13 @@ def of_folder(folder: Path) -> Features:
     return of_profiles(job(folder).profiles)
 
 
-def of_profiles(found: Sequence[Profile]) -> Features:
+def of_profiles(profiles: Sequence[Profile]) -> Features:
     """Return the features of a run: one profile per rank, at least one."""
-    return Features(_figures(found), _routines(found), found[0].ranks)
+    return Features(_figures(profiles), _routines(profiles), profiles[0].ranks)
 
 
-def _figures(found: Sequence[Profile]) -> dict[str, float]:
-    ranks = [_of_one(one) for one in found]
+def _figures(profiles: Sequence[Profile]) -> dict[str, float]:
+    ranks = [_of_one(profile) for profile in profiles]
     names = [name for name in ranks[0] if not name.startswith(("peak", "memory"))]
     features = {name: float(np.mean([rank[name] for rank in ranks])) for name in names}
     compute = np.array([rank["compute_s"] for rank in ranks])
@@ -86,7 +86,9 @@ def _figures(found: Sequence[Profile]) -> dict[str, float]:
         features["compute_imbalance"] = float(compute.max() / compute.mean() - 1)
     features["peak_resident_bytes"] = max(rank["peak_resident_bytes"] for rank in ranks)
     slopes = {
-        one.rank: rank["memory_slope"] for one, rank in zip(found, ranks, strict=True) if "memory_slope" in rank
+        profile.rank: rank["memory_slope"]
+        for profile, rank in zip(profiles, ranks, strict=True)
+        if "memory_slope" in rank
     }
     if slopes:
         worst = max(slopes, key=lambda rank: slopes[rank])
@@ -96,40 +98,40 @@ def _figures(found: Sequence[Profile]) -> dict[str, float]:
     return features
 
 
-def _routines(found: Sequence[Profile]) -> dict[str, Routine]:
+def _routines(profiles: Sequence[Profile]) -> dict[str, Routine]:
     sums: dict[str, Floats] = {}
-    for one in found:
-        for row in one.tables["calls"]:
-            name = plain(one.routine(int(row["routine"])))
-            taken = [float(row["calls"]), float(row["ticks"]) * one.tick_s, float(row["bytes"])]
+    for profile in profiles:
+        for row in profile.tables["calls"]:
+            name = plain(profile.routine(int(row["routine"])))
+            taken = [float(row["calls"]), float(row["ticks"]) * profile.tick_s, float(row["bytes"])]
             sums[name] = sums.get(name, np.zeros(3)) + np.array(taken)
-    means = {name: total / len(found) for name, total in sums.items()}
+    means = {name: total / len(profiles) for name, total in sums.items()}
     return {
         name: Routine(calls=float(mean[0]), seconds=float(mean[1]), bytes=float(mean[2]))
-        for name, mean in sorted(means.items(), key=lambda each: -each[1][1])
+        for name, mean in sorted(means.items(), key=lambda item: -item[1][1])
     }
 
 
-def _of_one(one: Profile) -> dict[str, float]:
-    process, tick_s = one.process, one.tick_s
-    wall_s = one.wall_s
+def _of_one(profile: Profile) -> dict[str, float]:
+    process, tick_s = profile.process, profile.tick_s
+    wall_s = profile.wall_s
     mpi_s = min(float(process["mpi_ticks"]) * tick_s, wall_s)
     parts = dict.fromkeys((*PARTS.values(), "other_mpi_s"), 0.0)
     communications = 0.0
     waited_s = 0.0
-    for row in one.tables["calls"]:
-        what = kind(one.routine(int(row["routine"])))
+    for row in profile.tables["calls"]:
+        what = kind(profile.routine(int(row["routine"])))
         communications += int(row["calls"]) if what in COUNTED else 0
         if what == "wait":
             waited_s += float(row["ticks"]) * tick_s
         else:
             parts[PARTS.get(what, "other_mpi_s")] += float(row["ticks"]) * tick_s
-    for row in one.tables["waits"]:
+    for row in profile.tables["waits"]:
         seconds = float(row["ticks"]) * tick_s
-        parts[PARTS.get(kind(one.routine(int(row["operation"]))), "other_mpi_s")] += seconds
+        parts[PARTS.get(kind(profile.routine(int(row["operation"]))), "other_mpi_s")] += seconds
         waited_s -= seconds
     parts["other_mpi_s"] += max(waited_s, 0.0)  # tests and waits that completed no operation
-    slope = _memory_slope(one)
+    slope = _memory_slope(profile)
     return {
         "wall_s": wall_s,
         "compute_s": wall_s - mpi_s,
@@ -139,13 +141,13 @@ def _of_one(one: Profile) -> dict[str, float]:
         "user_s": float(process["user_s"]),
         "system_s": float(process["system_s"]),
         "communications": communications,
-        "sent_bytes": float(one.tables["partners"]["sent_bytes"].sum()),
+        "sent_bytes": float(profile.tables["partners"]["sent_bytes"].sum()),
         "peak_resident_bytes": float(process["peak_resident_bytes"]),
         **({} if slope is None else {"memory_slope": slope}),
     }
 
 
-def _memory_slope(one: Profile) -> float | None:
+def _memory_slope(profile: Profile) -> float | None:
     """Return the slope of resident memory in bytes/s over the second half of the run; None of too few rows.
 
     The first half is left out, since programs allocate when they begin. The median of all pairwise slopes (Theil
@@ -153,11 +155,11 @@ def _memory_slope(one: Profile) -> float | None:
     """
     from scipy.stats import theilslopes  # takes a second to load
 
-    rows = one.tables["timeline"]
+    rows = profile.tables["timeline"]
     rows = rows[rows["resident_bytes"] > 0]
     if not len(rows):
         return None
-    end_s = (rows["end_tick"] - rows["end_tick"][0]).astype(np.float64) * one.tick_s
+    end_s = (rows["end_tick"] - rows["end_tick"][0]).astype(np.float64) * profile.tick_s
     late = end_s >= end_s[-1] / 2
     if late.sum() < FEWEST_ROWS:
         return None

@@ -59,8 +59,10 @@ class Head(Strict):
         layouts = [layout for pairing in self.pairings for layout in (pairing.packed, pairing.spread)]
         (transport,) = self.study.transport
         points = {
-            (one.ranks, one.placement): Point(ranks=one.ranks, placement=one.placement, transport=transport)
-            for one in layouts
+            (layout.ranks, layout.placement): Point(
+                ranks=layout.ranks, placement=layout.placement, transport=transport
+            )
+            for layout in layouts
         }
         return ordered(list(points.values()), self.study.repetitions, self.study.seed)
 

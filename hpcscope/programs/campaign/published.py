@@ -44,27 +44,27 @@ class ObservedCampaign:
         """Nothing: the links of its lab are not measured beside it."""
         return ""
 
-    def read(self, one: StatementReading) -> ReadValue:
+    def read(self, reading: StatementReading) -> ReadValue:
         """Return a median over the runs, or a result of their analysis."""
-        ranks = one.ranks or max((record.ranks for record in well(self.records)), default=0)
-        if one.cluster:
-            measured = self._of_cluster(one)
+        ranks = reading.ranks or max((record.ranks for record in well(self.records)), default=0)
+        if reading.cluster:
+            measured = self._of_cluster(reading)
             found = self.analysis.clusters
             why = f"groups of runs: {len(found.groups)}" if found else "; ".join(self.analysis.absent)
-        elif one.feature == "serial_share":
+        elif reading.feature == "serial_share":
             measured = self._serial_share(ranks)
             why = "Amdahl's law needs two numbers of processes, and the larger one must be faster"
-        elif one.feature in OF_PLACEMENTS:
-            fixed = [each for each in self.analysis.comparisons if each.fixed == one.fixed]
-            measured = PerLaunch(getattr(fixed[0], one.feature)) if fixed else None
+        elif reading.feature in OF_PLACEMENTS:
+            fixed = [comparison for comparison in self.analysis.comparisons if comparison.fixed == reading.fixed]
+            measured = PerLaunch(getattr(fixed[0], reading.feature)) if fixed else None
             why = "; ".join(self.analysis.not_compared)
         else:
-            measured, why = self._of_runs(one, ranks), ""
+            measured, why = self._of_runs(reading, ranks), ""
         return ReadValue(measured, ranks=ranks, why_not="" if measured else why)
 
-    def _of_runs(self, one: StatementReading, ranks: int) -> PerLaunch | None:
+    def _of_runs(self, reading: StatementReading, ranks: int) -> PerLaunch | None:
         runs = [record for record in well(self.records) if record.ranks == ranks]
-        each = {record.number: value for record in runs if (value := _feature(record, one)) is not None}
+        each = {record.number: value for record in runs if (value := _feature(record, reading)) is not None}
         if not each:
             return None
         found = spread(np.array([*each.values()]))
@@ -74,30 +74,30 @@ class ObservedCampaign:
 
     def _serial_share(self, ranks: int) -> PerLaunch | None:
         """Return that of Amdahl's law; of two numbers of ranks, that of the law through both."""
-        laws = [each.law for each in self.analysis.speedups if each.law]
+        laws = [speedup.law for speedup in self.analysis.speedups if speedup.law]
         if laws:
             return PerLaunch(laws[0].serial_share)
         times = [self._of_runs(StatementReading(feature="wall_s"), count) for count in (1, ranks)]
-        known = [each.estimate.value for each in times if each]
+        known = [launch.estimate.value for launch in times if launch]
         if ranks < 2 or len(known) < len(times) or known[0] < known[1]:
             return None
         return PerLaunch(Estimate(value=(ranks * known[1] / known[0] - 1) / (ranks - 1)))
 
-    def _of_cluster(self, one: StatementReading) -> PerLaunch | None:
+    def _of_cluster(self, reading: StatementReading) -> PerLaunch | None:
         """Return the share of the runs that are alike, or the mean of a feature over them; None without them."""
         found = self.analysis.clusters
-        if found is None or one.cluster > len(found.groups):
+        if found is None or reading.cluster > len(found.groups):
             return None
-        group = found.groups[one.cluster - 1]
-        value = group.runs / found.runs if one.feature == "share" else group.mean.get(one.feature)
+        group = found.groups[reading.cluster - 1]
+        value = group.runs / found.runs if reading.feature == "share" else group.mean.get(reading.feature)
         return PerLaunch(Estimate(value=value)) if value is not None else None
 
 
-def _feature(record: RunRecord, one: StatementReading) -> float | None:
-    if not one.routine:
-        return all_features(record).get(one.feature)
-    used = record.routines.get(one.routine)
-    return float(getattr(used, one.feature)) if used else None
+def _feature(record: RunRecord, reading: StatementReading) -> float | None:
+    if not reading.routine:
+        return all_features(record).get(reading.feature)
+    used = record.routines.get(reading.routine)
+    return float(getattr(used, reading.feature)) if used else None
 
 
 def observed(path: Path, transport: str) -> ObservedCampaign:

@@ -80,15 +80,15 @@ def read(path: Path) -> list[RunRecord]:
     """Return the complete records of a file in the order of the runs, not of its lines; none without a file."""
     if not path.exists():
         return []
-    found = []
+    records = []
     for number, line in enumerate(read_text(path).splitlines(keepends=True), 1):
         if not line.endswith("\n"):
             break
         try:
             check(line.encode())
-            found.append(RunRecord.model_validate_json(line).model_copy(update={"crc32": None}))
+            records.append(RunRecord.model_validate_json(line).model_copy(update={"crc32": None}))
         except ValidationError as error:
             raise UsageError(f"{path}:{number}: {explain(error)}") from error
         except ValueError as error:
             raise UsageError(f"{path}:{number}: {error}") from error
-    return sorted(found, key=lambda record: record.started_unix_s)
+    return sorted(records, key=lambda record: record.started_unix_s)

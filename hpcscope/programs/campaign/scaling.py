@@ -89,12 +89,12 @@ def laws(records: Sequence[RunRecord]) -> list[Law]:
     ]
 
 
-def without_law(records: Sequence[RunRecord], found: Sequence[Law]) -> list[str]:
+def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
     """Return for each factor that varies without a law how many values it has and how many a law needs."""
     good = well(records)
     missing = []
     for variable in _variables(good):
-        if any(law.variable == variable for law in found):
+        if any(law.variable == variable for law in laws):
             continue
         processes = variable == "ranks"
         groups = _groups(_not_oversubscribed(good) if processes else good, variable)
@@ -107,15 +107,15 @@ def without_law(records: Sequence[RunRecord], found: Sequence[Law]) -> list[str]
 
 def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
     """Return Amdahl's law for each group of configurations that differ only in the number of processes."""
-    found = []
+    laws = []
     for group in _groups(_not_oversubscribed(well(records)), "ranks"):
         ranks, drawn_s = _drawn(group, "ranks", _wall(group))
         if ranks.size < FEWEST_COUNTS:
             continue
         law = amdahl.fit(ranks, drawn_s)
         known, reason = (None, law) if isinstance(law, str) else (law, "")
-        found.append(SpeedupLaw(held=group[0].point.without("ranks"), law=known, reason=reason))
-    return found
+        laws.append(SpeedupLaw(held=group[0].point.without("ranks"), law=known, reason=reason))
+    return laws
 
 
 def _not_oversubscribed(records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -246,11 +246,11 @@ def law(
     )
 
 
-def curve(found: Law, x: Floats) -> Floats:
+def curve(law: Law, x: Floats) -> Floats:
     """Return the values of a law at some values of its variable, in seconds."""
-    hypotheses = of_processes if found.variable == "ranks" else of_sizes
+    hypotheses = of_processes if law.variable == "ranks" else of_sizes
     columns = {name: column for terms in hypotheses(x) for name, column in terms.items()}
-    values = [term.seconds.value * columns[term.name] for term in found.terms]
+    values = [term.seconds.value * columns[term.name] for term in law.terms]
     return np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 

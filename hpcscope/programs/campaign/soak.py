@@ -115,9 +115,11 @@ def _growth(good: Sequence[RunRecord]) -> Growth | None:
 
 
 def _median(values: Floats) -> Estimate:
-    found = median_interval(values) if values.size >= FEWEST_RUNS else None
+    interval = median_interval(values) if values.size >= FEWEST_RUNS else None
     return Estimate(
-        value=float(np.median(values)), low=found.low if found else None, high=found.high if found else None
+        value=float(np.median(values)),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
     )
 
 
@@ -125,4 +127,4 @@ def _counted(bad: Sequence[RunRecord]) -> dict[str, int]:
     reasons: dict[str, int] = {}
     for record in bad:
         reasons[record.reason] = reasons.get(record.reason, 0) + 1
-    return dict(sorted(reasons.items(), key=lambda each: -each[1]))
+    return dict(sorted(reasons.items(), key=lambda item: -item[1]))

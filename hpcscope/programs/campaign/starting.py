@@ -74,7 +74,7 @@ class Starter:
         elif placement == "spread" and site.hosts:
             per_host = -(-job.ranks // len(site.hosts))
             hosts = site.hosts[: -(-job.ranks // per_host)]
-            site = replace(site, hosts=tuple(HostSlots(one.name, per_host) for one in hosts))
+            site = replace(site, hosts=tuple(HostSlots(host.name, per_host) for host in hosts))
             job = replace(job, ranks_per_host=per_host)
         elif placement == "spread":
             job = replace(job, binding="socket")

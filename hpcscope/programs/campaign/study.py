@@ -78,7 +78,7 @@ class Point(Strict):
 
     @property
     def key(self) -> str:
-        """The same text for equal points."""
+        """Return a text that equal points share."""
         return json.dumps(self.model_dump(), sort_keys=True)
 
     @property

@@ -21,7 +21,7 @@ class Trend(Strict):
 
     what: str
     unit: str
-    """Of the series; the slope is this per hour."""
+    """Unit of the series; the slope is this per hour."""
     points: int
     span_s: float
     typical: float

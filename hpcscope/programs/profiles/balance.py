@@ -23,10 +23,12 @@ def spreads(processes: Sequence[Process]) -> dict[str, Spread]:
     """Describe every quantity that is known of all processes."""
     found = {}
     for name in SPREADS:
-        values = [getattr(one if hasattr(one, name) else one.usage, name, None) for one in processes]
+        values = [
+            getattr(process if hasattr(process, name) else process.usage, name, None) for process in processes
+        ]
         known = [value for value in values if value is not None]
         if len(known) == len(processes):
-            found[name] = spread(known, [one.rank for one in processes])
+            found[name] = spread(known, [process.rank for process in processes])
     return found
 
 

@@ -80,10 +80,10 @@ def _symbols(data: mmap.mmap, at: int, size: int, count: int) -> tuple[Integers,
             tables.append(table[np.isin(table["info"] & 15, _FUNCTIONS) & (table["size"] > 0)])
     if not tables:
         return _none(), _none()
-    found = np.unique(
+    symbols = np.unique(
         np.concatenate([np.stack([one["at"], one["at"] + one["size"]], 1) for one in tables]), axis=0
     )
-    return found[:, 0].astype(np.int64), np.maximum.accumulate(found[:, 1].astype(np.int64))
+    return symbols[:, 0].astype(np.int64), np.maximum.accumulate(symbols[:, 1].astype(np.int64))
 
 
 def _starts(data: mmap.mmap, at: int, size: int, count: int) -> Integers:

@@ -27,10 +27,10 @@ _Rows = list[tuple[Profile, np.void]]
 def gather(profiles: Sequence[Profile]) -> list[FileUse]:
     """Return the files of all processes, those that took most time first; the rest without a path."""
     rows: dict[tuple[str, int], _Rows] = defaultdict(list)
-    for one in profiles:
-        for row in one.tables["files"]:
+    for profile in profiles:
+        for row in profile.tables["files"]:
             path = bytes(row["path"]).decode("utf-8", errors="replace")
-            rows[path, min(int(row["layer"]), len(LAYERS) - 1)].append((one, row))
+            rows[path, min(int(row["layer"]), len(LAYERS) - 1)].append((profile, row))
     named = sorted(((key, found) for key, found in rows.items() if key[0]), key=lambda pair: -_time_s(pair[1]))
     rest: dict[int, _Rows] = defaultdict(list)
     unnamed = [(key, found) for key, found in rows.items() if not key[0]]
@@ -38,7 +38,7 @@ def gather(profiles: Sequence[Profile]) -> list[FileUse]:
         rest[layer] += found
     merged = [_merged(path, LAYERS[layer], found) for (path, layer), found in named[:MOST_FILES]]
     merged += [_merged("", LAYERS[layer], found) for layer, found in rest.items()]
-    return sorted(merged, key=lambda one: -one.time_s)
+    return sorted(merged, key=lambda file: -file.time_s)
 
 
 def of_process(profile: Profile) -> tuple[int, float]:
@@ -53,7 +53,7 @@ def of_process(profile: Profile) -> tuple[int, float]:
 
 
 def _time_s(rows: _Rows) -> float:
-    return sum(_ticks(row) * one.tick_s for one, row in rows)
+    return sum(_ticks(row) * profile.tick_s for profile, row in rows)
 
 
 def _ticks(rows: Rows | np.void) -> float:
@@ -71,8 +71,11 @@ def _merged(path: str, layer: FileLayer, rows: _Rows) -> FileUse:
         read_bytes=sum(int(row["read_bytes"]) for _, row in rows),
         written_bytes=sum(int(row["written_bytes"]) for _, row in rows),
         **{name: sum(int(row[name]) for _, row in rows) for name in _COUNTS},
-        **{f"{name}_s": sum(float(row[f"{name}_ticks"]) * one.tick_s for one, row in rows) for name in _TIMES},
-        longest_s=max(float(row["longest_ticks"]) * one.tick_s for one, row in rows),
+        **{
+            f"{name}_s": sum(float(row[f"{name}_ticks"]) * profile.tick_s for profile, row in rows)
+            for name in _TIMES
+        },
+        longest_s=max(float(row["longest_ticks"]) * profile.tick_s for profile, row in rows),
         extent_bytes=max(int(row["extent"]) for _, row in rows),
         block_bytes=max(int(row["block_bytes"]) for _, row in rows),
         read_sizes=_sizes(row["read_sizes"] for _, row in rows),

@@ -26,12 +26,12 @@ class Job:
     @property
     def ranks(self) -> int:
         """How many processes there were, whether or not they left a profile."""
-        return max(one.ranks for one in self.profiles)
+        return max(profile.ranks for profile in self.profiles)
 
     @property
     def total_s(self) -> float:
         """Time of all processes together."""
-        return sum(one.wall_s for one in self.profiles)
+        return sum(profile.wall_s for profile in self.profiles)
 
 
 def job(folder: Path) -> Job:
@@ -54,8 +54,8 @@ def job(folder: Path) -> Job:
         raise ScopeError(damaged[0] if damaged else f"{place}: no process left a profile")
     jobs = sorted(apart(found), key=lambda one: one.total_s, reverse=True)
     largest = jobs[0]
-    largest.profiles.sort(key=lambda one: one.rank)
-    largest.warnings += damaged + [text for one in largest.profiles for text in one.warnings]
+    largest.profiles.sort(key=lambda profile: profile.rank)
+    largest.warnings += damaged + [text for profile in largest.profiles for text in profile.warnings]
     if len(jobs) > 1:
         largest.warnings.append(
             f"{len(jobs)} MPI programs ran below the command; this is the one that took most time,"
@@ -66,33 +66,33 @@ def job(folder: Path) -> Job:
 
 def complete(place: Path) -> list[Path]:
     """Return the profiles in a folder of processes that have ended by themselves: they stay as they are."""
-    found = []
+    paths = []
     for path in sorted(place.glob(f"*{SUFFIX}")):
         with suppress(ScopeError):
             if read(path).state != STATES[0]:
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths
 
 
 def apart(profiles: Sequence[Profile]) -> list[Job]:
     """Tell the processes of one start from those of another: by the launcher's name of it, by rank, by time."""
     jobs: list[Job] = []
     ranks: list[set[int]] = []
-    for one in sorted(profiles, key=lambda one: int(one.process["first_unix_ns"])):
+    for profile in sorted(profiles, key=lambda one: int(one.process["first_unix_ns"])):
         fitting = (
             place
-            for place, each in enumerate(jobs)
-            if one.rank not in ranks[place] and _together(one, each.profiles[0])
+            for place, job in enumerate(jobs)
+            if profile.rank not in ranks[place] and _together(profile, job.profiles[0])
         )
         place = next(fitting, len(jobs))
         if place == len(jobs):
             jobs.append(Job())
             ranks.append(set())
-        jobs[place].profiles.append(one)
-        ranks[place].add(one.rank)
+        jobs[place].profiles.append(profile)
+        ranks[place].add(profile.rank)
     return jobs
 
 
-def _together(one: Profile, first: Profile) -> bool:
-    near_s = (int(one.process["first_unix_ns"]) - int(first.process["first_unix_ns"])) * 1e-9
-    return (one.ranks, one.header.job) == (first.ranks, first.header.job) and near_s < _TOGETHER_S
+def _together(profile: Profile, first: Profile) -> bool:
+    near_s = (int(profile.process["first_unix_ns"]) - int(first.process["first_unix_ns"])) * 1e-9
+    return (profile.ranks, profile.header.job) == (first.ranks, first.header.job) and near_s < _TOGETHER_S

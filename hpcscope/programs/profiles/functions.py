@@ -65,12 +65,12 @@ def gather(
         of_samples: the same of its table of samples.
 
     """
-    sample_hz = max(one.header.sample_hz for one in profiles)
-    depth = max(one.header.depth for one in profiles)
+    sample_hz = max(profile.header.sample_hz for profile in profiles)
+    depth = max(profile.header.depth for profile in profiles)
     if depth <= 1 and not sample_hz:
         return None
-    named = [_without_cycles([one.function for one in reversed(path)]) for path in paths]
-    in_regions = any(one.tables[name]["region"].any() for one in profiles for name in ("calls", "samples"))
+    named = [_without_cycles([name.function for name in reversed(path)]) for path in paths]
+    in_regions = any(profile.tables[name]["region"].any() for profile in profiles for name in ("calls", "samples"))
     names = region_names(profiles)
     root = _Node()
 
@@ -106,8 +106,8 @@ def gather(
     kept = np.linspace(0, len(profiles) - 1, min(len(profiles), MOST_RANKS)).astype(int)
     return Functions(
         sample_hz=sample_hz,
-        samples=sum(int(one.process["samples"]) for one in profiles),
-        samples_in_mpi=sum(int(one.process["samples_in_mpi"]) for one in profiles),
+        samples=sum(int(profile.process["samples"]) for profile in profiles),
+        samples_in_mpi=sum(int(profile.process["samples_in_mpi"]) for profile in profiles),
         depth=depth,
         tree=_listed(root),
         functions=[
@@ -126,9 +126,9 @@ def gather(
     )
 
 
-def _rows(one: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, float, int]]:
+def _rows(profile: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, float, int]]:
     """Yield routine, path and region, and of all calls with these the number, ticks and bytes."""
-    rows = one.tables["calls"]
+    rows = profile.tables["calls"]
     sites = rows["site"].astype(np.int64)
     known = (sites < min(len(paths), NOWHERE)) & (sites >= 0)
     number = np.where(known, paths[np.where(known, sites, 0)] if len(paths) else -1, -1)
@@ -142,24 +142,24 @@ def _rows(one: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, f
 
 def _without_cycles(path: Sequence[str]) -> list[str]:
     """Fold recursion: a function that calls itself, also by way of others, is one node."""
-    found: list[str] = []
+    cycles: list[str] = []
     for name in path:
-        if name in found:
-            del found[found.index(name) + 1 :]
+        if name in cycles:
+            del cycles[cycles.index(name) + 1 :]
         else:
-            found.append(name)
-    return found
+            cycles.append(name)
+    return cycles
 
 
 def _listed(root: _Node) -> list[PathNode]:
     """Return the nodes below the root, each behind its parent."""
-    found: list[PathNode] = []
+    nodes: list[PathNode] = []
 
     def add(name: str, node: _Node, parent: int | None, mpi: bool) -> None:
-        found.append(
+        nodes.append(
             PathNode(name=name, parent=parent, mpi=mpi, time_s=node.time_s, calls=node.calls, bytes=node.bytes)
         )
-        place = len(found) - 1
+        place = len(nodes) - 1
         below = [(key, one, True) for key, one in node.mpi.items()]
         below += [(key, one, False) for key, one in node.children.items()]
         for key, one, is_mpi in sorted(below, key=lambda each: -each[1].total_s):
@@ -167,4 +167,4 @@ def _listed(root: _Node) -> list[PathNode]:
 
     for name, node in sorted(root.children.items(), key=lambda pair: -pair[1].total_s):
         add(name, node, None, False)
-    return found
+    return nodes

@@ -51,8 +51,8 @@ class Groups:
         """Return the row with the least value of each group, of several the first."""
         rows = np.flatnonzero(values[self._order] == np.repeat(self.least(values), self._sizes))
         first = np.searchsorted(rows, self._starts)
-        found: Integers = self._order[rows[first]]
-        return found
+        row: Integers = self._order[rows[first]]
+        return row
 
     def middle(self, values: Floats) -> Floats:
         """Return the median of the values of each group, of two the upper one."""

@@ -44,12 +44,12 @@ class RoutineComparison(Strict):
     message_bytes: float
     """Mean of these calls, as the benchmark counts bytes."""
     calls: int
-    """Of all processes."""
+    """Calls of all processes."""
     processes: int
     time_s: float
-    """Of all processes."""
+    """Time of all processes."""
     mean_s: float
-    """Of a call."""
+    """Mean time of a call."""
     benchmark: str
     pairwise: bool
     """Whether the benchmark runs on two processes for communicators of any size."""
@@ -57,11 +57,11 @@ class RoutineComparison(Strict):
     ranks: int
     """Processes in the benchmark, the nearest measured number."""
     machine_s: float
-    """Of a call, as measured in the benchmark."""
+    """Time of a call, as measured by the benchmark."""
     share: float
-    """Of the measured rate: `machine_s` over `mean_s`."""
+    """Fraction of the measured rate: `machine_s` over `mean_s`."""
     avoidable_s: float
-    """Of all processes: time beyond the benchmark's."""
+    """Time of all processes beyond the benchmark's."""
     waiting_s: float | None
     """Lower bound of its part that was waiting for the last process; None where the sums do not show it."""
     waiting_most_s: float | None
@@ -164,15 +164,15 @@ def compare_with_machine(merged: Merged, run: MeasuredRun) -> MachineComparison:
     compared: list[RoutineComparison] = []
     without: dict[str, float] = defaultdict(float)
     epochs, part = of_epochs(merged.calls, catalog.routine_bindings)
-    others = [one for one in merged.calls if (plain(one.routine), one.communicator_size) not in part]
+    others = [call for call in merged.calls if (plain(call.routine), call.communicator_size) not in part]
     for sums in [*of_calls(others), *epochs, *of_waits(merged.waits)]:
-        one = _compared(sums, known, merged)
-        if one is not None:
-            compared.append(one)
+        comparison = _compared(sums, known, merged)
+        if comparison is not None:
+            compared.append(comparison)
         else:
             without[sums.shown] += sums.time_s
     # The waits themselves are shown by the routines that made the requests.
-    waited_s = sum(one.time_s for one in merged.waits)
+    waited_s = sum(waits.time_s for waits in merged.waits)
     for name in [name for name in without if kind(name) == "wait" and waited_s > 0]:
         del without[name]
     return MachineComparison(
@@ -220,9 +220,9 @@ def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict
     `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
     """
     usable: dict[tuple[str, str | None], list[Summary]] = defaultdict(list)
-    for one in summaries:
-        if one.valid and one.transport == "default" and one.definition in DEFINITIONS:
-            usable[one.benchmark, one.metric].append(one)
+    for summary in summaries:
+        if summary.valid and summary.transport == "default" and summary.definition in DEFINITIONS:
+            usable[summary.benchmark, summary.metric].append(summary)
     found: dict[str, list[Curve]] = {}
     for routine in catalog.routines:
         bindings = [bound for level in LEVELS for bound in catalog.bound_to(routine, level)]
@@ -236,9 +236,13 @@ def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict
 
 def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spread: bool) -> list[Curve]:
     free = [bound.routine.call_size] if bound.routine.call_size else []
-    usable = [one for one in summaries if one.placement.kind != "threads" and bound.holds(one.parameters, free)]
-    preferred = [one for one in usable if one.placement.one_per_host == spread] or usable
-    best = min((DEFINITIONS.index(one.definition) for one in preferred), default=0)
+    usable = [
+        summary
+        for summary in summaries
+        if summary.placement.kind != "threads" and bound.holds(summary.parameters, free)
+    ]
+    preferred = [case for case in usable if case.placement.one_per_host == spread] or usable
+    best = min((DEFINITIONS.index(case.definition) for case in preferred), default=0)
     points: dict[int, dict[float, float]] = defaultdict(dict)
     for one in preferred:
         if DEFINITIONS.index(one.definition) == best and one.median:
@@ -256,12 +260,12 @@ def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spre
     ]
 
 
-def _call(one: Summary, time_s: float, bound: Routine, catalog: Catalog) -> tuple[float, float]:
+def _call(case: Summary, time_s: float, bound: Routine, catalog: Catalog) -> tuple[float, float]:
     """Return the size of a call in a case, and its time: a rank's calls follow one another."""
-    if not bound.call_size or one.work is None:
-        return float(catalog.size(one.benchmark, one.parameters) or 0), time_s
-    size = float(one.parameters[bound.call_size])
-    return size, time_s * size * one.ranks / one.work.bytes
+    if not bound.call_size or case.work is None:
+        return float(catalog.size(case.benchmark, case.parameters) or 0), time_s
+    size = float(case.parameters[bound.call_size])
+    return size, time_s * size * case.ranks / case.work.bytes
 
 
 def _compared(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> RoutineComparison | None:
@@ -275,9 +279,9 @@ def _compared(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Rout
     avoidable_s = max(0.0, sums.time_s - sums.calls * machine_s)
     waiting = next(
         (
-            one
-            for one in merged.collectives
-            if (plain(one.routine), one.communicator_size, one.size_class)
+            collective
+            for collective in merged.collectives
+            if (plain(collective.routine), collective.communicator_size, collective.size_class)
             == (sums.routine, sums.communicator_size, sums.size_class)
         ),
         None,

@@ -40,15 +40,15 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
     profiles = job.profiles
     first = profiles[0].header
     places = Sites()
-    paths = [places.of(one) for one in profiles]
-    computing = [places.of_samples(one) for one in profiles]
+    paths = [places.of(profile) for profile in profiles]
+    computing = [places.of_samples(profile) for profile in profiles]
     named = places.named(wrappers)
-    numbers = [np.where(one >= 0, named.number[one], -1) if len(one) else one for one in paths]
-    ranks = [one.rank for one in profiles]
+    numbers = [np.where(path >= 0, named.number[path], -1) if len(path) else path for path in paths]
+    ranks = [profile.rank for profile in profiles]
     calls = sums.gather(profiles, "calls", "routine", numbers)
     waits = sums.gather(profiles, "waits", "operation", numbers)
     kinds = _kinds(calls, len(profiles))
-    processes = [_process(one, kinds[index]) for index, one in enumerate(profiles)]
+    processes = [_process(profile, kinds[index]) for index, profile in enumerate(profiles)]
     missing = sorted(set(range(job.ranks)) - set(ranks))
     return Merged(
         format=FORMAT,
@@ -59,8 +59,8 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
         thread_level=first.thread_level,
         ranks=job.ranks,
         missing_ranks=missing,
-        hosts=sorted({one.host for one in profiles}),
-        wall_s=max(one.wall_s for one in processes),
+        hosts=sorted({profile.host for profile in profiles}),
+        wall_s=max(process.wall_s for process in processes),
         processes=processes,
         spreads=spreads(processes),
         calls=sums.calls(calls, ranks),
@@ -72,10 +72,10 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
         files=files.gather(profiles),
         timeline=timeline(profiles),
         regions=regions(profiles),
-        events=sum(len(one.tables["events"]) for one in profiles),
+        events=sum(len(profile.tables["events"]) for profile in profiles),
         window=window(profiles),
-        late=late(gather(profiles)) if any(len(one.tables["events"]) for one in profiles) else None,
-        other_tools=sorted({one.header.other_tool for one in profiles} - {""}),
+        late=late(gather(profiles)) if any(len(profile.tables["events"]) for profile in profiles) else None,
+        other_tools=sorted({profile.header.other_tool for profile in profiles} - {""}),
         warnings=[*_warnings(processes, missing, job.ranks), *_hidden(profiles), *job.warnings],
     )
 
@@ -96,23 +96,23 @@ def _kinds(calls: sums.Columns, processes: int) -> list[dict[Kind, float]]:
     return [dict(one) for one in found]
 
 
-def _process(one: Profile, kinds_s: Mapping[Kind, float]) -> Process:
-    row, tick_s = one.process, one.tick_s
-    partners = one.tables["partners"]
+def _process(profile: Profile, kinds_s: Mapping[Kind, float]) -> Process:
+    row, tick_s = profile.process, profile.tick_s
+    partners = profile.tables["partners"]
     mpi_s = float(row["mpi_ticks"]) * tick_s
-    file_bytes, file_s = files.of_process(one)
-    unfinished = one.state != "finalized" and int(row["in_routine"])
+    file_bytes, file_s = files.of_process(profile)
+    unfinished = profile.state != "finalized" and int(row["in_routine"])
     return Process(
-        rank=one.rank,
-        host=one.host,
-        pid=one.header.pid,
-        state=one.state,
-        abort_code=int(row["abort_code"]) if one.state == "aborted" else None,
-        in_routine=one.routine(int(row["in_routine"])) if unfinished else "",
-        wall_s=one.wall_s,
+        rank=profile.rank,
+        host=profile.host,
+        pid=profile.header.pid,
+        state=profile.state,
+        abort_code=int(row["abort_code"]) if profile.state == "aborted" else None,
+        in_routine=profile.routine(int(row["in_routine"])) if unfinished else "",
+        wall_s=profile.wall_s,
         init_s=max(0, int(row["first_tick"]) - int(row["init_begin_tick"])) * tick_s,
         mpi_s=mpi_s,
-        compute_s=max(0.0, one.wall_s - mpi_s),
+        compute_s=max(0.0, profile.wall_s - mpi_s),
         kinds_s=dict(kinds_s),
         calls=int(row["calls"]),
         file_bytes=file_bytes,
@@ -138,7 +138,7 @@ _FACTS = (
 
 def _hidden(profiles: Sequence[Profile]) -> list[str]:
     """Say which routines another tool takes before the monitor."""
-    taken = {(one.header.other_tool, name) for one in profiles for name in one.header.hidden_routines}
+    taken = {(profile.header.other_tool, name) for profile in profiles for name in profile.header.hidden_routines}
     by_tool: dict[str, list[str]] = defaultdict(list)
     for tool, name in sorted(taken):
         by_tool[tool].append(name)
@@ -150,13 +150,13 @@ def _hidden(profiles: Sequence[Profile]) -> list[str]:
 
 
 def _warnings(processes: Sequence[Process], missing: Sequence[int], ranks: int) -> list[str]:
-    found = []
+    warnings = []
     if missing:
         named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        found.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
+        warnings.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
     for name in _LOST:
-        lost = sum(one.lost.get(name, 0) for one in processes)
+        lost = sum(process.lost.get(name, 0) for process in processes)
         if lost:
             what = "calls are in the sums only" if name == "calls" else f"{name} had no place in the tables"
-            found.append(f"{lost} {what}: the tables of the monitor were full")
-    return found
+            warnings.append(f"{lost} {what}: the tables of the monitor were full")
+    return warnings

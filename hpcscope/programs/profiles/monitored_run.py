@@ -84,7 +84,7 @@ class Monitored(Strict):
     finished_unix_s: Unix | None
     """None while it runs."""
     wall_s: float | None
-    """Of the whole command, launcher and start included."""
+    """Wall-clock time of the whole command, launcher and start included."""
     exit_code: int | None
     """None where a signal ended it, or while it runs."""
     signal: int | None

@@ -55,7 +55,7 @@ class Report:
     facts: dict[str, list[str]]
     """Lines `@ name : value` by name."""
     times: dict[int, tuple[float, float]]
-    """Of each rank: between MPI_Init and MPI_Finalize, and in MPI."""
+    """Times of each rank: between MPI_Init and MPI_Finalize, and in MPI."""
     sites: dict[int, list[str]]
     """Frames of each call site, innermost first."""
     rows: list[SiteRow]
@@ -105,8 +105,8 @@ def read(path: Path) -> Merged:
         thread_level="",
         ranks=len(ranks),
         missing_ranks=[],
-        hosts=sorted({one.host for one in processes}),
-        wall_s=max(one.wall_s for one in processes),
+        hosts=sorted({process.host for process in processes}),
+        wall_s=max(process.wall_s for process in processes),
         processes=processes,
         spreads=spreads(processes),
         calls=sorted((_calls(report, rows, numbers) for rows in _alike(report.rows)), key=lambda one: -one.time_s),

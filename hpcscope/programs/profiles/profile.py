@@ -35,7 +35,7 @@ Rows = NDArray[np.void]
 """The rows in use of one table: a structured array, its columns by name."""
 
 STATES = ("running", "finalized", "aborted", "exited")
-"""Of a process, by number: `running` is one that was killed, or that still runs."""
+"""States of a process, by number: `running` is one that was killed, or that still runs."""
 
 COLUMNS: dict[str, dict[str, str]] = {
     "process": {
@@ -431,10 +431,10 @@ def _in_use(name: str, raw: Rows) -> Rows:
         raw = raw[: int(np.flatnonzero(raw["used"]).max(initial=-1)) + 1]
     elif name != "process" and "used" in (raw.dtype.names or ()):
         raw = raw[raw["used"] != 0]
-    found = np.zeros(len(raw), _complete(name, raw.dtype))
+    use = np.zeros(len(raw), _complete(name, raw.dtype))
     for column in raw.dtype.names or ():
-        found[column] = raw[column]
-    return found
+        use[column] = raw[column]
+    return use
 
 
 def _add_latest(calls: Rows) -> None:

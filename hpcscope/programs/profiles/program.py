@@ -30,9 +30,9 @@ class Program:
     launcher: int | None
     """Index of the launcher among the words; None without one, or with one that forwards its environment."""
     mpi: MpiInstallation
-    """Of the program."""
+    """MPI of the program."""
     family: MpiFamily | None = None
-    """Of its launcher; None where there is none, or an unknown one."""
+    """MPI family of its launcher; None where there is none, or an unknown one."""
 
     def monitored(
         self, settings: Mapping[str, str], inherited: Iterable[str] = ()
@@ -154,26 +154,38 @@ def _implementation(launcher: Path | None) -> MpiImplementation | None:
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     """Return the installation whose library a program uses."""
     names = registry.of_library(linked.soname)
-    alike = [one for one in _known(launcher, linked.library) if one.name in names]
+    alike = [installation for installation in _known(launcher, linked.library) if installation.name in names]
     if not alike:
         raise UsageError(
             f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of it is available"
             " to build the monitor; --mpi FOLDER names an installation"
         )
-    for one in alike:
-        if launcher is not None and one.launcher and Path(one.launcher).resolve() == launcher.resolve():
-            return one
+    for mpi_installation in alike:
+        if (
+            launcher is not None
+            and mpi_installation.launcher
+            and Path(mpi_installation.launcher).resolve() == launcher.resolve()
+        ):
+            return mpi_installation
     # The installation below whose folder the library lies, the innermost first.
     above = linked.library.resolve().parents if linked.library else ()
-    homes = [(len(home.parts), place) for place, one in enumerate(alike) if (home := _home(one)) in above]
+    homes = [
+        (len(home.parts), place)
+        for place, installation in enumerate(alike)
+        if (home := _home(installation)) in above
+    ]
     return alike[max(homes)[1]] if homes else alike[0]
 
 
 def _of_launcher(launcher: Path | None) -> MpiInstallation:
     """Return the installation of a launcher; without one, that which Scope itself would choose."""
-    for one in _known(launcher, None) if launcher is not None else ():
-        if one.launcher and launcher is not None and Path(one.launcher).resolve() == launcher.resolve():
-            return one
+    for installation in _known(launcher, None) if launcher is not None else ():
+        if (
+            installation.launcher
+            and launcher is not None
+            and Path(installation.launcher).resolve() == launcher.resolve()
+        ):
+            return installation
     return installations.find()
 
 
@@ -184,7 +196,7 @@ def _known(launcher: Path | None, library: Path | None) -> list[MpiInstallation]
     compilers = [folder / "mpicxx" for folder in folders if os.access(folder / "mpicxx", os.X_OK)]
     beside = [installations.identify(compiler, "path") for compiler in compilers]
     return [
-        *(one for one in beside if isinstance(one, MpiInstallation)),
+        *(installation for installation in beside if isinstance(installation, MpiInstallation)),
         *installations.survey()[0],
     ]
 

@@ -83,7 +83,7 @@ class Spread(Strict):
     coefficient_of_variation: float | None
     """Standard deviation over mean; None of one process, or where the mean is 0."""
     sanitised_mean: float
-    """Of the values up to the 99th percentile, beside the raw mean."""
+    """Mean of the values up to the 99th percentile, next to the raw mean."""
     sanitised_coefficient_of_variation: float | None
     imbalance: float | None
     """(most - mean) / most x n / (n - 1): 0 where all are alike, 1 where one process does everything. DeRose,
@@ -140,7 +140,7 @@ class Calls(Strict):
     least_rank: int
     most_s: float
     most_rank: int
-    """Of the processes that made these calls: the one that took least time and the one that took most."""
+    """Rank that took least time and rank that took most, among those that made these calls."""
     times: Times
 
 
@@ -151,16 +151,16 @@ class Collective(Strict):
     communicator_size: int
     size_class: int
     calls: int
-    """Of each process."""
+    """Calls of each process."""
     time_s: float
-    """Of all processes."""
+    """Time of all processes."""
     transfer_most_s: float
     """Upper bound of the operation itself, all processes together: as long as it took the process that
     waited least."""
     waiting_least_s: float
     """`time_s` less that: time for which processes surely waited for others."""
     waiting_most_s: float
-    """The same with the shortest call of any process as the time of the operation itself: an upper bound."""
+    """Upper bound, with the shortest call of any process as the time of the operation itself."""
     last_rank: int
     """The process that waited least: the others waited for it."""
     last_s: float
@@ -190,7 +190,7 @@ class Function(Strict):
     """Its own, of all processes; 0 where nothing was sampled."""
     mpi_s: float
     calls: int
-    """Of MPI routines."""
+    """Calls of MPI routines."""
     bytes: int
     compute_by_rank: list[float]
     mpi_by_rank: list[float]
@@ -203,7 +203,7 @@ class Functions(Strict):
     sample_hz: float
     """Samples per second of processor time; 0 where the computation was not sampled."""
     samples: int
-    """Of all processes, those in MPI included."""
+    """Samples of all processes, those in MPI included."""
     samples_in_mpi: int
     depth: int
     """Frames of a call path at most."""
@@ -255,14 +255,14 @@ class Timeline(Strict):
 
     step_s: float
     mpi_share: list[float]
-    """Of the processes' time in each step."""
+    """Fraction of the processes' time in each step."""
     processor_share: list[float]
     """User and system time over wall-clock time; more than 1 with threads."""
     system_share: list[float]
     sent_bytes: list[float]
     """By all processes, point to point."""
     resident_bytes: list[float]
-    """Of all processes together."""
+    """Resident memory of all processes together."""
     ranks: list[int]
     """Processes whose own course is kept, spread over all."""
     mpi_share_by_rank: list[list[float]]
@@ -301,7 +301,7 @@ class FileUse(Strict):
     write_s: float
     sync_s: float
     other_s: float
-    """Of all processes; of MPI-IO that includes what it calls of POSIX."""
+    """Time of all processes; for MPI-IO it includes what MPI-IO calls of POSIX."""
     longest_s: float
     """A read or write."""
     consecutive: int
@@ -385,7 +385,7 @@ class Late(Strict):
 
     window_s: float
     messages: int
-    """Of which both ends are in the window."""
+    """Messages that have both ends in the window."""
     unmatched: int
     late_sender_s: float
     late_senders: int
@@ -431,7 +431,7 @@ class Merged(Strict):
     """Processes that left no profile."""
     hosts: list[str]
     wall_s: float
-    """Of the process that took longest, between MPI_Init and MPI_Finalize."""
+    """Longest time of a process between MPI_Init and MPI_Finalize."""
     processes: list[Process]
     """By rank."""
     spreads: dict[str, Spread]
@@ -461,32 +461,32 @@ class Merged(Strict):
     @property
     def total_s(self) -> float:
         """Time of all processes together."""
-        return sum(one.wall_s for one in self.processes)
+        return sum(process.wall_s for process in self.processes)
 
     @property
     def mpi_s(self) -> float:
         """Time of all processes inside MPI."""
-        return sum(one.mpi_s for one in self.processes)
+        return sum(process.mpi_s for process in self.processes)
 
     @property
     def program_files(self) -> list[FileUse]:
         """What the program itself did with files: without MPI-IO's own calls of POSIX."""
-        return [one for one in self.files if one.layer != "inside mpi-io"]
+        return [file for file in self.files if file.layer != "inside mpi-io"]
 
     @property
     def files_s(self) -> float:
         """Time of all processes in the program's calls on files."""
-        return sum(one.time_s for one in self.program_files)
+        return sum(file.time_s for file in self.program_files)
 
     @property
     def calls_s(self) -> float:
         """Time of all calls of all threads: the reference of a routine's share; never 0."""
-        return sum(one.time_s for one in self.calls) or 1e-9
+        return sum(calls.time_s for calls in self.calls) or 1e-9
 
     @property
     def unfinished(self) -> list[Process]:
         """The processes that did not reach the end of MPI_Finalize."""
-        return [one for one in self.processes if one.state != "finalized"]
+        return [process for process in self.processes if process.state != "finalized"]
 
     @model_validator(mode="after")
     def _traffic_is_of_these_ranks(self) -> Self:

@@ -15,8 +15,8 @@ OUTSIDE = "outside of regions"
 def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
     """Return the names of the regions that have one, by number."""
     named: dict[int, str] = {}
-    for one in profiles:
-        for row in one.tables["regions"]:
+    for profile in profiles:
+        for row in profile.tables["regions"]:
             if name := bytes(row["name"]).decode(errors="replace"):
                 named[int(row["number"])] = name
     return named
@@ -25,10 +25,10 @@ def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
 def regions(profiles: Sequence[Profile]) -> list[Region]:
     """Return the time of each region over all processes: the one outside, then the longest; [] without marks."""
     found: dict[int, list[tuple[int, float, float, int]]] = defaultdict(list)
-    for one in profiles:
-        for row in one.tables["regions"]:
-            time_s, mpi_s = (float(row[name]) * one.tick_s for name in ("ticks", "mpi_ticks"))
-            found[int(row["number"])].append((int(row["entries"]), time_s, mpi_s, one.rank))
+    for profile in profiles:
+        for row in profile.tables["regions"]:
+            time_s, mpi_s = (float(row[name]) * profile.tick_s for name in ("ticks", "mpi_ticks"))
+            found[int(row["number"])].append((int(row["entries"]), time_s, mpi_s, profile.rank))
     names = region_names(profiles)
     if not any(found):
         return []  # all time is outside
@@ -45,4 +45,4 @@ def regions(profiles: Sequence[Profile]) -> list[Region]:
         )
         for number, rows in found.items()
     ]
-    return sorted(listed, key=lambda one: (one.number != 0, -one.time_s))
+    return sorted(listed, key=lambda region: (region.number != 0, -region.time_s))

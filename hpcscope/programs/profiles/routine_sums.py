@@ -44,11 +44,11 @@ class Sums:
 def of_calls(calls: Sequence[Calls]) -> list[Sums]:
     """Return calls by routine, communicator size and message size."""
     groups: dict[tuple[str, int, int], list[Calls]] = defaultdict(list)
-    for one in calls:
-        if not one.overflow and one.calls:
-            name = plain(one.routine)
+    for call in calls:
+        if not call.overflow and call.calls:
+            name = plain(call.routine)
             # Only together do the root's bytes and everybody's calls tell the size of a block.
-            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
+            groups[name, call.communicator_size, -1 if name in AT_ROOT else call.size_class].append(call)
     return [
         Sums(
             routine=name,
@@ -67,10 +67,10 @@ def of_calls(calls: Sequence[Calls]) -> list[Sums]:
 def of_waits(waits: Sequence[Waits]) -> list[Sums]:
     """Return waits by the routine that made the request, communicator size and message size."""
     groups: dict[tuple[str, int, int], list[Waits]] = defaultdict(list)
-    for one in waits:
-        if one.requests:
-            name = plain(one.operation)
-            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
+    for wait in waits:
+        if wait.requests:
+            name = plain(wait.operation)
+            groups[name, wait.communicator_size, -1 if name in AT_ROOT else wait.size_class].append(wait)
     return [
         Sums(
             routine=name,
@@ -99,12 +99,12 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
     on as many processes that are synchronised in different ways are left out: which moved the data is not known.
     """
     one_sided = [one for one in routines if one.ends_epoch]
-    found: list[Sums] = []
+    sums: list[Sums] = []
     part: set[Group] = set()
-    for members in sorted({one.communicator_size for one in calls}):
-        mine = [one for one in calls if one.communicator_size == members and one.calls and not one.overflow]
+    for members in sorted({call.communicator_size for call in calls}):
+        mine = [call for call in calls if call.communicator_size == members and call.calls and not call.overflow]
         moving = _named(mine, {one.routine for one in one_sided})
-        ways = [one for one in _ways(one_sided) if _named(mine, one.ends_epoch)]
+        ways = [way for way in _ways(one_sided) if _named(mine, way.ends_epoch)]
         if not moving or len(ways) != 1:
             continue
         ending = _named(mine, ways[0].ends_epoch)
@@ -113,7 +113,7 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
         for routine in sorted({plain(one.routine) for one in moving}):
             own = _named(moving, {routine})
             share = _count(own) / _count(moving)
-            found.append(
+            sums.append(
                 Sums(
                     routine=routine,
                     shown=calls_with(routine, ways[0]),
@@ -125,7 +125,7 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
                     processes=max(one.processes for one in own),
                 )
             )
-    return found, part
+    return sums, part
 
 
 def calls_with(routine: str, bound: Routine) -> str:
@@ -135,13 +135,13 @@ def calls_with(routine: str, bound: Routine) -> str:
 
 def _ways(one_sided: Iterable[Routine]) -> list[Routine]:
     """Return one routine for each way of synchronising."""
-    return list({tuple(one.ends_epoch): one for one in one_sided}.values())
+    return list({tuple(routine.ends_epoch): routine for routine in one_sided}.values())
 
 
 def _named(calls: Iterable[Calls], names: Iterable[str]) -> list[Calls]:
     wanted = set(names)
-    return [one for one in calls if plain(one.routine) in wanted]
+    return [call for call in calls if plain(call.routine) in wanted]
 
 
 def _count(calls: Iterable[Calls]) -> int:
-    return sum(one.calls for one in calls)
+    return sum(call.calls for call in calls)

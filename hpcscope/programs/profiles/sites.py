@@ -33,7 +33,7 @@ Integers = NDArray[np.int64]
 MONITOR = "libscope-monitor.so"
 _PATIENCE_S = 30
 _PLACE = 1 << 63
-"""Of an address: the rest is a row of the table of places. No address of a program has this bit."""
+"""Bit of an address: the rest is a row of the table of places. No address of a program has this bit."""
 _OUTSIDE = re.compile(r"_start|__libc_start\w*|__libc_init_first|start_thread|(__)?clone3?")
 """Functions of the C library that call a program's own."""
 _MPI_LIBRARY = re.compile(r"lib(p?mpi|open-|mpich|fmpich|oshmem|scope-collectives)")
@@ -116,7 +116,7 @@ class Sites:
         for number, path in enumerate(self._paths):
             inside = _inside([name for index in path for name in frames[index]])
             paths.append(tuple(unwrapped(inside, wrappers) if number in self._calling else _computing(inside)))
-        texts = [tuple(one.text for one in path) for path in paths]
+        texts = [tuple(name.text for name in path) for path in paths]
         calling = (text for number, text in enumerate(texts) if number in self._calling)
         distinct = {text: number for number, text in enumerate(dict.fromkeys(calling))}
         return Named(
@@ -202,17 +202,17 @@ def _frames_of(profile: Profile, addresses: NDArray[np.uint64]) -> list[Frame]:
     begins, ends, biases = (modules[name].astype(np.uint64) for name in ("begin", "end", "bias"))
     paths = [bytes(path).decode(errors="replace") for path in modules["path"]]
     places = [_place_of(row) for row in profile.tables["places"]]
-    found = []
+    frames = []
     for address, after in zip(addresses, np.searchsorted(begins, addresses, side="right"), strict=True):
         module = int(after) - 1
         if int(address) & _PLACE:
             number = int(address) - _PLACE
-            found.append(places[number] if number < len(places) else ("", 0, "?"))
+            frames.append(places[number] if number < len(places) else ("", 0, "?"))
         elif module < 0 or address >= ends[module]:
-            found.append(("", int(address), ""))
+            frames.append(("", int(address), ""))
         else:
-            found.append((paths[module], int(address) - int(biases[module]), ""))
-    return found
+            frames.append((paths[module], int(address) - int(biases[module]), ""))
+    return frames
 
 
 def _place_of(row: np.void) -> Frame:

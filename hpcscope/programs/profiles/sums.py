@@ -132,9 +132,9 @@ def collectives(columns: Columns, ranks: Sequence[int]) -> list[Collective]:
     sizes = np.where(unlike[columns.routine[usable]], -1, rows["size_class"][usable].astype(np.int64))
     found = []
     for group in Groups(columns.routine[usable], rows["communicator_size"][usable], sizes):
-        one = _collective(columns, usable[group], ranks)
-        if one is not None:
-            found.append(one)
+        collective = _collective(columns, usable[group], ranks)
+        if collective is not None:
+            found.append(collective)
     return sorted(found, key=lambda one: -one.time_s)
 
 

@@ -50,11 +50,11 @@ def course(profile: Profile) -> RowsInTime:
 
 def timeline(profiles: Sequence[Profile]) -> Timeline | None:
     """Return the course in at most `MOST_STEPS` steps from the end of MPI_Init on; None without any row."""
-    known = {one.rank: course(one) for one in profiles if len(one.tables["timeline"])}
+    known = {profile.rank: course(profile) for profile in profiles if len(profile.tables["timeline"])}
     if not known:
         return None
-    end_s = max(float(one.ends_s[-1]) for one in known.values())
-    usual_s = min(float(np.median(one.ends_s - one.begins_s)) for one in known.values())
+    end_s = max(float(rows.ends_s[-1]) for rows in known.values())
+    usual_s = min(float(np.median(rows.ends_s - rows.begins_s)) for rows in known.values())
     if end_s <= 0 or usual_s <= 0:
         return None
     # Steps that are shorter than the shortest usual row would show nothing new.
@@ -64,16 +64,16 @@ def timeline(profiles: Sequence[Profile]) -> Timeline | None:
     kept = [ranks[index] for index in np.linspace(0, len(ranks) - 1, min(len(ranks), MOST_RANKS)).astype(int)]
     sums = {name: np.zeros(steps) for name in ("alive", "mpi", "user", "system", "sent", "resident")}
     shares: dict[int, Floats] = {}
-    for rank, one in known.items():
-        alive = np.clip(np.minimum(edges_s[1:], one.ends_s[-1]) - edges_s[:-1], 0.0, None)
-        mpi = one.spread(one.rows["mpi_ticks"] * one.tick_s, edges_s)
+    for rank, time in known.items():
+        alive = np.clip(np.minimum(edges_s[1:], time.ends_s[-1]) - edges_s[:-1], 0.0, None)
+        mpi = time.spread(time.rows["mpi_ticks"] * time.tick_s, edges_s)
         sums["alive"] += alive
         sums["mpi"] += mpi
-        sums["user"] += one.spread(one.rows["user_s"], edges_s)
-        sums["system"] += one.spread(one.rows["system_s"], edges_s)
-        sums["sent"] += one.spread(one.rows["sent_bytes"].astype(np.float64), edges_s)
-        at = np.searchsorted(one.ends_s, (edges_s[1:] + edges_s[:-1]) / 2)
-        sums["resident"] += np.where(alive > 0, one.rows["resident_bytes"][np.minimum(at, len(one.rows) - 1)], 0)
+        sums["user"] += time.spread(time.rows["user_s"], edges_s)
+        sums["system"] += time.spread(time.rows["system_s"], edges_s)
+        sums["sent"] += time.spread(time.rows["sent_bytes"].astype(np.float64), edges_s)
+        at = np.searchsorted(time.ends_s, (edges_s[1:] + edges_s[:-1]) / 2)
+        sums["resident"] += np.where(alive > 0, time.rows["resident_bytes"][np.minimum(at, len(time.rows) - 1)], 0)
         if rank in kept:
             shares[rank] = _share(mpi, alive)
     return Timeline(

@@ -77,7 +77,7 @@ def gather(profiles: Sequence[Profile]) -> Trace:
     Messages of one sender, receiver, tag and communicator arrive in the order in which they were sent (MPI 3.1,
     sec. 3.5): the first send belongs to the first receive. A receive that ends before that was sent earlier.
     """
-    events = {one.rank: sorted(_events(one), key=_order) for one in on_one_clock(profiles)}
+    events = {clocked.rank: sorted(_events(clocked), key=_order) for clocked in on_one_clock(profiles)}
     messages, unmatched = matched([event for found in events.values() for event in found])
     return Trace(events, messages, unmatched)
 
@@ -93,7 +93,7 @@ class Clocked:
 
     @property
     def rank(self) -> int:
-        """Of the profile."""
+        """Return the rank of the profile."""
         return self.profile.rank
 
 
@@ -103,28 +103,28 @@ def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
     Processes of one host read the same counter, and need no other clock between them; hosts are held together by
     their calendars, whose disagreement nothing here can tell.
     """
-    first_ns = min(int(one.process["first_unix_ns"]) for one in profiles)
+    first_ns = min(int(profile.process["first_unix_ns"]) for profile in profiles)
     hosts: dict[str, list[Profile]] = defaultdict(list)
     for one in profiles:
         hosts[one.host].append(one)
-    found = []
+    clockeds = []
     for alike in hosts.values():
-        tick_s = float(np.median([one.tick_s for one in alike]))
+        tick_s = float(np.median([profile.tick_s for profile in alike]))
         origin = alike[0].process
         zero_s = (int(origin["first_unix_ns"]) - first_ns) * 1e-9
-        found += [Clocked(one, tick_s, int(origin["first_tick"]), zero_s) for one in alike]
-    return sorted(found, key=lambda one: one.rank)
+        clockeds += [Clocked(profile, tick_s, int(origin["first_tick"]), zero_s) for profile in alike]
+    return sorted(clockeds, key=lambda clocked: clocked.rank)
 
 
 def matched(events: Sequence[Event]) -> tuple[list[Message], int]:
     """Return the messages, and how many ends of messages have none in the window."""
     sends: dict[tuple[int, ...], deque[Event]] = defaultdict(deque)
     receives: dict[tuple[int, ...], list[Event]] = defaultdict(list)
-    for one in sorted(events, key=_order):
-        if _sends(one):
-            sends[one.communicator, one.rank, one.partner, one.tag].append(one)
-        elif _receives(one):
-            receives[one.communicator, one.partner, one.rank, one.tag].append(one)
+    for event in sorted(events, key=_order):
+        if _sends(event):
+            sends[event.communicator, event.rank, event.partner, event.tag].append(event)
+        elif _receives(event):
+            receives[event.communicator, event.partner, event.rank, event.tag].append(event)
     messages: list[Message] = []
     unmatched = 0
     for key, found in receives.items():
@@ -143,14 +143,14 @@ def window(profiles: Sequence[Profile]) -> TraceWindow | None:
     if not float(length or 0):
         return None
     kept_s, full, lost = [], 0, 0
-    for one in profiles:
-        missing = int(one.process["lost_events"])
+    for profile in profiles:
+        missing = int(profile.process["lost_events"])
         lost += missing
         full += missing > 0
-        until_s = one.wall_s
+        until_s = profile.wall_s
         if missing:
-            last = max(int(row["end_tick"]) for row in one.tables["events"])
-            until_s = (last - int(one.process["first_tick"])) * one.tick_s
+            last = max(int(row["end_tick"]) for row in profile.tables["events"])
+            until_s = (last - int(profile.process["first_tick"])) * profile.tick_s
         kept_s.append(min(max(until_s - float(start), 0.0), float(length)))
     return TraceWindow(start_s=float(start), asked_s=float(length), kept_s=min(kept_s), full=full, lost_calls=lost)
 
@@ -166,21 +166,21 @@ def late(trace: Trace) -> Late | None:
     senders: dict[int, float] = defaultdict(float)
     receivers: dict[int, float] = defaultdict(float)
     waited: dict[int, float] = defaultdict(float)
-    for one in trace.messages:
-        senders[one.send.rank] += one.late_sender_s
-        receivers[one.receive.rank] += one.late_receiver_s
-        waited[one.receive.rank] += one.late_sender_s
-        waited[one.send.rank] += one.late_receiver_s
+    for message in trace.messages:
+        senders[message.send.rank] += message.late_sender_s
+        receivers[message.receive.rank] += message.late_receiver_s
+        waited[message.receive.rank] += message.late_sender_s
+        waited[message.send.rank] += message.late_receiver_s
     everything = [event for found in trace.events.values() for event in found]
-    span_s = max(one.end_s for one in everything) - min(one.begin_s for one in everything)
+    span_s = max(event.end_s for event in everything) - min(event.begin_s for event in everything)
     return Late(
         window_s=span_s,
         messages=len(trace.messages),
         unmatched=trace.unmatched,
         late_sender_s=sum(senders.values()),
-        late_senders=sum(one.late_sender_s > 0 for one in trace.messages),
+        late_senders=sum(message.late_sender_s > 0 for message in trace.messages),
         late_receiver_s=sum(receivers.values()),
-        late_receivers=sum(one.late_receiver_s > 0 for one in trace.messages),
+        late_receivers=sum(message.late_receiver_s > 0 for message in trace.messages),
         ranks=[
             LateRank(
                 rank=rank,

@@ -26,7 +26,7 @@ def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
     messages = np.zeros((side, side), np.int64)
     size = np.zeros((side, side), np.int64)
     send_s, receive_s = np.zeros((side, side)), np.zeros((side, side))
-    present = {one.rank for one in profiles}
+    present = {profile.rank for profile in profiles}
     sent = received = 0
     for one in profiles:
         rows = one.tables["partners"]
@@ -58,12 +58,12 @@ def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
     )
 
 
-def matrix(found: Traffic, ranks: int, column: str) -> NDArray[Any]:
+def matrix(traffic: Traffic, ranks: int, column: str) -> NDArray[Any]:
     """Return a column as a matrix: a row for each sender (or block), a column for each receiver."""
-    side = -(-ranks // found.block)
-    values = np.asarray(getattr(found, column))
+    side = -(-ranks // traffic.block)
+    values = np.asarray(getattr(traffic, column))
     dense = np.zeros((side, side), values.dtype)
-    dense[found.sender, found.receiver] = values
+    dense[traffic.sender, traffic.receiver] = values
     return dense
 
 

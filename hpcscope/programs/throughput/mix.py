@@ -88,7 +88,7 @@ class Mix(Asked):
     time_s: float | None = Field(None, gt=0, le=366 * 86400)
     """No round begins that would probably not end within this time."""
     seed: int | None = Field(None, ge=0, lt=2**31)
-    """Of the random orders; None draws one."""
+    """Seed of the random orders; None draws one."""
     folder: Text | None = None
     """In which the jobs are started; None: the current one."""
     mpi: Text | None = None
@@ -99,10 +99,10 @@ class Mix(Asked):
     def _sensible(self) -> Mix:
         if not self.job:
             raise ValueError("job: missing; must have at least one [[job]]")
-        names = [one.name for one in self.job]
+        names = [job.name for job in self.job]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"job.name = {twice}: must be the name of one job only")
-        if (count := sum(one.weight for one in self.job)) > MOST_JOBS:
+        if (count := sum(job.weight for job in self.job)) > MOST_JOBS:
             raise ValueError(f"job.weight: {count} jobs in a round together: must be at most {MOST_JOBS}")
         return self
 
@@ -110,7 +110,7 @@ class Mix(Asked):
     def words(self) -> str:
         """What the mix consists of."""
         return " + ".join(
-            f"{one.weight} x {one.words} on {one.ranks} rank{'s' if one.ranks != 1 else ''}" for one in self.job
+            f"{job.weight} x {job.words} on {job.ranks} rank{'s' if job.ranks != 1 else ''}" for job in self.job
         )
 
 

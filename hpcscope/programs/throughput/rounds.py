@@ -85,7 +85,7 @@ class MixRounds:
         jobs = [job for job in self.mix.job for _ in range(job.weight)]
         chance.shuffle(jobs)
         records = self._run(number, jobs, TOGETHER)
-        began_unix_s = min(one.started_unix_s for one in records)
+        began_unix_s = min(record.started_unix_s for record in records)
         return RoundRecord(
             record="round",
             round=number,
@@ -94,7 +94,7 @@ class MixRounds:
             jobs=len(self.mix.job) + len(records),
             origin=self.origin,
             started_unix_s=began_unix_s,
-            elapsed_s=max(one.started_unix_s - began_unix_s + one.elapsed_s for one in records),
+            elapsed_s=max(record.started_unix_s - began_unix_s + record.elapsed_s for record in records),
         )
 
     def _run(self, number: int, jobs: Sequence[Job], beside: Beside) -> list[JobRecord]:
@@ -111,13 +111,13 @@ class MixRounds:
                         folder = self.outputs / f"{number:04d}-{beside}-{position:04d}-{job.name}"
                         running[folder] = self._started(job, taken, folder, ended)
                         waiting.remove((position, job))
-                one = ended.get()
-                of = running.pop(one.folder)
+                ended_job = ended.get()
+                of = running.pop(ended_job.folder)
                 of.thread.join()
                 slots.give_back(of.taken)
-                if isinstance(one.outcome, Exception):
-                    raise one.outcome
-                records.append(self._record(number, of.job, beside, one.outcome, of.folder))
+                if isinstance(ended_job.outcome, Exception):
+                    raise ended_job.outcome
+                records.append(self._record(number, of.job, beside, ended_job.outcome, of.folder))
         finally:
             _end(list(running.values()))
         return records
@@ -169,11 +169,11 @@ class MixRounds:
 
 def _end(running: Sequence[Started]) -> None:
     """Kill jobs that are still running, those that are just being started too."""
-    for one in running:
-        while one.thread.is_alive():
-            processes.kill(lambda one=one: processes.with_variable(MARK, str(one.folder)))  # type: ignore[misc]
-            one.thread.join(0.1)
-        _remove(one.folder)
+    for started in running:
+        while started.thread.is_alive():
+            processes.kill(lambda one=started: processes.with_variable(MARK, str(one.folder)))  # type: ignore[misc]
+            started.thread.join(0.1)
+        _remove(started.folder)
 
 
 def _remove(folder: Path) -> None:

@@ -42,7 +42,7 @@ class JobStarter:
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """Of each host."""
+        """Return the slots of each host."""
         return self.cluster.place.slots
 
     def command(self, job: Job, taken: Sequence[int]) -> Command:

@@ -70,7 +70,7 @@ class TableSection:
 
 def sections(head: Head, analysis: Analysis) -> list[TableSection]:
     """Return the tables of a campaign, placement or soak in reading order."""
-    varying = _varying([each.point for each in analysis.configurations])
+    varying = _varying([configuration.point for configuration in analysis.configurations])
     made: list[TableSection | None] = [
         _endurance(analysis.endurance) if analysis.endurance else None,
         _comparisons(analysis.comparisons) if analysis.comparisons else None,
@@ -99,20 +99,20 @@ def lead(head: Head, analysis: Analysis) -> str:
     return f"{text}."
 
 
-def _effects(found: Sequence[FactorEffect]) -> TableSection:
+def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     rows = [
         [
-            _head(each.factor),
-            f"{_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
-            _change(each),
-            str(each.pairs),
-            OVERSUBSCRIBED if each.oversubscribed else "",
+            _head(effect.factor),
+            f"{_value(effect.factor, effect.value)} instead of {_value(effect.factor, effect.first)}",
+            _change(effect),
+            str(effect.pairs),
+            OVERSUBSCRIBED if effect.oversubscribed else "",
         ]
-        for each in found
+        for effect in effects
     ]
     remarks = any(row[-1] for row in rows)
     columns = ["factor", "value", "time [95 %]", "pairs of points", "remark"]
-    marks, unity = _ratios(found)
+    marks, unity = _ratios(effects)
     return TableSection(
         "effects",
         "Effect of each factor",
@@ -124,9 +124,9 @@ def _effects(found: Sequence[FactorEffect]) -> TableSection:
     )
 
 
-def _ratios(found: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
+def _ratios(effects: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
     """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
-    ends = [math.log(bound) for each in found for bound in each.ratio.bounds]
+    ends = [math.log(bound) for effect in effects for bound in effect.ratio.bounds]
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
 
@@ -135,21 +135,22 @@ def _ratios(found: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
 
     marks = [
         Mark(
-            f"{_head(each.factor)} {_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
-            _change(each),
-            place(each.ratio.bounds[0]),
-            place(each.ratio.value),
-            place(each.ratio.bounds[2]),
+            f"{_head(effect.factor)} {_value(effect.factor, effect.value)}"
+            f" instead of {_value(effect.factor, effect.first)}",
+            _change(effect),
+            place(effect.ratio.bounds[0]),
+            place(effect.ratio.value),
+            place(effect.ratio.bounds[2]),
         )
-        for each in found
+        for effect in effects
     ]
     return marks, place(1.0)
 
 
-def _change(each: FactorEffect) -> str:
+def _change(effect: FactorEffect) -> str:
     """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
-    ratio = each.ratio
-    if ratio.low is not None and not each.certain:
+    ratio = effect.ratio
+    if ratio.low is not None and not effect.certain:
         return f"no significant change, {in_percent(_minus_one(ratio))}"
     if ratio.value <= 1:
         turned = Estimate(
@@ -171,17 +172,17 @@ def answers(analysis: Analysis) -> list[str]:
     """Return what a study was made for, in sentences: the fastest point, and the speed-up."""
     found = []
     if best := analysis.fastest:
-        varying = _varying([each.point for each in analysis.configurations])
+        varying = _varying([configuration.point for configuration in analysis.configurations])
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
         rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
-        f"Speed-up: {_ranks(each.value)} instead of {_ranks(each.first)}, {_change(each)}"
-        f"{', oversubscribed' if each.oversubscribed else ''}."
-        for each in analysis.effects
-        if each.factor == "ranks"
+        f"Speed-up: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
+        f"{', oversubscribed' if effect.oversubscribed else ''}."
+        for effect in analysis.effects
+        if effect.factor == "ranks"
     ]
     return found
 
@@ -190,12 +191,17 @@ def _ranks(count: Value) -> str:
     return f"{count} rank{'' if count == 1 else 's'}"
 
 
-def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSection:
+def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> TableSection:
     names = [
-        name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
+        name
+        for name in HEADS
+        if any(
+            name in configuration.features and configuration.features[name].maximum > 0
+            for configuration in configurations
+        )
     ]
-    time = "wall_s" if any("wall_s" in each.features for each in found) else "elapsed_s"
-    oversubscribed = any(each.oversubscribed for each in found)
+    time = "wall_s" if any("wall_s" in configuration.features for configuration in configurations) else "elapsed_s"
+    oversubscribed = any(configuration.oversubscribed for configuration in configurations)
     columns = [
         *map(_head, varying),
         "runs",
@@ -208,7 +214,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSectio
         *(["remark"] if oversubscribed else []),
     ]
     rows = []
-    for each in found:
+    for each in configurations:
         spread = each.features.get(time)
         rows.append(
             [
@@ -231,20 +237,21 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSectio
         " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
         " to the 99th percentile, followed by their coefficient of variation (CV).",
         Table(columns, rows),
-        _bars(found, varying),
+        _bars(configurations, varying),
     )
 
 
-def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBar]:
-    known = [each for each in found if "compute_s" in each.features]
-    walls = [each.features["wall_s"] for each in known]
+def _bars(configurations: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBar]:
+    known = [configuration for configuration in configurations if "compute_s" in configuration.features]
+    walls = [configuration.features["wall_s"] for configuration in known]
     longest = max((wall.median if wall.high is None else wall.high for wall in walls), default=0.0)
     if not longest:
         return []
     return [
         TimeBar(
             ", ".join(
-                f"{_head(name)} {value}" for name, value in zip(varying, _chosen(each.point, varying), strict=True)
+                f"{_head(name)} {value}"
+                for name, value in zip(varying, _chosen(configuration.point, varying), strict=True)
             ),
             f"{units.quantity(compute, 's')} + {units.quantity(mpi, 's')}",
             100 * compute / longest,
@@ -252,8 +259,8 @@ def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBa
             100 * (wall.median if wall.low is None else wall.low) / longest,
             100 * (wall.median if wall.high is None else wall.high) / longest,
         )
-        for each, wall in zip(known, walls, strict=True)
-        for compute, mpi in [(each.features["compute_s"].median, each.features["mpi_s"].median)]
+        for configuration, wall in zip(known, walls, strict=True)
+        for compute, mpi in [(configuration.features["compute_s"].median, configuration.features["mpi_s"].median)]
     ]
 
 
@@ -261,15 +268,15 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     columns = [*map(_head, varying), "wall (a)", "CPU (b)", "(a) - (b)", "(a) / (b)", "in the kernel", "in MPI"]
     rows = [
         [
-            *_chosen(each.point, varying),
-            in_unit(each.wall_s, "s"),
-            in_unit(each.cpu_s, "s"),
-            in_unit(each.difference_s, "s"),
-            in_unit(each.ratio),
-            units.quantity(each.system_s.value, "s"),
-            units.quantity(each.mpi_s.value if each.mpi_s else None, "s"),
+            *_chosen(overhead.point, varying),
+            in_unit(overhead.wall_s, "s"),
+            in_unit(overhead.cpu_s, "s"),
+            in_unit(overhead.difference_s, "s"),
+            in_unit(overhead.ratio),
+            units.quantity(overhead.system_s.value, "s"),
+            units.quantity(overhead.mpi_s.value if overhead.mpi_s else None, "s"),
         ]
-        for each in analysis.overheads
+        for overhead in analysis.overheads
     ]
     return TableSection(
         "overhead",
@@ -283,15 +290,15 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
 
 def _speedups(analysis: Analysis, head: Head) -> TableSection:
     rows = []
-    for each in analysis.speedups:
-        law = each.law
+    for speedup in analysis.speedups:
+        law = speedup.law
         rows.append(
             [
-                _held(each.held, head),
+                _held(speedup.held, head),
                 in_percent(law.serial_share) if law else "–",
                 in_unit(law.critical_ranks) if law and law.critical_ranks else "–",
                 units.share(law.relative_error) if law and law.relative_error is not None else "–",
-                law.reason if law else each.reason,
+                law.reason if law else speedup.reason,
             ]
         )
     return TableSection(
@@ -351,33 +358,33 @@ def _error(law: Law) -> str:
     return units.share(law.relative_error) + (f": {law.reason}" if law.reason else "")
 
 
-def _groups(found: Clusters) -> Iterator[TableSection]:
-    count = len(found.groups)
-    per = f" and divided by {found.per}" if found.per else ""
+def _groups(clusters: Clusters) -> Iterator[TableSection]:
+    count = len(clusters.groups)
+    per = f" and divided by {clusters.per}" if clusters.per else ""
     heads = [f"group {number} of {count}" for number in range(1, count + 1)]
     rows = [
-        ["runs", *(str(group.runs) for group in found.groups)],
-        ["points", *(str(group.points) for group in found.groups)],
+        ["runs", *(str(group.runs) for group in clusters.groups)],
+        ["points", *(str(group.points) for group in clusters.groups)],
     ]
     rows += [
-        [NAMES[name], *(_quantity(group.mean[name], group.deviation[name], name) for group in found.groups)]
-        for name in found.features
+        [NAMES[name], *(_quantity(group.mean[name], group.deviation[name], name) for group in clusters.groups)]
+        for name in clusters.features
     ]
-    for factor in found.groups[0].chosen:
-        rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in found.groups)])
-    best = max(found.silhouettes.values(), default=0.0)
-    chance = f"a single broad group would look as divided in {units.share(found.p_value)} of all cases"
-    what = "points (the medians of their runs)" if found.of_points else "runs"
+    for factor in clusters.groups[0].chosen:
+        rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in clusters.groups)])
+    best = max(clusters.silhouettes.values(), default=0.0)
+    chance = f"a single broad group would look as divided in {units.share(clusters.p_value)} of all cases"
+    what = "points (the medians of their runs)" if clusters.of_points else "runs"
     if count > 1:
         verdict = f"The {what} form {count} groups; {chance}"
-    elif found.silhouettes:
+    elif clusters.silhouettes:
         verdict = f"The {what} form one group; {chance}"
     else:
         verdict = f"One group: too few distinct {what} to divide"
     yield TableSection(
         "groups",
         "Groups of runs",
-        f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids are"
+        f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(clusters)} Centroids are"
         f" means per process{per}, in the units of the features, with the standard deviation within the group.",
         Table(["", *heads], rows),
     )
@@ -389,36 +396,42 @@ def _groups(found: Clusters) -> Iterator[TableSection]:
             " Cramer's V, which is 1 where the parameter alone determines the group.",
             Table(
                 ["", "kind", "share"],
-                [[NAMES[each.name], "measured", units.share(each.share)] for each in found.features_apart]
-                + [[_head(each.name), "chosen", units.digits(each.share)] for each in found.factors_apart],
+                [
+                    [NAMES[separation.name], "measured", units.share(separation.share)]
+                    for separation in clusters.features_apart
+                ]
+                + [
+                    [_head(separation.name), "chosen", units.digits(separation.share)]
+                    for separation in clusters.factors_apart
+                ],
             ),
         )
 
 
-def _second_opinion(found: Clusters) -> str:
-    if not found.dense_groups:
+def _second_opinion(clusters: Clusters) -> str:
+    if not clusters.dense_groups:
         return "HDBSCAN finds no dense group."
     return (
-        f"HDBSCAN finds {found.dense_groups} dense group{'s' if found.dense_groups > 1 else ''} and"
-        f" {found.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
-        f" {units.digits(found.agreement)}."
+        f"HDBSCAN finds {clusters.dense_groups} dense group{'s' if clusters.dense_groups > 1 else ''} and"
+        f" {clusters.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
+        f" {units.digits(clusters.agreement)}."
     )
 
 
-def _comparisons(found: Sequence[LayoutComparison]) -> TableSection:
+def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
     columns = ["fixed", "packed", "spread", "time packed", "time spread", "slowdown of packed"]
     columns += ["due to computation", "due to MPI", "off the processor", "total computation"]
     rows = [
         [
-            each.fixed,
-            each.packed.words,
-            each.spread.words,
-            in_unit(each.packed.wall_s, "s"),
-            in_unit(each.spread.wall_s, "s"),
-            *map(in_percent, (each.slowdown, each.by_computation, each.by_communication)),
-            *map(in_percent, (each.off_processor, each.inflation)),
+            layout.fixed,
+            layout.packed.words,
+            layout.spread.words,
+            in_unit(layout.packed.wall_s, "s"),
+            in_unit(layout.spread.wall_s, "s"),
+            *map(in_percent, (layout.slowdown, layout.by_computation, layout.by_communication)),
+            *map(in_percent, (layout.off_processor, layout.inflation)),
         ]
-        for each in found
+        for layout in layouts
     ]
     return TableSection(
         "placement",
@@ -433,19 +446,19 @@ def _comparisons(found: Sequence[LayoutComparison]) -> TableSection:
 
 def verdicts(analysis: Analysis) -> list[str]:
     """Return one sentence for each comparison of placements."""
-    return [_verdict(each) for each in analysis.comparisons] + analysis.not_compared
+    return [_verdict(comparison) for comparison in analysis.comparisons] + analysis.not_compared
 
 
-def _verdict(each: LayoutComparison) -> str:
-    longer = each.slowdown.value >= 0
-    change = f"take {_size(each.slowdown)} {'longer' if longer else 'less'} than {each.spread.words}"
-    if each.slowdown.low is None:
-        return f"{each.packed.words} {change}: too few runs to be sure."
-    if not each.certain:
-        both = f"{each.packed.words} and {each.spread.words}"
-        return f"{both} do not differ significantly: {in_percent(each.slowdown)}."
-    part = each.by_computation if each.mostly == "computation" else each.by_communication
-    return f"{each.packed.words} {change}; most of it is {each.mostly}, {in_percent(part)}."
+def _verdict(layout: LayoutComparison) -> str:
+    longer = layout.slowdown.value >= 0
+    change = f"take {_size(layout.slowdown)} {'longer' if longer else 'less'} than {layout.spread.words}"
+    if layout.slowdown.low is None:
+        return f"{layout.packed.words} {change}: too few runs to be sure."
+    if not layout.certain:
+        both = f"{layout.packed.words} and {layout.spread.words}"
+        return f"{both} do not differ significantly: {in_percent(layout.slowdown)}."
+    part = layout.by_computation if layout.mostly == "computation" else layout.by_communication
+    return f"{layout.packed.words} {change}; most of it is {layout.mostly}, {in_percent(part)}."
 
 
 def _size(change: Estimate) -> str:
@@ -455,22 +468,26 @@ def _size(change: Estimate) -> str:
     return units.share(-change.value, -change.high, -change.low)
 
 
-def _endurance(found: Endurance) -> TableSection:
+def _endurance(endurance: Endurance) -> TableSection:
     rows = [
-        ["runs", str(found.runs), ""],
-        ["failed", str(found.failed), ""],
-        ["with wrong results", str(found.wrong), ""],
-        ["timed out", str(found.timeouts), ""],
-        ["share without a valid result", in_percent(found.failure_share), "exact 95 % interval"],
-        ["from the first run to the last", units.quantity(found.span_s, "s"), ""],
+        ["runs", str(endurance.runs), ""],
+        ["failed", str(endurance.failed), ""],
+        ["with wrong results", str(endurance.wrong), ""],
+        ["timed out", str(endurance.timeouts), ""],
+        ["share without a valid result", in_percent(endurance.failure_share), "exact 95 % interval"],
+        ["from the first run to the last", units.quantity(endurance.span_s, "s"), ""],
     ]
-    if found.elapsed_s:
+    if endurance.elapsed_s:
         rows.append(
-            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {units.share(found.elapsed_s.variation)}"]
+            [
+                "time of the command",
+                _spread(endurance.elapsed_s, "s"),
+                f"CV {units.share(endurance.elapsed_s.variation)}",
+            ]
         )
-    rows += [_trend(each) for each in (found.drift, found.memory) if each is not None]
-    if found.growth:
-        growth = found.growth
+    rows += [_trend(trend) for trend in (endurance.drift, endurance.memory) if trend is not None]
+    if endurance.growth:
+        growth = endurance.growth
         rate = in_unit(growth.bytes_per_s, "B/s")
         rows.append(
             ["memory growth of a process within a run", rate, f"second half of each of {growth.runs} runs"]
@@ -479,7 +496,7 @@ def _endurance(found: Endurance) -> TableSection:
         rows.append([f"of rank {growth.worst_rank}, which grows fastest", worst, ""])
     rows += [
         [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
-        for reason, count in found.reasons.items()
+        for reason, count in endurance.reasons.items()
     ]
     return TableSection(
         "endurance",
@@ -490,20 +507,20 @@ def _endurance(found: Endurance) -> TableSection:
     )
 
 
-def _trend(each: Trend) -> list[str]:
-    span, change = each.shown
-    certain = "certain" if each.certain else "may be zero"
+def _trend(trend: Trend) -> list[str]:
+    span, change = trend.shown
+    certain = "certain" if trend.certain else "may be zero"
     return [
-        f"{each.what}, change {span}",
-        in_unit(change, each.unit),
-        f"{certain}; typical {units.quantity(each.typical, each.unit)}",
+        f"{trend.what}, change {span}",
+        in_unit(change, trend.unit),
+        f"{certain}; typical {units.quantity(trend.typical, trend.unit)}",
     ]
 
 
 def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     rows = [
-        [str(each.number), *_chosen(each.point, varying), each.status, each.reason]
-        for each in analysis.disturbances[:MOST_DISTURBANCES]
+        [str(run.number), *_chosen(run.point, varying), run.status, run.reason]
+        for run in analysis.disturbances[:MOST_DISTURBANCES]
     ]
     left = len(analysis.disturbances) - len(rows)
     return TableSection(
@@ -516,8 +533,8 @@ def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
 
 def _varying(points: Sequence[Point]) -> list[str]:
     names = dict.fromkeys(name for point in points for name in point.factors)
-    found = [name for name in names if len({repr(point.factors.get(name)) for point in points}) > 1]
-    return found or ["ranks"]
+    varying = [name for name in names if len({repr(point.factors.get(name)) for point in points}) > 1]
+    return varying or ["ranks"]
 
 
 def _chosen(point: Point, names: Sequence[str]) -> list[str]:

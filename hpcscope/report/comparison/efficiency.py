@@ -11,7 +11,7 @@ from hpcscope.report.figure import DotPlot, Mark, Panel, Table
 
 def figure(shares: Efficiencies) -> DotPlot:
     """Return the efficiencies of all runs, benchmark by benchmark; the axis ends at the peak or beyond it."""
-    end = max([1.0, *(one.high or one.share for row in shares.rows for one in row.known)])
+    end = max([1.0, *(efficiency.high or efficiency.share for row in shares.rows for efficiency in row.known)])
     letters = [letter(number) for number in range(len(shares.runs))]
     return DotPlot(
         key="efficiency-compared",
@@ -30,20 +30,21 @@ def _marks(row: EfficiencyRow, letters: list[str], end: float) -> list[Mark]:
     return [
         Mark(
             name,
-            units.percent(one.share, 1),
+            units.percent(efficiency.share, 1),
             *(
-                round(100 * (one.share if bound is None else bound) / end, 2)
-                for bound in (one.low, one.share, one.high)
+                round(100 * (efficiency.share if bound is None else bound) / end, 2)
+                for bound in (efficiency.low, efficiency.share, efficiency.high)
             ),
         )
-        for name, one in zip(letters, row.runs, strict=True)
-        if one is not None
+        for name, efficiency in zip(letters, row.runs, strict=True)
+        if efficiency is not None
     ]
 
 
 def _cases(row: EfficiencyRow, letters: list[str]) -> str:
     return "; ".join(
-        f"{name}: {units.quantity(one.peak, one.unit)} ({one.peak_is}), {one.case} ({one.way})"
-        for name, one in zip(letters, row.runs, strict=True)
-        if one is not None
+        f"{name}: {units.quantity(efficiency.peak, efficiency.unit)} ({efficiency.peak_is}),"
+        f" {efficiency.case} ({efficiency.way})"
+        for name, efficiency in zip(letters, row.runs, strict=True)
+        if efficiency is not None
     )

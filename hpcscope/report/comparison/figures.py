@@ -48,9 +48,9 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
     if variable is None:
         return None
     lines: dict[str, list[ComparedCase]] = defaultdict(list)
-    for case in sorted(cases, key=lambda one: float(one.parameters.get(variable, 0))):
+    for case in sorted(cases, key=lambda compared_case: float(compared_case.parameters.get(variable, 0))):
         lines[_name(case, variable)].append(case)
-    longest_first = sorted(lines.items(), key=lambda each: -len(each[1]))
+    longest_first = sorted(lines.items(), key=lambda item: -len(item[1]))
     long = {name: line for name, line in longest_first if len(line) >= FEWEST_POINTS}
     drawn = dict(list(long.items())[:MOST_SERIES])
     if not drawn:

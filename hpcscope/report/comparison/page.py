@@ -26,12 +26,12 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         states_differ=states_differ,
         place=place,
     )
-    found = groups(comparison)
+    verdict_groups = groups(comparison)
     curves = figures(comparison)
     return frame.get_template("comparison.html").render(
         comparison=comparison,
-        groups=found,
-        times={group.verdict: len(group.rows) for group in found},
+        groups=verdict_groups,
+        times={group.verdict: len(group.rows) for group in verdict_groups},
         end=axis(comparison),
         curves=curves[:_OPEN],
         more_curves=curves[_OPEN:],

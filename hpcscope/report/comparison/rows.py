@@ -51,10 +51,10 @@ class AxisPlace:
 
 def groups(comparison: Comparison) -> list[VerdictGroup]:
     """Return the cases by verdict, in reading order, each time once."""
-    found: dict[Verdict, list[ComparedCase]] = {}
+    compared_cases: dict[Verdict, list[ComparedCase]] = {}
     for case in comparison.cases:
-        found.setdefault(case.verdict, []).append(case)
-    return [VerdictGroup(verdict, _rows(cases), _seen(cases)) for verdict, cases in found.items()]
+        compared_cases.setdefault(case.verdict, []).append(case)
+    return [VerdictGroup(verdict, _rows(cases), _seen(cases)) for verdict, cases in compared_cases.items()]
 
 
 def axis(comparison: Comparison) -> float:
@@ -88,16 +88,19 @@ def _rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
         else:
             known.append(case)
     return [
-        ComparedRow(min(row, key=lambda one: one.better != "lower"), ", ".join(one.metric_words for one in row))
+        ComparedRow(
+            min(row, key=lambda compared_case: compared_case.better != "lower"),
+            ", ".join(compared_case.metric_words for compared_case in row),
+        )
         for row in rows
     ]
 
 
-def _is_one_time(one: ComparedCase, other: ComparedCase) -> bool:
-    if one.ratio is None or other.ratio is None or one.definition != other.definition or not other.ratio:
+def _is_one_time(case: ComparedCase, other: ComparedCase) -> bool:
+    if case.ratio is None or other.ratio is None or case.definition != other.definition or not other.ratio:
         return False
-    expected = other.ratio if one.better == other.better else 1 / other.ratio
-    return abs(one.ratio / expected - 1) < _SAME
+    expected = other.ratio if case.better == other.better else 1 / other.ratio
+    return abs(case.ratio / expected - 1) < _SAME
 
 
 def _seen(cases: Sequence[ComparedCase]) -> float | None:

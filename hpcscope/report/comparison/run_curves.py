@@ -35,26 +35,28 @@ _MOST_OF_ONE = 4
 """Curves of one metric of a benchmark; further ones differ by parameters and are in the table of cases."""
 
 
-def curves(found: SideBySide, sides: Sequence[Side], historic: Sequence[PublishedMachine] = ()) -> list[Figure]:
+def curves(
+    side_by_side: SideBySide, sides: Sequence[Side], historic: Sequence[PublishedMachine] = ()
+) -> list[Figure]:
     """Return a figure for each metric that two runs swept alike; the first of every benchmark come first.
 
     A historic machine counts as a run.
     """
-    names = [*found.runs, *(f"{one.name}, published" for one in historic)]
+    names = [*side_by_side.runs, *(f"{published_machine.name}, published" for published_machine in historic)]
     groups: dict[tuple[str, str], list[tuple[int, Summary]]] = defaultdict(list)
     for number, side in enumerate(sides):
-        for one in sorted(side.summaries.values(), key=case_key):
-            if one.is_headline:
-                groups[one.benchmark, one.metric].append((number, one))
+        for summary in sorted(side.summaries.values(), key=case_key):
+            if summary.is_headline:
+                groups[summary.benchmark, summary.metric].append((number, summary))
     for number, machine in enumerate(historic, start=len(sides)):
-        for one in sorted(beside(machine, sides), key=case_key):
-            groups[one.benchmark, one.metric].append((number, one))
+        for case in sorted(beside(machine, sides), key=case_key):
+            groups[case.benchmark, case.metric].append((number, case))
     first: list[Figure] = []
     further: list[Figure] = []
     seen: set[str] = set()
-    for (benchmark, metric), group in sorted(groups.items(), key=lambda each: case_key(each[1][0][1])):
+    for (benchmark, metric), group in sorted(groups.items(), key=lambda item: case_key(item[1][0][1])):
         catalog = next(side.catalog for side in sides if benchmark in side.catalog)
-        drawn = _of_metric(group, names, found.baseline, catalog, f"{benchmark}-{metric}")
+        drawn = _of_metric(group, names, side_by_side.baseline, catalog, f"{benchmark}-{metric}")
         if drawn and benchmark not in seen:
             seen.add(benchmark)
             first.append(drawn.pop(0))
@@ -66,14 +68,14 @@ def _of_metric(
     group: list[tuple[int, Summary]], names: Sequence[str], baseline: int, catalog: Catalog, key: str
 ) -> list[Figure]:
     """Return the figures of a metric, one for each choice of what was not swept; the longest curves come first."""
-    variable = swept([one for _, one in group])
+    variable = swept([case for _, case in group])
     if variable is None:
         return []
     alike: dict[tuple[object, ...], dict[int, list[Summary]]] = defaultdict(lambda: defaultdict(list))
-    for number, one in group:
-        kept = tuple((name, value) for name, value in factors(one).items() if name != variable)
-        if variable in one.parameters:
-            alike[kept][number].append(one)
+    for number, summary in group:
+        kept = tuple((name, value) for name, value in factors(summary).items() if name != variable)
+        if variable in summary.parameters:
+            alike[kept][number].append(summary)
     figures = []
     for runs in alike.values():
         lines = [(number, line) for number, line in runs.items() if len(line) >= FEWEST_POINTS]
@@ -89,11 +91,16 @@ def _of_metric(
 def _figure(
     lines: list[Line], variable: str, names: Sequence[str], drawn: list[Line], catalog: Catalog, key: str
 ) -> Figure:
-    summaries = [one for _, line in drawn for one in line]
+    summaries = [case for _, line in drawn for case in line]
     first = summaries[0]
     label = first.without(catalog, variable).label
-    xs = [float(one.parameters[variable]) for one in summaries]
-    ys = [value for one in summaries for value in (one.ci_low, one.ci_high, one.median) if value is not None]
+    xs = [float(summary.parameters[variable]) for summary in summaries]
+    ys = [
+        value
+        for summary in summaries
+        for value in (summary.ci_low, summary.ci_high, summary.median)
+        if value is not None
+    ]
     metric = catalog.metric_label(first.metric, first.benchmark)
     by = catalog.parameter_label(variable, first.benchmark)
     left_out = len(lines) - len(drawn)
@@ -123,11 +130,11 @@ def _chosen(lines: list[Line], variable: str, baseline: int) -> list[Line]:
     if len(lines) <= MOST_SERIES:
         return lines
     reference = next((line for number, line in lines if number == baseline), lines[0][1])
-    at = {one.parameters[variable]: one.median for one in reference}
+    at = {case.parameters[variable]: case.median for case in reference}
 
     def distance(line: Line) -> float:
         """Return the mean of the logarithms of the ratios, without sign; the baseline's is 0."""
-        medians = [(one.median, at.get(one.parameters[variable])) for one in line[1]]
+        medians = [(case.median, at.get(case.parameters[variable])) for case in line[1]]
         ratios = [abs(log(mine / its)) for mine, its in medians if mine and its and mine * its > 0]
         return sum(ratios) / len(ratios) if ratios else inf
 
@@ -137,7 +144,7 @@ def _chosen(lines: list[Line], variable: str, baseline: int) -> list[Line]:
 
 def _table(lines: list[Line], variable: str, by: str) -> Table:
     """Return a row for each size with a column for each run."""
-    cells = {number: {one.parameters[variable]: shown(one) for one in line} for number, line in lines}
+    cells = {number: {case.parameters[variable]: shown(case) for case in line} for number, line in lines}
     sizes = sorted({size for line in cells.values() for size in line}, key=lambda size: float(size))
     return Table(
         [by, *(letter(number) for number in cells)],

@@ -21,7 +21,7 @@ _OPEN = 6
 
 
 def render(
-    found: SideBySide,
+    side: SideBySide,
     sides: Sequence[Side],
     efficiencies: Efficiencies | None = None,
     historic: Sequence[PublishedMachine] = (),
@@ -37,11 +37,11 @@ def render(
         letter=letter,
         states_differ=states_differ,
     )
-    drawn = curves(found, sides, historic)
-    every = rows(found)
+    drawn = curves(side, sides, historic)
+    every = rows(side)
     return frame.get_template("side_by_side.html").render(
-        found=found,
-        compared=[number for number in range(len(found.runs)) if number != found.baseline],
+        found=side,
+        compared=[number for number in range(len(side.runs)) if number != side.baseline],
         counted=COUNTED,
         differing=[row for row in every if row.has(*DIFFERENT)],
         others=[row for row in every if not row.has(*DIFFERENT)],

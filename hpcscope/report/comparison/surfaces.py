@@ -26,8 +26,8 @@ def surfaces(cases: Sequence[ComparedCase]) -> list[Figure]:
         if variable in case.parameters:
             others = {name: value for name, value in case.parameters.items() if name != variable}
             variants[case.metric, case.transport, tuple(sorted(others.items()))].append(case)
-    found = [_figure(variant, variable, number) for number, variant in enumerate(variants.values())]
-    return [figure for figure in found if figure is not None]
+    figures = [_figure(variant, variable, number) for number, variant in enumerate(variants.values())]
+    return [figure for figure in figures if figure is not None]
 
 
 def _figure(variant: Sequence[ComparedCase], variable: str, number: int) -> Figure | None:
@@ -64,7 +64,7 @@ def _figure(variant: Sequence[ComparedCase], variable: str, number: int) -> Figu
             ["processes", by, "B over A [95 %]"],
             [
                 [str(ranks), units.parameter(variable, size), _shown(case)]
-                for (size, ranks), case in sorted(grid.items(), key=lambda each: (each[0][1], each[0][0]))
+                for (size, ranks), case in sorted(grid.items(), key=lambda item: (item[0][1], item[0][0]))
             ],
         ),
         origins=sorted({origin for case in variant for origin in case.origins}),

@@ -36,10 +36,12 @@ _WAITS = "waits for "
 def by_process(merged: Merged) -> Figure:
     """Return computation and time in MPI of each process, stacked."""
     chosen = outstanding(merged)
-    labels = [f"rank {one.rank}" for one in chosen]
-    parts = {"computation": [one.compute_s for one in chosen]}
+    labels = [f"rank {process.rank}" for process in chosen]
+    parts = {"computation": [process.compute_s for process in chosen]}
     for name in (*_KINDS, _OTHER):
-        seconds = [sum(spent for kind, spent in one.kinds_s.items() if _part(kind) == name) for one in chosen]
+        seconds = [
+            sum(spent for kind, spent in process.kinds_s.items() if _part(kind) == name) for process in chosen
+        ]
         if any(seconds):
             parts[name] = seconds
     left_out = len(merged.processes) - len(chosen)
@@ -55,13 +57,13 @@ def by_process(merged: Merged) -> Figure:
             ["rank", "host", "wall", *parts, "user", "system", "off the processor"],
             [
                 [
-                    str(one.rank),
-                    one.host,
-                    _s(one.wall_s),
+                    str(process.rank),
+                    process.host,
+                    _s(process.wall_s),
                     *(_s(seconds[index]) for seconds in parts.values()),
-                    *_usage(one),
+                    *_usage(process),
                 ]
-                for index, one in enumerate(chosen)
+                for index, process in enumerate(chosen)
             ],
         ),
         origins=_MEASURED,
@@ -72,8 +74,8 @@ def by_process(merged: Merged) -> Figure:
 def by_routine(merged: Merged) -> Figure:
     """Return the time of all processes in each routine."""
     sums: dict[str, list[Calls]] = defaultdict(list)
-    for one in merged.calls:
-        sums[one.routine].append(one)
+    for call in merged.calls:
+        sums[call.routine].append(call)
     ordered = sorted(sums.items(), key=lambda pair: -_time(pair[1]))
     shown = ordered[:MOST_ROUTINES]
     names = [name for name, _ in shown]
@@ -114,7 +116,7 @@ def by_routine(merged: Merged) -> Figure:
 
 def by_size(merged: Merged) -> Figure:
     """Return the time in routines that carry data by message size, a color for each kind of routine."""
-    carrying = [one for one in merged.calls if one.size_class > 0 and one.time_s > 0]
+    carrying = [call for call in merged.calls if call.size_class > 0 and call.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for one in carrying:
         waits[one.routine][one.size_class] += one.time_s
@@ -219,10 +221,10 @@ def outstanding(merged: Merged) -> list[Process]:
         return merged.processes
     marked = {merged.spreads[name].most_rank for name in ("compute_s", "mpi_s", "wall_s")}
     marked |= {merged.spreads[name].least_rank for name in ("compute_s", "mpi_s")}
-    marked |= {one.rank for one in merged.unfinished[:8]}
+    marked |= {process.rank for process in merged.unfinished[:8]}
     places = np.linspace(0, len(merged.processes) - 1, MOST_RANKS - len(marked)).astype(int)
     marked |= {merged.processes[place].rank for place in places}
-    return [one for one in merged.processes if one.rank in marked]
+    return [process for process in merged.processes if process.rank in marked]
 
 
 def size_range(size_class: int) -> str:
@@ -311,9 +313,9 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
         table=Table(
             ["rank", "in MPI over all"],
             [
-                [str(one.rank), units.share(one.mpi_s / one.wall_s if one.wall_s else None)]
-                for one in merged.processes
-                if one.rank in set(found.ranks)
+                [str(process.rank), units.share(process.mpi_s / process.wall_s if process.wall_s else None)]
+                for process in merged.processes
+                if process.rank in set(found.ranks)
             ],
         ),
         origins=_MEASURED,
@@ -339,13 +341,16 @@ def _ranks(place: int, block: int, ranks: int) -> str:
 
 def _threaded(merged: Merged) -> bool:
     """Say whether several threads were in MPI at once: their calls take longer than the process was in MPI."""
-    return any(sum(one.kinds_s.values()) > 1.02 * one.mpi_s for one in merged.processes)
+    return any(sum(process.kinds_s.values()) > 1.02 * process.mpi_s for process in merged.processes)
 
 
-def _usage(one: Process) -> list[str]:
-    if one.usage is None:
+def _usage(process: Process) -> list[str]:
+    if process.usage is None:
         return ["–"] * 3
-    return [units.quantity(value, "s") for value in (one.usage.user_s, one.usage.system_s, one.off_processor_s)]
+    return [
+        units.quantity(value, "s")
+        for value in (process.usage.user_s, process.usage.system_s, process.off_processor_s)
+    ]
 
 
 def _part(kind: Kind) -> str:
@@ -354,11 +359,11 @@ def _part(kind: Kind) -> str:
 
 
 def _time(calls: Sequence[Calls]) -> float:
-    return sum(one.time_s for one in calls)
+    return sum(call.time_s for call in calls)
 
 
 def _sum(calls: Sequence[Calls], name: str) -> int:
-    return sum(getattr(one, name) for one in calls)
+    return sum(getattr(call, name) for call in calls)
 
 
 def _s(seconds: float) -> str:

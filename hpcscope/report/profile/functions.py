@@ -59,7 +59,7 @@ def graph(merged: Merged) -> FlameGraph | None:
     if found is None:
         return None
     times = _inclusive(found)
-    whole_s = sum(times.total_s[place] for place, one in enumerate(found.tree) if one.parent is None)
+    whole_s = sum(times.total_s[place] for place, node in enumerate(found.tree) if node.parent is None)
     if not whole_s:
         return None
     shown = [place for place in range(len(found.tree)) if times.total_s[place] >= _NARROWEST * whole_s]
@@ -89,12 +89,16 @@ def by_process(merged: Merged) -> Iterator[Figure]:
     if found is None:
         return
     kinds = (
-        ("computation", "Computation by function and process", [one.compute_by_rank for one in found.functions]),
-        ("mpi", "Time in MPI by function and process", [one.mpi_by_rank for one in found.functions]),
+        (
+            "computation",
+            "Computation by function and process",
+            [function.compute_by_rank for function in found.functions],
+        ),
+        ("mpi", "Time in MPI by function and process", [function.mpi_by_rank for function in found.functions]),
     )
     for key, title, values in kinds:
         chosen = sorted(zip(found.functions, values, strict=True), key=lambda pair: -sum(pair[1]))
-        chosen = [(one, seconds) for one, seconds in chosen if any(seconds)][:MOST_FUNCTIONS]
+        chosen = [(function, seconds) for function, seconds in chosen if any(seconds)][:MOST_FUNCTIONS]
         if chosen:
             yield _by_process(found, key, title, chosen)
 
@@ -108,42 +112,42 @@ def functions(merged: Merged, most: int) -> Table:
         ["function", "computation", "largest", "in MPI", "largest", "calls of MPI", "bytes"],
         [
             [
-                one.name,
-                _s(one.compute_s),
-                _largest(one.compute_by_rank, ranks),
-                _s(one.mpi_s),
-                _largest(one.mpi_by_rank, ranks),
-                str(one.calls),
-                units.quantity(one.bytes, "B"),
+                function.name,
+                _s(function.compute_s),
+                _largest(function.compute_by_rank, ranks),
+                _s(function.mpi_s),
+                _largest(function.mpi_by_rank, ranks),
+                str(function.calls),
+                units.quantity(function.bytes, "B"),
             ]
-            for one in rows
+            for function in rows
         ],
     )
 
 
 def _by_process(
-    found: Functions, key: str, title: str, chosen: Sequence[tuple[Function, Sequence[float]]]
+    functions: Functions, key: str, title: str, chosen: Sequence[tuple[Function, Sequence[float]]]
 ) -> Figure:
-    names = [one.name for one, _ in chosen]
+    names = [function.name for function, _ in chosen]
     values: list[list[float | None]] = [[second or None for second in seconds] for _, seconds in chosen]
     hover = [
-        [f"{name}, rank {rank}: {_s(second)}" for rank, second in zip(found.ranks, seconds, strict=True)]
+        [f"{name}, rank {rank}: {_s(second)}" for rank, second in zip(functions.ranks, seconds, strict=True)]
         for name, (_, seconds) in zip(names, chosen, strict=True)
     ]
-    stride = -(-len(found.ranks) // 16)
-    places = list(range(0, len(found.ranks), stride))
+    stride = -(-len(functions.ranks) // 16)
+    places = list(range(0, len(functions.ranks), stride))
     return Figure(
         key=f"functions-{key}",
         title=title,
         caption="Without the functions that they call. A row of one color is balanced.",
-        traces=[cells(range(len(found.ranks)), range(len(names)), values, hover, None)],
+        traces=[cells(range(len(functions.ranks)), range(len(names)), values, hover, None)],
         layout={
             "height": 90 + 22 * len(names),
             "xaxis": {
-                "range": [-0.5, len(found.ranks) - 0.5],
+                "range": [-0.5, len(functions.ranks) - 0.5],
                 "role": "category",
                 "tickvals": places,
-                "ticktext": [str(found.ranks[place]) for place in places],
+                "ticktext": [str(functions.ranks[place]) for place in places],
                 "title": {"text": "rank"},
             },
             "yaxis": {
@@ -154,7 +158,7 @@ def _by_process(
             },
         },
         table=Table(
-            ["function", *(f"rank {rank}" for rank in found.ranks)],
+            ["function", *(f"rank {rank}" for rank in functions.ranks)],
             [[name, *map(_s, seconds)] for name, (_, seconds) in zip(names, chosen, strict=True)],
         ),
         origins=["measured"],
@@ -162,13 +166,13 @@ def _by_process(
     )
 
 
-def _inclusive(found: Functions) -> _Inclusive:
-    tree = found.tree
-    total_s = [one.time_s for one in tree]
-    mpi_s = [one.time_s if one.mpi else 0.0 for one in tree]
+def _inclusive(functions: Functions) -> _Inclusive:
+    tree = functions.tree
+    total_s = [node.time_s for node in tree]
+    mpi_s = [node.time_s if node.mpi else 0.0 for node in tree]
     levels: list[int] = []
-    for one in tree:
-        levels.append(0 if one.parent is None else levels[one.parent] + 1)
+    for path_node in tree:
+        levels.append(0 if path_node.parent is None else levels[path_node.parent] + 1)
     for place in reversed(range(len(tree))):
         parent = tree[place].parent
         if parent is not None:
@@ -177,40 +181,42 @@ def _inclusive(found: Functions) -> _Inclusive:
     return _Inclusive(total_s, mpi_s, levels)
 
 
-def _boxes(found: Functions, times: _Inclusive, whole_s: float) -> Iterator[Box]:
+def _boxes(functions: Functions, times: _Inclusive, whole_s: float) -> Iterator[Box]:
     """Yield the boxes that are wide enough; what is below one begins at its left end."""
     ends_s: dict[int | None, float] = {None: 0.0}
-    for place, one in enumerate(found.tree):
-        left_s = ends_s[one.parent]
-        ends_s[one.parent] = left_s + times.total_s[place]
+    for place, node in enumerate(functions.tree):
+        left_s = ends_s[node.parent]
+        ends_s[node.parent] = left_s + times.total_s[place]
         ends_s[place] = left_s
         if times.total_s[place] < _NARROWEST * whole_s:
             continue
         total_s, mpi_s = times.total_s[place], times.mpi_s[place]
-        told = f"{one.name}: {_s(total_s)}, {units.share(total_s / whole_s)}"
-        if one.mpi:
-            told += f"; {count(one.calls, 'call')}, {units.quantity(one.bytes, 'B')}"
+        told = f"{node.name}: {_s(total_s)}, {units.share(total_s / whole_s)}"
+        if node.mpi:
+            told += f"; {count(node.calls, 'call')}, {units.quantity(node.bytes, 'B')}"
         else:
-            told += f"; in MPI {_s(mpi_s)}" + (f", own computation {_s(one.time_s)}" if found.sample_hz else "")
+            told += f"; in MPI {_s(mpi_s)}" + (
+                f", own computation {_s(node.time_s)}" if functions.sample_hz else ""
+            )
         yield Box(
-            name=one.name,
+            name=node.name,
             told=told,
             left=f"{100 * left_s / whole_s:.3f}%",
             width=f"{100 * total_s / whole_s:.3f}%",
             level=times.levels[place],
-            kind="mpi" if one.mpi else "function",
+            kind="mpi" if node.mpi else "function",
         )
 
 
-def _row(found: Functions, times: _Inclusive, place: int) -> list[str]:
-    one = found.tree[place]
+def _row(functions: Functions, times: _Inclusive, place: int) -> list[str]:
+    node = functions.tree[place]
     return [
-        "\u2003" * times.levels[place] + one.name,
+        "\u2003" * times.levels[place] + node.name,
         _s(times.total_s[place]),
         _s(times.mpi_s[place]),
-        "" if one.mpi else _s(one.time_s),
-        str(one.calls) if one.mpi else "",
-        units.quantity(one.bytes, "B") if one.mpi else "",
+        "" if node.mpi else _s(node.time_s),
+        str(node.calls) if node.mpi else "",
+        units.quantity(node.bytes, "B") if node.mpi else "",
     ]
 
 

@@ -90,8 +90,8 @@ def render(contents: ProfileContents) -> str:
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
-    regions = {one.number: one.label for one in merged.regions if one.number}
-    listed = [_row(merged, one, regions.get(one.region, "")) for one in merged.calls[:MOST_ROWS]]
+    regions = {region.number: region.label for region in merged.regions if region.number}
+    listed = [_row(merged, calls, regions.get(calls.region, "")) for calls in merged.calls[:MOST_ROWS]]
     return template().render(
         title=drawn.described(merged),
         when=moment(contents.monitored.started_unix_s),
@@ -99,8 +99,8 @@ def render(contents: ProfileContents) -> str:
         sentences=sentences(contents),
         alerts=alerts(contents),
         findings=contents.findings,
-        grave=kinds([one for one in contents.findings if one.severity != "information"]),
-        rest=kinds([one for one in contents.findings if one.severity == "information"]),
+        grave=kinds([finding for finding in contents.findings if finding.severity != "information"]),
+        rest=kinds([finding for finding in contents.findings if finding.severity == "information"]),
         sections=sections,
         columns=COLUMNS,
         rows=len(listed),
@@ -127,8 +127,8 @@ def sentences(contents: ProfileContents) -> list[str]:
         first = tables.routines(merged, 1).rows[0]
         words.append(f"{first[0]} takes {first[2]} of that, in {first[3]} calls of {first[4]} on average.")
     if merged.files:
-        moved = sum(one.bytes for one in merged.program_files)
-        paths = len({one.path for one in merged.program_files if one.path})
+        moved = sum(file.bytes for file in merged.program_files)
+        paths = len({file.path for file in merged.program_files if file.path})
         words.append(
             f"{units.share(merged.files_s / total_s)} of the time is in calls on files:"
             f" {units.quantity(moved, 'B')} read and written in {count(paths, 'file')}."
@@ -145,14 +145,14 @@ def sentences(contents: ProfileContents) -> list[str]:
     return words
 
 
-def _traced(found: TraceWindow, events: int) -> str:
+def _traced(window: TraceWindow, events: int) -> str:
     """Return which window a trace holds."""
-    start, kept, asked = (units.quantity(value, "s") for value in (found.start_s, found.kept_s, found.asked_s))
-    if not found.full:
+    start, kept, asked = (units.quantity(value, "s") for value in (window.start_s, window.kept_s, window.asked_s))
+    if not window.full:
         return f"The trace holds all {events} calls of {kept} from {start} after MPI_Init on."
     return (
-        f"The trace holds {kept} of the {asked} asked for: {count(found.full, 'process', 'processes')} made"
-        f" more calls than there is room for, and {found.lost_calls} calls are left out."
+        f"The trace holds {kept} of the {asked} asked for: {count(window.full, 'process', 'processes')} made"
+        f" more calls than there is room for, and {window.lost_calls} calls are left out."
     )
 
 
@@ -177,12 +177,12 @@ def wrapped(merged: Merged) -> list[str]:
     if merged.functions is not None:
         return []
     by = {
-        number: one.frames[0]
-        for number, one in enumerate(merged.sites)
-        if len(one.frames) == 1 and is_about_mpi(one.frames[0])
+        number: site.frames[0]
+        for number, site in enumerate(merged.sites)
+        if len(site.frames) == 1 and is_about_mpi(site.frames[0])
     }
-    calls = [one for one in merged.calls if one.site in by]
-    if not calls or sum(one.time_s for one in calls) < _MOSTLY_WRAPPED * merged.calls_s:
+    calls = [call for call in merged.calls if call.site in by]
+    if not calls or sum(call.time_s for call in calls) < _MOSTLY_WRAPPED * merged.calls_s:
         return []
     most = max(calls, key=lambda one: one.time_s)
     return [
@@ -209,7 +209,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         )
     if merged.calls:
         figures: list[Figure | DotPlot] = [drawn.by_routine(merged)]
-        if any(one.size_class > 0 and one.time_s > 0 for one in merged.calls):
+        if any(calls.size_class > 0 and calls.time_s > 0 for calls in merged.calls):
             figures.append(drawn.by_size(merged))
         yield ProfileSection(
             "routines",
@@ -287,17 +287,18 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         )
 
 
-def _machine_comparison(found: MachineComparison) -> ProfileSection:
+def _machine_comparison(comparison: MachineComparison) -> ProfileSection:
     left = [
-        f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(found.without_benchmark.items())[:12]
+        f"{name} ({units.quantity(time_s, 's')})"
+        for name, time_s in list(comparison.without_benchmark.items())[:12]
     ]
-    library = f" with {found.library}" if found.library else ""
+    library = f" with {comparison.library}" if comparison.library else ""
     return ProfileSection(
         "machine-comparison",
         "Comparison with the machine",
-        f"The same routines as measured by {found.run} on {found.machine}{library}. The excess over the machine's"
-        " time is avoidable; for blocking messages it includes waiting for the other side.",
-        table=tables.machine_comparison(found, _LINES),
+        f"The same routines as measured by {comparison.run} on {comparison.machine}{library}. The excess over the"
+        " machine's time is avoidable; for blocking messages it includes waiting for the other side.",
+        table=tables.machine_comparison(comparison, _LINES),
         notes=[f"Without a benchmark: {', '.join(left)}."] if left else [],
     )
 

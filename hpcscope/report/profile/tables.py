@@ -42,24 +42,24 @@ def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
     )
 
 
-def _spread(title: str, one: Spread, unit: str) -> list[str]:
+def _spread(title: str, spread: Spread, unit: str) -> list[str]:
     return [
         title,
-        units.quantity(one.mean, unit),
-        f"{units.quantity(one.least, unit)} (rank {one.least_rank})",
-        f"{units.quantity(one.most, unit)} (rank {one.most_rank})",
-        units.share(one.coefficient_of_variation),
-        units.quantity(one.sanitised_mean, unit),
-        units.share(one.sanitised_coefficient_of_variation),
-        units.share(one.imbalance),
+        units.quantity(spread.mean, unit),
+        f"{units.quantity(spread.least, unit)} (rank {spread.least_rank})",
+        f"{units.quantity(spread.most, unit)} (rank {spread.most_rank})",
+        units.share(spread.coefficient_of_variation),
+        units.quantity(spread.sanitised_mean, unit),
+        units.share(spread.sanitised_coefficient_of_variation),
+        units.share(spread.imbalance),
     ]
 
 
 def routines(merged: Merged, most: int) -> Table:
     """Return the routines with the most time."""
     sums: dict[str, list[Calls]] = defaultdict(list)
-    for one in merged.calls:
-        sums[one.routine].append(one)
+    for call in merged.calls:
+        sums[call.routine].append(call)
     ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
     whole_s = merged.calls_s
     rows = []
@@ -81,23 +81,23 @@ def routines(merged: Merged, most: int) -> Table:
 
 def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
     """Return the call sites with the most time; those alike in their innermost `frames` are one, None: in all."""
-    names = [" < ".join(one.frames[:frames]) for one in merged.sites]
+    names = [" < ".join(site.frames[:frames]) for site in merged.sites]
     sums: dict[tuple[str, str], list[Calls]] = defaultdict(list)
-    for one in merged.calls:
-        if one.site is not None:
-            sums[names[one.site], one.routine].append(one)
+    for call in merged.calls:
+        if call.site is not None:
+            sums[names[call.site], call.routine].append(call)
     whole_s = merged.calls_s
-    ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
+    ordered = sorted(sums.items(), key=lambda pair: -sum(calls.time_s for calls in pair[1]))[:most]
     return Table(
         ["call site", "routine", "time", "of MPI", "calls", "processes"],
         [
             [
                 site,
                 routine,
-                units.quantity(sum(one.time_s for one in alike), "s"),
-                units.share(sum(one.time_s for one in alike) / whole_s),
+                units.quantity(sum(calls.time_s for calls in alike), "s"),
+                units.share(sum(calls.time_s for calls in alike) / whole_s),
                 str(sum(one.calls for one in alike)),
-                str(max(one.processes for one in alike)),
+                str(max(calls.processes for calls in alike)),
             ]
             for (site, routine), alike in ordered
         ],
@@ -110,16 +110,16 @@ def collectives(merged: Merged, most: int) -> Table:
         ["collective", "processes", "size", "calls per process", "time", "waiting at least", "at most", "last"],
         [
             [
-                one.routine,
-                str(one.communicator_size),
-                size_range(one.size_class),
-                str(one.calls),
-                units.quantity(one.time_s, "s"),
-                _part(one.waiting_least_s, one.time_s),
-                _part(one.waiting_most_s, one.time_s),
-                f"rank {one.last_rank}",
+                collective.routine,
+                str(collective.communicator_size),
+                size_range(collective.size_class),
+                str(collective.calls),
+                units.quantity(collective.time_s, "s"),
+                _part(collective.waiting_least_s, collective.time_s),
+                _part(collective.waiting_most_s, collective.time_s),
+                f"rank {collective.last_rank}",
             ]
-            for one in merged.collectives[:most]
+            for collective in merged.collectives[:most]
         ],
     )
 
@@ -130,19 +130,21 @@ def waits(merged: Merged, most: int) -> Table:
         ["request of", "call site", "size", "requests", "time", "per request"],
         [
             [
-                one.operation,
-                merged.sites[one.site].frames[0] if one.site is not None and merged.sites[one.site].frames else "",
-                size_range(one.size_class),
-                str(one.requests),
-                units.quantity(one.time_s, "s"),
-                units.quantity(one.time_s / max(one.requests, 1), "s"),
+                waits.operation,
+                merged.sites[waits.site].frames[0]
+                if waits.site is not None and merged.sites[waits.site].frames
+                else "",
+                size_range(waits.size_class),
+                str(waits.requests),
+                units.quantity(waits.time_s, "s"),
+                units.quantity(waits.time_s / max(waits.requests, 1), "s"),
             ]
-            for one in merged.waits[:most]
+            for waits in merged.waits[:most]
         ],
     )
 
 
-def machine_comparison(found: MachineComparison, most: int) -> Table:
+def machine_comparison(comparison: MachineComparison, most: int) -> Table:
     """Return each routine and size with its time on the machine; times of all processes."""
     return Table(
         [
@@ -159,18 +161,18 @@ def machine_comparison(found: MachineComparison, most: int) -> Table:
         ],
         [
             [
-                one.routine,
-                units.quantity(one.message_bytes, "B"),
-                str(one.communicator_size),
-                units.quantity(one.mean_s, "s"),
-                units.quantity(one.machine_s, "s"),
-                units.share(one.share),
-                units.quantity(one.time_s, "s"),
-                units.quantity(one.avoidable_s, "s"),
-                _between(one.waiting_s, one.waiting_most_s),
-                f"{one.benchmark}{', ' + one.note if one.note else ''}",
+                line.routine,
+                units.quantity(line.message_bytes, "B"),
+                str(line.communicator_size),
+                units.quantity(line.mean_s, "s"),
+                units.quantity(line.machine_s, "s"),
+                units.share(line.share),
+                units.quantity(line.time_s, "s"),
+                units.quantity(line.avoidable_s, "s"),
+                _between(line.waiting_s, line.waiting_most_s),
+                f"{line.benchmark}{', ' + line.note if line.note else ''}",
             ]
-            for one in found.routines[:most]
+            for line in comparison.routines[:most]
         ],
     )
 
@@ -192,30 +194,30 @@ def files(merged: Merged, most: int) -> Table:
         ],
         [
             [
-                one.path or "other files",
-                LAYERS[one.layer],
-                str(one.processes),
-                units.quantity(one.time_s, "s"),
-                str(one.opens),
-                units.quantity(one.read_bytes, "B"),
-                units.quantity(one.written_bytes, "B"),
-                units.quantity(one.bytes / one.transfers if one.transfers else None, "B"),
-                *_order(one),
+                file.path or "other files",
+                LAYERS[file.layer],
+                str(file.processes),
+                units.quantity(file.time_s, "s"),
+                str(file.opens),
+                units.quantity(file.read_bytes, "B"),
+                units.quantity(file.written_bytes, "B"),
+                units.quantity(file.bytes / file.transfers if file.transfers else None, "B"),
+                *_order(file),
                 *(
-                    units.share(number / one.transfers if one.layer == "mpi-io" and one.transfers else None)
-                    for number in (one.collective, one.file_gaps, one.memory_gaps)
+                    units.share(number / file.transfers if file.layer == "mpi-io" and file.transfers else None)
+                    for number in (file.collective, file.file_gaps, file.memory_gaps)
                 ),
             ]
-            for one in merged.files[:most]
+            for file in merged.files[:most]
         ],
     )
 
 
-def _order(one: FileUse) -> list[str]:
+def _order(file: FileUse) -> list[str]:
     """Return the shares of transfers that begin where the last one ended, and within a block; of POSIX alone."""
-    known = one.layer in ("posix", "inside mpi-io") and one.transfers > 0
-    counts = (one.consecutive, one.unaligned)
-    return [units.share(count / one.transfers if known else None) for count in counts]
+    known = file.layer in ("posix", "inside mpi-io") and file.transfers > 0
+    counts = (file.consecutive, file.unaligned)
+    return [units.share(count / file.transfers if known else None) for count in counts]
 
 
 def file_times(merged: Merged, most: int) -> Table:
@@ -235,14 +237,14 @@ def file_times(merged: Merged, most: int) -> Table:
         ],
         [
             [
-                one.path or "other files",
-                LAYERS[one.layer],
-                *(_seconds(getattr(one, f"{name}_s")) for name in ("open", "read", "write", "sync", "other")),
-                _seconds(one.longest_s),
-                units.quantity(one.bytes / one.transfer_s if one.bytes and one.transfer_s else None, "B/s"),
-                f"rank {one.most_rank}, {units.share(one.most_bytes / one.bytes)}" if one.bytes else "",
+                file.path or "other files",
+                LAYERS[file.layer],
+                *(_seconds(getattr(file, f"{name}_s")) for name in ("open", "read", "write", "sync", "other")),
+                _seconds(file.longest_s),
+                units.quantity(file.bytes / file.transfer_s if file.bytes and file.transfer_s else None, "B/s"),
+                f"rank {file.most_rank}, {units.share(file.most_bytes / file.bytes)}" if file.bytes else "",
             ]
-            for one in merged.files[:most]
+            for file in merged.files[:most]
         ],
     )
 
@@ -251,9 +253,9 @@ def transfer_sizes(merged: Merged) -> Table:
     """Return the numbers of reads and writes of all files by their size and layer."""
     kinds: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for layer, name in LAYERS.items():
-        for one in merged.files:
-            if one.layer == layer:
-                for action, sizes in (("reads", one.read_sizes), ("writes", one.write_sizes)):
+        for file in merged.files:
+            if file.layer == layer:
+                for action, sizes in (("reads", file.read_sizes), ("writes", file.write_sizes)):
                     for size, transfers in enumerate(sizes):
                         kinds[f"{action}, {name}"][size] += transfers
     shown = {name: sizes for name, sizes in kinds.items() if any(sizes.values())}
@@ -274,14 +276,14 @@ def regions(merged: Merged) -> Table:
         ["region", "processes", "entries", "time", "in MPI", "longest"],
         [
             [
-                one.label if one.number else OUTSIDE,
-                str(one.processes),
-                str(one.entries),
-                units.quantity(one.time_s, "s"),
-                _part(one.mpi_s, one.time_s),
-                f"{units.quantity(one.most_s, 's')} (rank {one.most_rank})",
+                region.label if region.number else OUTSIDE,
+                str(region.processes),
+                str(region.entries),
+                units.quantity(region.time_s, "s"),
+                _part(region.mpi_s, region.time_s),
+                f"{units.quantity(region.most_s, 's')} (rank {region.most_rank})",
             ]
-            for one in merged.regions
+            for region in merged.regions
         ],
     )
 
@@ -292,30 +294,35 @@ def unfinished(merged: Merged, most: int) -> Table:
         ["rank", "host", "end", "last heartbeat", "inside", "resident"],
         [
             [
-                str(one.rank),
-                one.host,
-                one.state if one.abort_code is None else f"{one.state}, code {one.abort_code}",
-                units.quantity(one.wall_s, "s"),
-                one.in_routine or "computation",
-                units.quantity(one.usage.resident_bytes if one.usage else None, "B"),
+                str(process.rank),
+                process.host,
+                process.state if process.abort_code is None else f"{process.state}, code {process.abort_code}",
+                units.quantity(process.wall_s, "s"),
+                process.in_routine or "computation",
+                units.quantity(process.usage.resident_bytes if process.usage else None, "B"),
             ]
-            for one in merged.unfinished[:most]
+            for process in merged.unfinished[:most]
         ],
     )
 
 
 def late(merged: Merged, most: int) -> Table:
     """Return late senders and receivers in the traced window."""
-    found = merged.late.ranks if merged.late else []
-    ordered = sorted(found, key=lambda one: -(one.late_sender_s + one.late_receiver_s))[:most]
+    late_ranks = merged.late.ranks if merged.late else []
+    ordered = sorted(late_ranks, key=lambda late_rank: -(late_rank.late_sender_s + late_rank.late_receiver_s))[
+        :most
+    ]
     return Table(
         ["rank", "waited", "others waited for its sends", "for its receives"],
         [
             [
-                str(one.rank),
-                *(units.quantity(value, "s") for value in (one.waited_s, one.late_sender_s, one.late_receiver_s)),
+                str(late_rank.rank),
+                *(
+                    units.quantity(value, "s")
+                    for value in (late_rank.waited_s, late_rank.late_sender_s, late_rank.late_receiver_s)
+                ),
             ]
-            for one in ordered
+            for late_rank in ordered
         ],
     )
 

@@ -84,9 +84,9 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
     processes = contents.merged.processes
     shown = processes
     if len(processes) > _PROCESSES:
-        ordered = sorted(processes, key=lambda one: one.compute_s)
+        ordered = sorted(processes, key=lambda process: process.compute_s)
         shown = [*ordered[: _PROCESSES // 2], *ordered[-_PROCESSES // 2 :]]
-    longest_s = max((one.wall_s for one in processes), default=0.0) or 1.0
+    longest_s = max((process.wall_s for process in processes), default=0.0) or 1.0
     compute, mpi = ("█", "░") if blocks else ("#", ".")
     yield Text(f"{compute} computation  {mpi} in MPI", style="dim")
     for one in shown:

@@ -22,12 +22,16 @@ WORDS = ("application", "class", "problem")
 OVERSUBSCRIBED = " (more processes than processors)"
 
 
-def characterisation(found: Sequence[Application], catalog: Catalog) -> Table:
+def characterisation(applications: Sequence[Application], catalog: Catalog) -> Table:
     """Return the machine-independent characteristics, extending table 2 of NetFinity (Tessera, sec. 3.1).
 
     Messages and bytes are those of all processes; memory is that of the largest.
     """
-    rows = [[*_problem(one, catalog), *_sent(point)] for one in found for point in one.points]
+    rows = [
+        [*_problem(application, catalog), *_sent(point)]
+        for application in applications
+        for point in application.points
+    ]
     return Table(STATIC, [list(row) for row in dict.fromkeys(map(tuple, rows))])
 
 
@@ -36,37 +40,40 @@ def times(models: Models, catalog: Catalog) -> Table:
     return Table(
         TIMES,
         [
-            [_words(one, catalog), *_shares(one, point, _speedup(one, point, models.speedups))]
-            for one in models.applications
-            for point in one.points
+            [
+                _words(application, catalog),
+                *_shares(application, point, _speedup(application, point, models.speedups)),
+            ]
+            for application in models.applications
+            for point in application.points
         ],
     )
 
 
-def laws(found: Sequence[Application], catalog: Catalog) -> list[str]:
+def laws(applications: Sequence[Application], catalog: Catalog) -> list[str]:
     """Return the law of computation of each application in words."""
-    return [f"{_words(one, catalog)}: {law(one)}." for one in found]
+    return [f"{_words(application, catalog)}: {law(application)}." for application in applications]
 
 
-def law(one: Application) -> str:
+def law(application: Application) -> str:
     """Return the law of computation in words, or why there is none."""
-    if one.computation_s is None:
-        return f"no law of computation: {one.reason}"
-    a0, off = f"a0 = {in_unit(one.computation_s, 's')}", units.share(one.deviation)
-    if (one.deviation or 0.0) > WORST_ERROR:
+    if application.computation_s is None:
+        return f"no law of computation: {application.reason}"
+    a0, off = f"a0 = {in_unit(application.computation_s, 's')}", units.share(application.deviation)
+    if (application.deviation or 0.0) > WORST_ERROR:
         return f"{a0}, which does not describe the measurements: computation deviates by up to {off} from a0/p"
     return f"{a0}; computation deviates by at most {off} from a0/p"
 
 
-def _problem(one: Application, catalog: Catalog) -> list[str]:
-    sizes = catalog.of_role(one.subject.benchmark, one.subject.parameters, "size")
+def _problem(application: Application, catalog: Catalog) -> list[str]:
+    sizes = catalog.of_role(application.subject.benchmark, application.subject.parameters, "size")
     name, size = next(((name, str(value)) for name, value in sizes.items()), ("", "–"))
     return [
-        catalog[one.subject.benchmark].title,
+        catalog[application.subject.benchmark].title,
         size,
-        _size(name, size, catalog[one.subject.benchmark]),
-        f"{one.iterations:.0f}",
-        f"{one.operations / 1e6:.1f}",
+        _size(name, size, catalog[application.subject.benchmark]),
+        f"{application.iterations:.0f}",
+        f"{application.operations / 1e6:.1f}",
     ]
 
 
@@ -88,8 +95,8 @@ def _sent(point: ApplicationPoint) -> list[str]:
     ]
 
 
-def _shares(one: Application, point: ApplicationPoint, gained: SpeedupPoint | None) -> list[str]:
-    law_s = one.computation_s.value / point.ranks if one.computation_s else None
+def _shares(application: Application, point: ApplicationPoint, gained: SpeedupPoint | None) -> list[str]:
+    law_s = application.computation_s.value / point.ranks if application.computation_s else None
     efficiency = gained.efficiency if gained else None
     return [
         f"{point.ranks}{OVERSUBSCRIBED if point.oversubscribed else ''}",
@@ -103,19 +110,21 @@ def _shares(one: Application, point: ApplicationPoint, gained: SpeedupPoint | No
     ]
 
 
-def _speedup(one: Application, point: ApplicationPoint, found: Sequence[Speedup]) -> SpeedupPoint | None:
-    wanted = one.subject
-    for each in found:
-        subject = each.subject
-        same = (subject.benchmark, subject.parameters, subject.transport, each.origin)
-        if same == (wanted.benchmark, wanted.parameters, wanted.transport, one.origin):
-            return next((other for other in each.points if other.ranks == point.ranks), None)
+def _speedup(
+    application: Application, point: ApplicationPoint, speedups: Sequence[Speedup]
+) -> SpeedupPoint | None:
+    wanted = application.subject
+    for speedup in speedups:
+        subject = speedup.subject
+        same = (subject.benchmark, subject.parameters, subject.transport, speedup.origin)
+        if same == (wanted.benchmark, wanted.parameters, wanted.transport, application.origin):
+            return next((other for other in speedup.points if other.ranks == point.ranks), None)
     return None
 
 
-def _words(one: Application, catalog: Catalog) -> str:
-    subject = one.subject
+def _words(application: Application, catalog: Catalog) -> str:
+    subject = application.subject
     words = [catalog.described(subject.benchmark, subject.parameters)]
     words += [subject.transport] if subject.transport != "default" else []
-    words += [one.origin] if one.origin != "measured" else []
+    words += [application.origin] if application.origin != "measured" else []
     return ", ".join(words)

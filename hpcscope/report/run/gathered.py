@@ -53,9 +53,9 @@ def gather(runs: Mapping[str, list[Summary]]) -> list[GatheredCase]:
     """Return the headline figures that are results, case by case."""
     found: dict[tuple[str, str], dict[str, Summary]] = {}
     for name, summaries in runs.items():
-        for one in summaries:
-            if one.primary and one.valid and one.median is not None:
-                found.setdefault((one.label, one.metric), {})[name] = one
+        for summary in summaries:
+            if summary.primary and summary.valid and summary.median is not None:
+                found.setdefault((summary.label, summary.metric), {})[name] = summary
     ordered = sorted(found.items(), key=lambda item: (case_key(next(iter(item[1].values()))), item[0][1]))
     return [_row(label, by_run) for (label, _), by_run in ordered]
 
@@ -81,7 +81,7 @@ def table(rows: list[GatheredCase]) -> Table:
 
 def _row(label: str, by_run: dict[str, Summary]) -> GatheredCase:
     first = next(iter(by_run.values()))
-    values = {name: one.median for name, one in by_run.items() if one.median is not None}
+    values = {name: case.median for name, case in by_run.items() if case.median is not None}
     return GatheredCase(
         benchmark=first.benchmark,
         case=label,

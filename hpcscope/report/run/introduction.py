@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Link, Machine
+from hpcscope.models.ladder.rung import Ladder
+from hpcscope.report.run.ladders import QUANTITIES, best_rungs
 from hpcscope.report.wording import count, sentence
 
+WHOLE = 0.9
+"""A layer that keeps this share of the one below loses next to nothing."""
+_LAYERS = {"limit": "the hardware", "frames": "raw frames", "network": "the transport", "mpi": "MPI"}
 _LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
@@ -19,12 +26,32 @@ def subject(run: Run) -> str:
     return f"{run.record.name} on {machine_name(run.machine)}, {moment(run.record.started_unix_s)}"
 
 
+def verdict(run: Run) -> str:
+    """Return which layer keeps what lies below it, and which loses most of it; empty without ladders."""
+    steps = [step for ladder in run.models.ladders for step in _steps(ladder)]
+    kept = [words for share, words in steps if WHOLE <= share <= 1 / WHOLE]
+    share, worst = min(steps, default=(1.0, ""))
+    words = [f"{kept[0]}."] if kept else []
+    words += [f"The largest loss: {worst}."] if share < WHOLE else []
+    return " ".join(words)
+
+
+def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
+    """Yield for each layer how much it keeps of the one below, and this in words."""
+    quantity = QUANTITIES[ladder.quantity].lower()
+    for below, rung in pairwise(rung for rung in best_rungs(ladder) if rung.value is not None):
+        if rung.retained is not None:
+            title = _LAYERS.get(rung.layer, rung.name.partition(",")[0])
+            of = _LAYERS.get(below.layer, below.name.partition(",")[0])
+            yield rung.retained, f"{title} keeps {units.share(rung.retained)} of the {quantity} of {of}"
+
+
 def cluster(run: Run) -> str:
     """Return one line: what this cluster is."""
     machine = run.machine
     links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
     if run.record.imported is not None:
-        programs = dict.fromkeys(program for one in run.record.imported.files for program in one.programs)
+        programs = dict.fromkeys(program for file in run.record.imported.files for program in file.programs)
         return f"Figures printed by {sentence(list(programs))}."
     words = [machine_kind(machine)]
     if len(machine.hosts) > 1:
@@ -58,7 +85,7 @@ def cautions(run: Run) -> list[Caution]:
         found.append(Caution(text, grave=True))
     if lacks := run.record.lacks:
         resources = {lack.resource for lack in lacks}
-        number = sum(one.resource in resources for one in run.record.skipped)
+        number = sum(skipped.resource in resources for skipped in run.record.skipped)
         left_out = f"; {count(number, 'case')} left out" if number else ""
         text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
         found.append(Caution(text, grave=len(run.machine.hosts) > 1))
@@ -94,16 +121,16 @@ def library(machine: Machine) -> str:
 
 def measured(run: Run) -> str:
     """Return one sentence: what was measured when and where."""
-    cases = {one.key for one in run.statistics}
-    launches = max((one.launches for one in run.statistics), default=0)
-    origins = sorted({str(one.origin) for one in run.statistics})
+    cases = {summary.key for summary in run.statistics}
+    launches = max((summary.launches for summary in run.statistics), default=0)
+    origins = sorted({str(summary.origin) for summary in run.statistics})
     verb = sentence(origins) or "measured"
     number = count(len(cases), "case")
     if run.record.imported is not None:
-        files = sentence([one.name for one in run.record.imported.files])
+        files = sentence([file.name for file in run.record.imported.files])
         return f"{number} imported from {files}."
     if run.record.mix:
-        rounds = max((one.launches for one in run.statistics), default=0)
+        rounds = max((summary.launches for summary in run.statistics), default=0)
         return (
             f"On {moment(run.record.started_unix_s)} the jobs of the mix {run.record.mix} ran alone and side"
             f" by side in {count(rounds, 'round')} on {machine_name(run.machine)}."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hpcscope import units
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 
-_QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
+QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
 
 
 def caption(ladder: Ladder) -> str:
     """Return the caption of a ladder: `Bandwidth, shared memory inside a host, 4 MiB`."""
-    words = [_QUANTITIES[ladder.quantity], ladder.path]
+    words = [QUANTITIES[ladder.quantity], ladder.path]
     words += ["a stream of messages"] if ladder.exchange == "stream" and "memory" not in ladder.path else []
     words += [units.size(ladder.message_bytes)] if ladder.message_bytes is not None else []
     return ", ".join(words)
@@ -18,7 +18,7 @@ def caption(ladder: Ladder) -> str:
 
 def length(ladder: Ladder, rung: LadderRung) -> float:
     """Return the length of a rung's bar: its value relative to the largest on the ladder."""
-    largest = max((one.value for one in ladder.rungs if one.value), default=0.0)
+    largest = max((ladder_rung.value for ladder_rung in ladder.rungs if ladder_rung.value), default=0.0)
     return rung.value / largest if rung.value and largest else 0.0
 
 
@@ -68,6 +68,6 @@ def best_rungs(ladder: Ladder) -> list[LadderRung]:
     return list(best.values())
 
 
-def _better(ladder: Ladder, one: LadderRung, other: LadderRung) -> bool:
-    first, second = one.value or 0.0, other.value or 0.0
+def _better(ladder: Ladder, rung: LadderRung, other: LadderRung) -> bool:
+    first, second = rung.value or 0.0, other.value or 0.0
     return first < second if ladder.quantity == "latency_s" else first > second

@@ -56,21 +56,21 @@ def tiles(run: Run) -> list[Tile]:
 
     A run of other things, such as storage alone, has none.
     """
-    found = {
+    cases = {
         "Latency": _latency(run),
         "Bandwidth": _bandwidth(run),
         "Memory bandwidth": _memory(run),
         "Arithmetic": _arithmetic(run),
     }
-    return [_tile(title, one, run) for title, one in found.items()] if any(found.values()) else []
+    return [_tile(title, case, run) for title, case in cases.items()] if any(cases.values()) else []
 
 
 def main_ladders(run: Run, quantity: str | None = None) -> list[Ladder]:
     """Return the ladders of the path that programs use: between hosts where there are several, else inside one."""
-    messages = [one for one in run.models.ladders if one.message_bytes is not None]
-    between = [one for one in messages if one.path.endswith(BETWEEN_HOSTS)]
-    path = next((one.path for one in between or messages), None)
-    return [one for one in messages if one.path == path and quantity in (None, one.quantity)]
+    messages = [ladder for ladder in run.models.ladders if ladder.message_bytes is not None]
+    between = [ladder for ladder in messages if ladder.path.endswith(BETWEEN_HOSTS)]
+    path = next((ladder.path for ladder in between or messages), None)
+    return [ladder for ladder in messages if ladder.path == path and quantity in (None, ladder.quantity)]
 
 
 def trust(run: Run) -> list[Fact]:
@@ -85,13 +85,13 @@ def trust(run: Run) -> list[Fact]:
     ]
 
 
-def _tile(title: str, one: Summary | None, run: Run) -> Tile:
-    if one is None:
+def _tile(title: str, case: Summary | None, run: Run) -> Tile:
+    if case is None:
         return Tile(title, "–", "", "not measured", "")
-    head, _, interval = units.interval(one.median, one.ci_low, one.ci_high, one.unit).partition(" [")
-    rungs = [rung for ladder in run.models.ladders for rung in ladder.rungs if rung.name == one.label]
+    head, _, interval = units.interval(case.median, case.ci_low, case.ci_high, case.unit).partition(" [")
+    rungs = [rung for ladder in run.models.ladders for rung in ladder.rungs if rung.name == case.label]
     share = next((words for rung in rungs if (words := _of_limit(rung))), "")
-    return Tile(title, head, _bracketed(interval), one.label, share, one.state_mixture)
+    return Tile(title, head, _bracketed(interval), case.label, share, case.state_mixture)
 
 
 def _bracketed(interval: str) -> str:
@@ -105,27 +105,27 @@ def _of_limit(rung: LadderRung) -> str:
 def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:
     """Yield the results on the rungs of a pattern, each with its layer."""
     for place in run.benchmarks.standing(pattern):
-        for one in results(run, place.benchmark.name):
-            if one.unit == unit and place.shows(one.metric) and place.holds(one.parameters):
-                yield place.rung.layer, one
+        for case in results(run, place.benchmark.name):
+            if case.unit == unit and place.shows(case.metric) and place.holds(case.parameters):
+                yield place.rung.layer, case
 
 
 def _messages(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
     """Return what the library's messages reach by default: between hosts where there are several."""
-    found = [
-        one
-        for layer, one in _standing(run, pattern, unit)
-        if layer == "mpi" and one.transport == "default" and one.ranks == 2
+    cases = [
+        case
+        for layer, case in _standing(run, pattern, unit)
+        if layer == "mpi" and case.transport == "default" and case.ranks == 2
     ]
-    between = [one for one in found if one.placement.one_per_host]
-    return between if between and len(run.machine.hosts) > 1 else found
+    between = [case for case in cases if case.placement.one_per_host]
+    return between if between and len(run.machine.hosts) > 1 else cases
 
 
 def _latency(run: Run) -> Summary | None:
     """Return the time of the shortest message that carries anything."""
-    found = _messages(run, "ping_pong", "s")
-    sizes = {id(one): run.benchmarks.size(one.benchmark, one.parameters) or 0 for one in found}
-    return min(found, key=lambda one: (sizes[id(one)] == 0, sizes[id(one)]), default=None)
+    cases = _messages(run, "ping_pong", "s")
+    sizes = {id(case): run.benchmarks.size(case.benchmark, case.parameters) or 0 for case in cases}
+    return min(cases, key=lambda summary: (sizes[id(summary)] == 0, sizes[id(summary)]), default=None)
 
 
 def _bandwidth(run: Run) -> Summary | None:
@@ -133,28 +133,32 @@ def _bandwidth(run: Run) -> Summary | None:
 
     Without a ladder: the longest messages of a stream, or of a ping-pong.
     """
-    found = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
+    cases = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
     ladder = next(iter(main_ladders(run, "bandwidth_bytes_per_s")), None)
     rungs = {rung.name for rung in ladder.rungs if rung.layer == "mpi"} if ladder else set()
-    longest = sorted(found, key=lambda one: -(run.benchmarks.size(one.benchmark, one.parameters) or 0))
-    return next((one for one in longest if one.label in rungs), next(iter(longest), None))
+    longest = sorted(cases, key=lambda case: -(run.benchmarks.size(case.benchmark, case.parameters) or 0))
+    return next((case for case in longest if case.label in rungs), next(iter(longest), None))
 
 
 def _memory(run: Run) -> Summary | None:
     """Return the fastest access to memory: of arrays beyond the caches, or else of the largest."""
     caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
-    found = [one for _, one in _standing(run, "memory", "B/s")]
-    sizes = {id(one): run.benchmarks.array_bytes(one.benchmark, one.parameters) for one in found}
+    cases = [case for _, case in _standing(run, "memory", "B/s")]
+    sizes = {id(case): run.benchmarks.array_bytes(case.benchmark, case.parameters) for case in cases}
     beyond = _BEYOND_CACHES * max(caches, default=0)
     least = min(beyond, max(sizes.values(), default=0))
-    return max((one for one in found if sizes[id(one)] >= least), key=lambda one: one.median or 0.0, default=None)
+    return max(
+        (case for case in cases if sizes[id(case)] >= least),
+        key=lambda summary: summary.median or 0.0,
+        default=None,
+    )
 
 
 def _arithmetic(run: Run) -> Summary | None:
     """Return the highest rate of a computation with its default problem; what only bounds computations is none."""
-    computed = [one for layer, one in _standing(run, "arithmetic", "flop/s") if layer != LIMIT]
-    usual = [one for one in computed if has_default_problem(run.benchmarks, one)]
-    return max(usual, key=lambda one: one.median or 0.0, default=None)
+    computed = [case for layer, case in _standing(run, "arithmetic", "flop/s") if layer != LIMIT]
+    usual = [case for case in computed if has_default_problem(run.benchmarks, case)]
+    return max(usual, key=lambda summary: summary.median or 0.0, default=None)
 
 
 def _states(run: Run) -> Fact:
@@ -163,8 +167,8 @@ def _states(run: Run) -> Fact:
         return Fact("Machine states", "not known: too little was measured", True)
     if not course.changes:
         return Fact("Machine states", "the machine kept one state", False)
-    mixed = len({one.key for one in run.statistics.primary if one.state_mixture})
-    cases = len({one.key for one in run.statistics.primary})
+    mixed = len({case.key for case in run.statistics.primary if case.state_mixture})
+    cases = len({case.key for case in run.statistics.primary})
     slowest = course.states[-1]
     text = (
         f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in one "
@@ -185,9 +189,9 @@ def _load(run: Run) -> Iterator[Fact]:
 
 
 def _noise(run: Run) -> Iterator[Fact]:
-    found = [one for one in run.headlines if one.metric == _NOISE]
-    if found:
-        worst = max(found, key=lambda one: one.median or 0.0)
+    cases = [case for case in run.headlines if case.metric == _NOISE]
+    if cases:
+        worst = max(cases, key=lambda summary: summary.median or 0.0)
         yield Fact(
             "Noise",
             f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a processor",
@@ -196,21 +200,21 @@ def _noise(run: Run) -> Iterator[Fact]:
 
 
 def _late(headline: list[Summary]) -> Fact:
-    late = [one for one in headline if one.invalid_share > 0]
-    if headline and all(one.origin == "imported" for one in headline):
+    late = [case for case in headline if case.invalid_share > 0]
+    if headline and all(case.origin == "imported" for case in headline):
         return Fact("Late starts", "not known: the figures are another program's", False)
     if not late:
         return Fact("Late starts", "every repetition began in time", False)
-    worst = max(one.invalid_share for one in late)
-    cases = count(len({one.key for one in late}), "case")
+    worst = max(case.invalid_share for case in late)
+    cases = count(len({case.key for case in late}), "case")
     return Fact(
         "Late starts", f"up to {units.share(worst)} of the repetitions, in {cases}; left out", worst > 0.05
     )
 
 
 def _precision(headline: list[Summary]) -> Iterator[Fact]:
-    times = [one for one in headline if one.valid and one.unit == "s" and one.definition != "observed"]
-    widths = [one.relative_interval for one in times if one.relative_interval is not None]
+    times = [case for case in headline if case.valid and case.unit == "s" and case.definition != "observed"]
+    widths = [case.relative_interval for case in times if case.relative_interval is not None]
     if not widths:
         return
     note = validity.of_most(headline)
@@ -221,10 +225,10 @@ def _precision(headline: list[Summary]) -> Iterator[Fact]:
 def _clock(launches: Sequence[LaunchRecord]) -> Iterator[Fact]:
     if not launches:
         return
-    worst = max(launches, key=lambda one: one.clock.resolution_s).clock
-    error = max(one.clock_synchronization.error_s for one in launches)
-    hosts = max(one.clock_synchronization.hosts for one in launches)
+    worst = max(launches, key=lambda launch: launch.clock.resolution_s).clock
+    error = max(launch.clock_synchronization.error_s for launch in launches)
+    hosts = max(launch.clock_synchronization.hosts for launch in launches)
     text = f"{worst.source.replace('_', ' ')}, resolution {units.quantity(worst.resolution_s, 's')}"
     text += f"; hosts agree within {units.quantity(error, 's')}" if hosts > 1 else ""
-    steady = all(one.clock.monotonic for one in launches)
+    steady = all(launch.clock.monotonic for launch in launches)
     yield Fact("Clock", text + ("" if steady else "; it went backwards"), not steady)

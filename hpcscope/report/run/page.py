@@ -132,7 +132,12 @@ class DrawnFigures:
     @property
     def plots(self) -> list[Figure]:
         """Those that a script draws."""
-        sections = [figure for one in self.levels for section in one.sections for figure in section.figures]
+        sections = [
+            figure
+            for level_section in self.levels
+            for section in level_section.sections
+            for figure in section.figures
+        ]
         listed = [
             *(self.simulated.figures if self.simulated else ()),
             *self.first,
@@ -143,7 +148,7 @@ class DrawnFigures:
             *sections,
             *self.strip,
         ]
-        listed += [*self.distributions, *(figure for one in self.models for figure in one.residuals)]
+        listed += [*self.distributions, *(figure for modeled in self.models for figure in modeled.residuals)]
         return [figure for figure in listed if isinstance(figure, Figure)]
 
 
@@ -203,9 +208,9 @@ def _drawn(run: Run) -> DrawnFigures:
 
 def _head(run: Run) -> dict[str, Any]:
     """Return everything on the page but the figures."""
-    used = {one.definition for one in run.statistics}
+    used = {summary.definition for summary in run.statistics}
     cluster = about(run.findings, "cluster")
-    causes = [one for one in cluster if one.severity != "information"][:_CAUSES]
+    causes = [finding for finding in cluster if finding.severity != "information"][:_CAUSES]
     main = next(iter(overview.main_ladders(run)), next(iter(run.models.ladders), None))
     rejected = [fit for fit in run.models.fits if not fit.chosen]
     return {
@@ -214,6 +219,7 @@ def _head(run: Run) -> dict[str, Any]:
         "run_name": run.record.name,
         "when": moment(run.record.started_unix_s),
         "library": library(run.machine),
+        "verdict": introduction.verdict(run),
         "cluster": introduction.cluster(run),
         "measured": introduction.measured(run),
         "cautions": introduction.cautions(run),
@@ -221,24 +227,26 @@ def _head(run: Run) -> dict[str, Any]:
         "views": readers.views(run),
         "trust_facts": overview.trust(run),
         "main_ladder": main,
-        "ladders": [one for one in run.models.ladders if one is not main],
+        "ladders": [ladder for ladder in run.models.ladders if ladder is not main],
         "requests": _requests(run),
         "origins": origins(run.statistics),
         "interval_notes": validity.footnotes(run.statistics.primary),
         "findings": cluster,
         "causes": causes,
-        "others": kinds([one for one in cluster if one not in causes]),
+        "others": kinds([finding for finding in cluster if finding not in causes]),
         "trust": kinds(about(run.findings, "measurement")),
         "trusts": about(run.findings, "measurement"),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
-        "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in run.models.not_fitted],
+        "not_fitted": [
+            (subject(fitted), wording.model(fitted.model), fitted.reason) for fitted in run.models.not_fitted
+        ],
         "columns": headings(run.statistics),
-        "rows": len({one.key for one in run.statistics.primary}),
+        "rows": len({case.key for case in run.statistics.primary}),
         "packed": as_json(packed(by_case(run.statistics, run.benchmarks))),
         "facts": provenance(run),
         "skipped": _left_out(run.record.skipped),
-        "failures": _cases(run, [one for one in run.statistics.primary if not one.valid]),
+        "failures": _cases(run, [case for case in run.statistics.primary if not case.valid]),
         "cut_line": run.raw_samples.cut_line,
         "damaged": run.raw_samples.damaged,
     }
@@ -246,7 +254,7 @@ def _head(run: Run) -> dict[str, Any]:
 
 def _requests(run: Run) -> dict[str, str]:
     """Return each case by its label, as `scope run --case` reads it."""
-    return {one.label: one.request for one in run.statistics.primary if run.benchmarks[one.benchmark].native}
+    return {case.label: case.request for case in run.statistics.primary if run.benchmarks[case.benchmark].native}
 
 
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
@@ -260,8 +268,8 @@ def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
 def kinds(findings: Sequence[Finding]) -> list[FindingGroup]:
     """Group findings by severity and kind, in the order of the worst of each kind."""
     found: dict[tuple[str, str], list[Finding]] = {}
-    for one in findings:
-        found.setdefault((one.severity, one.code), []).append(one)
+    for finding in findings:
+        found.setdefault((finding.severity, finding.code), []).append(finding)
     return [
         FindingGroup(code, alike, [])
         if severity == "error" or len(alike) <= _SHOWN + 1
@@ -287,7 +295,9 @@ def _modeled(run: Run) -> list[Modeled]:
 
 
 def _levels(run: Run) -> list[LevelSection]:
-    names = sorted({one.benchmark for one in run.statistics}, key=lambda name: (_pairs_first(run, name), name))
+    names = sorted(
+        {summary.benchmark for summary in run.statistics}, key=lambda name: (_pairs_first(run, name), name)
+    )
     levels = sorted({level(name) for name in names}, key=level_rank)
     return [
         LevelSection(
@@ -319,7 +329,7 @@ def _counts(figure: Figure) -> int:
 
 def _pairs_first(run: Run, benchmark: str) -> int:
     """Sort point-to-point benchmarks before collectives, which are compared with them."""
-    definitions = {one.definition for one in run.statistics.primary if one.benchmark == benchmark}
+    definitions = {case.definition for case in run.statistics.primary if case.benchmark == benchmark}
     return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
 
 
@@ -341,9 +351,9 @@ def _section(run: Run, benchmark: str) -> BenchmarkSection:
         *predictions.figures(run, benchmark),
         *operation_parts.figures(run, benchmark),
     ]
-    mine = [one for one in run.statistics.primary if one.benchmark == benchmark]
-    failed = _cases(run, [one for one in mine if not one.valid])
-    number = len({one.key for one in mine})
+    mine = [case for case in run.statistics.primary if case.benchmark == benchmark]
+    failed = _cases(run, [case for case in mine if not case.valid])
+    number = len({case.key for case in mine})
     declared = run.benchmarks[benchmark]
     return BenchmarkSection(benchmark, declared.title, declared.summary, filled(figures), failed, number)
 

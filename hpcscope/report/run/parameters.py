@@ -46,7 +46,8 @@ def _outcome(fit: Fit) -> ListedFit:
         equation=equation(fit),
         source=fit.source,
         range=_range(fit),
-        parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
+        parameters=[(_name(parameter.name), _parameter(parameter)) for parameter in fit.parameters]
+        + _segments(fit),
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: " + _kind(one)
             for one in fit.breakpoints
@@ -62,7 +63,7 @@ def _outcome(fit: Fit) -> ListedFit:
 
 def _kind(point: Breakpoint) -> str:
     """Say what changes at a breakpoint, as far as its sizes tell, and which settings switch there."""
-    settings = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
+    settings = ", ".join(f"{setting.name} = {setting.value}" for setting in point.settings)
     kind = f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
     if not point.is_located:
         kind = "a jump or a change of slope; sizes between them, which --refine measures, would tell"
@@ -75,10 +76,10 @@ def _segments(fit: Fit) -> list[tuple[str, str]]:
         return []
     return [
         (
-            f"{units.size(one.low)} to {units.size(one.high)}",
-            f"{_parameter(one.latency_s)} + n × {_parameter(one.per_byte_s)}",
+            f"{units.size(segment.low)} to {units.size(segment.high)}",
+            f"{_parameter(segment.latency_s)} + n × {_parameter(segment.per_byte_s)}",
         )
-        for one in fit.segments
+        for segment in fit.segments
     ]
 
 
@@ -101,5 +102,5 @@ def _name(name: str) -> str:
     return words.replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
 
 
-def _parameter(one: FittedParameter) -> str:
-    return in_unit(one, one.unit)
+def _parameter(parameter: FittedParameter) -> str:
+    return in_unit(parameter, parameter.unit)

@@ -89,5 +89,5 @@ def _hidden(point: PredictedPoint) -> str:
     return f"up to {units.quantity(point.hidden_s, 's')} more if nothing is hidden"
 
 
-def _both(one: Estimate, other: float | None) -> str:
-    return f"{units.quantity(one.value, 's')} / {units.quantity(other, 's')}"
+def _both(estimate: Estimate, other: float | None) -> str:
+    return f"{units.quantity(estimate.value, 's')} / {units.quantity(other, 's')}"

@@ -77,19 +77,19 @@ def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
         ("Cluster", f"{lab.title} ({lab.name})"),
         ("Injected faults", "; ".join(lab.faults) or "nothing"),
         *([("Storage", lab.storage)] if lab.storage else []),
-        *((f"Relayed: {one.link}", _lateness(one)) for one in lab.relayed),
+        *((f"Relayed: {relayed_link.link}", _lateness(relayed_link)) for relayed_link in lab.relayed),
     ]
     table = Table(
         ["link", "declared", "measured", "deviation", "processors in use"],
         [
             [
-                one.link,
-                units.quantity(one.declared_bytes_per_s, "B/s"),
-                units.quantity(one.measured_bytes_per_s, "B/s"),
-                units.change(one.deviation),
-                units.percent(one.processor_share),
+                emulated_link.link,
+                units.quantity(emulated_link.declared_bytes_per_s, "B/s"),
+                units.quantity(emulated_link.measured_bytes_per_s, "B/s"),
+                units.change(emulated_link.deviation),
+                units.percent(emulated_link.processor_share),
             ]
-            for one in lab.links
+            for emulated_link in lab.links
         ],
     )
     measured = table if lab.links else None
@@ -153,9 +153,9 @@ def _facts(host: Host) -> list[tuple[str, str]]:
     """Return what stays the same on a host."""
     processor = host.processor
     caches = [
-        f"L{one.level} {one.kind} {units.size(one.size_bytes)}"
-        + (f" shared by {one.shared_by_cores} cores" if one.shared_by_cores > 1 else "")
-        for one in host.caches
+        f"L{cache.level} {cache.kind} {units.size(cache.size_bytes)}"
+        + (f" shared by {cache.shared_by_cores} cores" if cache.shared_by_cores > 1 else "")
+        for cache in host.caches
     ]
     quota = f", CPU quota {processor.quota_processors:g}" if processor.quota_processors is not None else ""
     turbo = {True: "on", False: "off", None: "unknown"}[host.turbo]
@@ -240,29 +240,30 @@ def _blas(blas: Blas | None) -> str:
     return f"{blas.name} {blas.version} ({blas.origin}), {kernels}: {blas.configuration or blas.library}"
 
 
-def _scalapack(found: Scalapack | None) -> str:
-    return f"ScaLAPACK {found.version} ({found.origin}), {found.library}" if found else "none"
+def _scalapack(scalapack: Scalapack | None) -> str:
+    return f"ScaLAPACK {scalapack.version} ({scalapack.origin}), {scalapack.library}" if scalapack else "none"
 
 
 def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     if not launches:
         return []
-    worst = max(launches, key=lambda one: one.clock.resolution_s)
+    worst = max(launches, key=lambda launch: launch.clock.resolution_s)
     clock = worst.clock
-    synchronised = max(launches, key=lambda one: one.clock_synchronization.error_s).clock_synchronization
+    overhead_s = max(launch.clock.overhead_s for launch in launches)
+    synchronised = max(launches, key=lambda record: record.clock_synchronization.error_s).clock_synchronization
     pairs = [
         ("Clock", clock.source + (f" ({clock.fallback_reason})" if clock.fallback_reason else "")),
         ("Frequency", units.quantity(clock.frequency_hz, "Hz")),
         ("Resolution", units.quantity(clock.resolution_s, "s")),
-        ("Start/stop pair", f"{units.quantity(max(one.clock.overhead_s for one in launches), 's')}, subtracted"),
-        ("Monotonic", "yes" if all(one.clock.monotonic for one in launches) else "NO"),
+        ("Start/stop pair", units.quantity(overhead_s, "s") + ", subtracted"),
+        ("Monotonic", "yes" if all(launch.clock.monotonic for launch in launches) else "NO"),
         ("Clocks of the hosts", f"{synchronised.method}, {synchronised.hosts} host"
          + ("s" if synchronised.hosts != 1 else "")),
         ("Error after synchronization", units.quantity(synchronised.error_s, "s")),
     ]  # fmt: skip
-    starts = [one.common_start for one in launches if one.common_start is not None]
+    starts = [launch.common_start for launch in launches if launch.common_start is not None]
     if starts:
-        lag_s, spread_s = max(one.lag_s for one in starts), max(one.spread_s for one in starts)
+        lag_s, spread_s = max(start.lag_s for start in starts), max(start.spread_s for start in starts)
         pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
         pairs.append(("Last entry after the first", units.quantity(spread_s, "s")))
     return [FactGroup("Clock, the worst of all launches", pairs)]
@@ -270,10 +271,10 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
 
 def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     """Return the settings that the library reports, with all values where launches differ."""
-    names = sorted({name for one in launches for name in one.settings})
+    names = sorted({name for launch in launches for name in launch.settings})
     if not names:
         return []
-    values = {name: dict.fromkeys(str(one.settings.get(name, "–")) for one in launches) for name in names}
+    values = {name: dict.fromkeys(str(launch.settings.get(name, "–")) for launch in launches) for name in names}
     table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
     return [FactGroup("Settings reported by the library", [], table, counted="settings")]
 
@@ -295,18 +296,18 @@ def _launches(samples: Samples) -> list[FactGroup]:
         ],
         [
             [
-                f"{one.launch}" + (f", attempt {one.attempt}" if one.attempt > 1 else ""),
-                str(one.ranks),
-                one.transport + ("" if one.origin == "measured" else f" ({one.origin})"),
-                str(one.placement),
-                _where(one),
-                moment(one.started_unix_s),
+                f"{record.launch}" + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
+                str(record.ranks),
+                record.transport + ("" if record.origin == "measured" else f" ({record.origin})"),
+                str(record.placement),
+                _where(record),
+                moment(record.started_unix_s),
                 units.quantity(end.duration_s, "s")
-                if (end := ends.get((one.launch, one.attempt)))
+                if (end := ends.get((record.launch, record.attempt)))
                 else "did not end",
                 units.quantity(end.clock_error_s, "s") if end else "–",
             ]
-            for one in samples.launches
+            for record in samples.launches
         ],
     )
     return [FactGroup(f"Launches ({samples.launches[0].library})", [], table)]

@@ -52,20 +52,20 @@ def views(run: Run) -> list[View]:
         ]
     if not chosen:
         return []
-    scaled = [one for one in chosen if one.sequential_baseline]
+    scaled = [speedup for speedup in chosen if speedup.sequential_baseline]
     one_process = "No program was measured on one process and on several."
     return [
-        View("For users", "time to solution", [_time(one, run) for one in chosen]),
+        View("For users", "time to solution", [_time(speedup, run) for speedup in chosen]),
         View(
             "For analysts",
             "speed-up, scalability",
-            [_scaling(one, run) for one in scaled],
+            [_scaling(speedup, run) for speedup in scaled],
             "" if scaled else one_process,
         ),
         View(
             "For managers",
             "efficiency and cost of a result",
-            [_cost(one, run) for one in scaled],
+            [_cost(speedup, run) for speedup in scaled],
             "" if scaled else one_process,
         ),
     ]
@@ -74,42 +74,43 @@ def views(run: Run) -> list[View]:
 def _chosen(run: Run) -> list[Speedup]:
     """Return one speed-up of each program, applications first: most processes, then the largest problem."""
     best: dict[str, Speedup] = {}
-    for one in run.models.speedups:
-        name = one.subject.benchmark
-        if _fair(one) and (name not in best or _weight(one, run) > _weight(best[name], run)):
-            best[name] = one
+    for speedup in run.models.speedups:
+        name = speedup.subject.benchmark
+        if _fair(speedup) and (name not in best or _weight(speedup, run) > _weight(best[name], run)):
+            best[name] = speedup
     order = sorted(
-        best.values(), key=lambda one: (level(one.subject.benchmark) != "application", -_last(one).ranks)
+        best.values(),
+        key=lambda speedup: (level(speedup.subject.benchmark) != "application", -_last(speedup).ranks),
     )
     return order[:_MOST]
 
 
-def _weight(one: Speedup, run: Run) -> tuple[bool, int, int, bool]:
-    usual = one.subject.transport == "default" and not one.subject.placement.one_per_host
-    problem = run.benchmarks.of_role(one.subject.benchmark, one.subject.parameters, "problem", "method")
-    defaults = run.benchmarks.defaults(one.subject.benchmark)
+def _weight(speedup: Speedup, run: Run) -> tuple[bool, int, int, bool]:
+    usual = speedup.subject.transport == "default" and not speedup.subject.placement.one_per_host
+    problem = run.benchmarks.of_role(speedup.subject.benchmark, speedup.subject.parameters, "problem", "method")
+    defaults = run.benchmarks.defaults(speedup.subject.benchmark)
     plain = all(defaults.get(name) == value for name, value in problem.items())
-    return usual, _last(one).ranks, one.size, plain
+    return usual, _last(speedup).ranks, speedup.size, plain
 
 
-def _fair(one: Speedup) -> list[SpeedupPoint]:
+def _fair(speedup: Speedup) -> list[SpeedupPoint]:
     """Return the points with a processor for every process."""
-    return [point for point in one.points if not point.oversubscribed]
+    return [point for point in speedup.points if not point.oversubscribed]
 
 
-def _last(one: Speedup) -> SpeedupPoint:
-    return _fair(one)[-1]
+def _last(speedup: Speedup) -> SpeedupPoint:
+    return _fair(speedup)[-1]
 
 
-def _name(one: Speedup, run: Run) -> str:
-    return run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
+def _name(speedup: Speedup, run: Run) -> str:
+    return run.benchmarks.described(speedup.subject.benchmark, speedup.subject.parameters)
 
 
-def _time(one: Speedup, run: Run) -> ViewAnswer:
-    fastest = min(_fair(one), key=lambda point: point.time_s.value)
-    slower = f"; the fastest of up to {_last(one).ranks}" if len(_fair(one)) > 1 else ""
+def _time(speedup: Speedup, run: Run) -> ViewAnswer:
+    fastest = min(_fair(speedup), key=lambda point: point.time_s.value)
+    slower = f"; the fastest of up to {_last(speedup).ranks}" if len(_fair(speedup)) > 1 else ""
     return ViewAnswer(
-        _name(one, run),
+        _name(speedup, run),
         in_unit(fastest.time_s, "s"),
         f"on {_ranks(fastest.ranks)}{slower}",
         fastest.time_s.mixes_states,
@@ -126,14 +127,14 @@ def _scaling(one: Speedup, run: Run) -> ViewAnswer:
     return ViewAnswer(_name(one, run), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
 
 
-def _cost(one: Speedup, run: Run) -> ViewAnswer:
-    last, first = _last(one), one.points[0]
+def _cost(speedup: Speedup, run: Run) -> ViewAnswer:
+    last, first = _last(speedup), speedup.points[0]
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
-        costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
+        costs = (units.quantity(point.cost_core_s.value, "s") for point in (last, first) if point.cost_core_s)
         note += "; a result costs {} of core time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
-    return ViewAnswer(_name(one, run), in_percent(last.efficiency), note, states)
+    return ViewAnswer(_name(speedup, run), in_percent(last.efficiency), note, states)
 
 
 def _jobs(run: Run) -> Iterator[ViewAnswer]:
@@ -143,16 +144,16 @@ def _jobs(run: Run) -> Iterator[ViewAnswer]:
 
 
 def _slowdowns(run: Run) -> Iterator[ViewAnswer]:
-    for one in _metric(run, JOB, "slowdown"):
-        note = "times as long in the mix as alone" if one.valid else one.reason
-        yield ViewAnswer(_job(one, run), _of(one), note)
+    for case in _metric(run, JOB, "slowdown"):
+        note = "times as long in the mix as alone" if case.valid else case.reason
+        yield ViewAnswer(_job(case, run), _of(case), note)
 
 
 def _mix(run: Run) -> Iterator[ViewAnswer]:
-    for one in [each for each in run.statistics.primary if each.benchmark == MIX]:
-        label = run.benchmarks.metric_label(one.metric, one.benchmark)
+    for case in [summary for summary in run.statistics.primary if summary.benchmark == MIX]:
+        label = run.benchmarks.metric_label(case.metric, case.benchmark)
         yield ViewAnswer(
-            label[:1].upper() + label[1:], _of(one), _MEANT.get(one.metric, "") if one.valid else one.reason
+            label[:1].upper() + label[1:], _of(case), _MEANT.get(case.metric, "") if case.valid else case.reason
         )
 
 
@@ -167,29 +168,29 @@ _MEANT = {
 
 def _pairs(run: Run, metric: str) -> Iterator[tuple[Summary, Summary]]:
     """Yield each job alone, and the same in the mix."""
-    found = _metric(run, JOB, metric)
-    mixed = {(one.parameters["job"], one.ranks): one for one in found if one.parameters["beside"] != ALONE}
-    for one in found:
-        key = one.parameters["job"], one.ranks
-        if one.parameters["beside"] == ALONE and key in mixed:
-            yield one, mixed[key]
+    cases = _metric(run, JOB, metric)
+    mixed = {(case.parameters["job"], case.ranks): case for case in cases if case.parameters["beside"] != ALONE}
+    for summary in cases:
+        key = summary.parameters["job"], summary.ranks
+        if summary.parameters["beside"] == ALONE and key in mixed:
+            yield summary, mixed[key]
 
 
 def _metric(run: Run, benchmark: str, metric: str) -> Sequence[Summary]:
-    return [one for one in run.statistics.primary if (one.benchmark, one.metric) == (benchmark, metric)]
+    return [case for case in run.statistics.primary if (case.benchmark, case.metric) == (benchmark, metric)]
 
 
-def _job(one: Summary, run: Run) -> str:
-    (words, *_) = run.benchmarks.differences(JOB, {"job": one.parameters["job"]})
-    return f"{words}, {_ranks(one.ranks)}"
+def _job(case: Summary, run: Run) -> str:
+    (words, *_) = run.benchmarks.differences(JOB, {"job": case.parameters["job"]})
+    return f"{words}, {_ranks(case.ranks)}"
 
 
-def _of(one: Summary) -> str:
-    if not one.valid or one.median is None:
+def _of(case: Summary) -> str:
+    if not case.valid or case.median is None:
         return "–"
-    if units.is_share(one.metric):
-        return units.share(one.median, one.ci_low, one.ci_high)
-    return units.interval(one.median, one.ci_low, one.ci_high, one.unit)
+    if units.is_share(case.metric):
+        return units.share(case.median, case.ci_low, case.ci_high)
+    return units.interval(case.median, case.ci_low, case.ci_high, case.unit)
 
 
 def _ranks(count: int) -> str:

@@ -53,10 +53,12 @@ def headings(summaries: Sequence[Summary]) -> list[tuple[str, bool]]:
 
 def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
     """Return the rows in reading order."""
-    ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
+    ordered = sorted(
+        summaries, key=lambda case: (*case_key(case)[:2], case.metric, not case.primary, case_key(case))
+    )
     return [
-        CaseRow(_cells(one, catalog), one.valid, one.label, _request(one, catalog), one.reason, one.primary)
-        for one in ordered
+        CaseRow(_cells(case, catalog), case.valid, case.label, _request(case, catalog), case.reason, case.primary)
+        for case in ordered
     ]
 
 
@@ -67,11 +69,11 @@ def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
     """
     every = list(summaries)
     cases: dict[Key, list[Summary]] = {}
-    for one in every:
-        if one.primary:
-            cases.setdefault(one.key, []).append(one)
-    joined = [_joined(sorted(alike, key=lambda one: one.unit != "s"), catalog) for alike in _ordered(cases)]
-    return joined + rows([one for one in every if not one.primary], catalog)
+    for case in every:
+        if case.primary:
+            cases.setdefault(case.key, []).append(case)
+    joined = [_joined(sorted(alike, key=lambda case: case.unit != "s"), catalog) for alike in _ordered(cases)]
+    return joined + rows([case for case in every if not case.primary], catalog)
 
 
 def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
@@ -80,18 +82,18 @@ def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
 
 def _joined(alike: Sequence[Summary], catalog: Catalog) -> CaseRow:
     """Return several figures of one case as one row, a line of its cells for each; equal lines stand once."""
-    first, cells = alike[0], [_cells(one, catalog) for one in alike]
+    first, cells = alike[0], [_cells(case, catalog) for case in alike]
     together = []
     for column in zip(*cells, strict=True):
         texts = [text for text, _ in column]
         together.append((texts[0] if len(set(texts)) == 1 else "\n".join(texts), column[0][1]))
     together[-1] = _text("; ".join(dict.fromkeys(filter(None, map(remarks, alike)))))
-    reason = next((one.reason for one in alike if not one.valid), "")
-    return CaseRow(together, all(one.valid for one in alike), first.label, _request(first, catalog), reason)
+    reason = next((case.reason for case in alike if not case.valid), "")
+    return CaseRow(together, all(case.valid for case in alike), first.label, _request(first, catalog), reason)
 
 
-def _request(one: Summary, catalog: Catalog) -> str:
-    return one.request if catalog[one.benchmark].native else ""
+def _request(case: Summary, catalog: Catalog) -> str:
+    return case.request if catalog[case.benchmark].native else ""
 
 
 def packed(listed: Sequence[CaseRow], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
@@ -109,40 +111,40 @@ def packed(listed: Sequence[CaseRow], columns: Sequence[tuple[str, bool]] = COLU
     return {"words": list(words), "rows": lines}
 
 
-def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
-    spread = _range(one)
-    variation = units.share(one.coefficient_of_variation)
+def _cells(case: Summary, catalog: Catalog) -> list[Cell]:
+    spread = _range(case)
+    variation = units.share(case.coefficient_of_variation)
     return [
-        _text(one.label),
-        _text(catalog.metric_label(one.metric, one.benchmark)),
-        (shown(one) if one.valid else "no result", _number(one.median)),
-        _text(definition(one.definition)),
-        (spread, _number(one.p05)),
-        (variation, _number(one.coefficient_of_variation)),
-        (f"{one.n} / {one.launches}", float(one.n)),
-        _text(remarks(one)),
+        _text(case.label),
+        _text(catalog.metric_label(case.metric, case.benchmark)),
+        (shown(case) if case.valid else "no result", _number(case.median)),
+        _text(definition(case.definition)),
+        (spread, _number(case.p05)),
+        (variation, _number(case.coefficient_of_variation)),
+        (f"{case.n} / {case.launches}", float(case.n)),
+        _text(remarks(case)),
     ]
 
 
-def remarks(one: Summary) -> str:
+def remarks(case: Summary) -> str:
     """Return the remarks that a reader of the figure needs."""
-    words = [] if one.valid else [one.reason]
-    words += [one.origin] if one.origin != "measured" else []
-    words += ["autocorrelated"] if one.autocorrelated else []
-    words += ["mixes states"] if one.state_mixture else []
-    words += ["median between two modes"] if one.between_modes else []
-    words += [f"{units.share(one.invalid_share)} late"] if one.invalid_share else []
+    words = [] if case.valid else [case.reason]
+    words += [case.origin] if case.origin != "measured" else []
+    words += ["autocorrelated"] if case.autocorrelated else []
+    words += ["mixes states"] if case.state_mixture else []
+    words += ["median between two modes"] if case.between_modes else []
+    words += [f"{units.share(case.invalid_share)} late"] if case.invalid_share else []
     return "; ".join(words)
 
 
-def _range(one: Summary) -> str:
+def _range(case: Summary) -> str:
     """Return the middle 90 % of the samples: `1.97 to 2.70 GB/s`."""
-    if one.p05 is None or one.p95 is None:
+    if case.p05 is None or case.p95 is None:
         return "–"
-    if units.is_share(one.metric):
-        return f"{units.share(one.p05)} to {units.share(one.p95)}"
-    factor, name = units.scale(one.unit, max(abs(one.p05), abs(one.p95)))
-    return f"{units.digits(one.p05 / factor)} to {units.digits(one.p95 / factor)} {name}".rstrip()
+    if units.is_share(case.metric):
+        return f"{units.share(case.p05)} to {units.share(case.p95)}"
+    factor, name = units.scale(case.unit, max(abs(case.p05), abs(case.p95)))
+    return f"{units.digits(case.p05 / factor)} to {units.digits(case.p95 / factor)} {name}".rstrip()
 
 
 def _text(text: str) -> Cell:

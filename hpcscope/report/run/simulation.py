@@ -44,15 +44,15 @@ def _figures(record: Simulation) -> Iterator[Figure]:
     """Yield simulated against measured times, with what closed formulas say of the same cases."""
     if not record.validation:
         return
-    proofs = [one for one in record.validation if one.benchmark not in record.inputs]
-    inputs = [one for one in record.validation if one.benchmark in record.inputs]
+    proofs = [row for row in record.validation if row.benchmark not in record.inputs]
+    inputs = [row for row in record.validation if row.benchmark in record.inputs]
     series = [
-        ("simulated", [(one, one.simulated) for one in proofs]),
-        ("simulated, input of the platform", [(one, one.simulated) for one in inputs]),
+        ("simulated", [(row, row.simulated) for row in proofs]),
+        ("simulated, input of the platform", [(row, row.simulated) for row in inputs]),
         ("by formula", _by_formula(record.validation, fitted=False)),
         ("by formula, fitted to the case", _by_formula(record.validation, fitted=True)),
     ]
-    ends = [value for _, found in series for one, time in found for value in (one.measured.value, time)]
+    ends = [value for _, found in series for row, time in found for value in (row.measured.value, time)]
     formulas = f" {tables.FORMULAS}" if tables.has_formulas(record) else ""
     yield Figure(
         key="simulation-validation",
@@ -67,20 +67,20 @@ def _figures(record: Simulation) -> Iterator[Figure]:
             "yaxis": log_axis("simulated, or by formula" if formulas else "simulated", ends, "s"),
         },
         table=tables.cases(record),
-        origins=["simulated", *sorted({one.origin for one in record.validation})],
+        origins=["simulated", *sorted({row.origin for row in record.validation})],
         wide=True,
     )
 
 
 def _by_formula(validation: Sequence[Beside], fitted: bool) -> list[tuple[Beside, float]]:
-    return [(one, one.formula.value) for one in validation if one.formula and one.formula.fitted == fitted]
+    return [(row, row.formula.value) for row in validation if row.formula and row.formula.fitted == fitted]
 
 
 def _trace(name: str, found: Sequence[tuple[Beside, float]], slot: int) -> Plot:
     return scatter(
-        [one.measured.value for one, _ in found],
+        [row.measured.value for row, _ in found],
         [time for _, time in found],
         name,
         slot=slot,
-        text=[one.label for one, _ in found],
+        text=[row.label for row, _ in found],
     )

@@ -45,7 +45,7 @@ def described(record: Simulation) -> str:
 def errors(record: Simulation) -> Table:
     """Return the error of each benchmark and of all; without rows where nothing was measured."""
     whole = record.error_of()
-    names = list(dict.fromkeys(one.benchmark for one in record.validation)) if whole else []
+    names = list(dict.fromkeys(row.benchmark for row in record.validation)) if whole else []
     rows = [
         [
             f"{name}{' (input)' if name in record.inputs else ''}",
@@ -66,14 +66,14 @@ def cases(record: Simulation) -> Table:
     """Return each case that was both measured and simulated."""
     rows = [
         [
-            one.label,
-            in_unit(one.measured, one.unit),
-            units.quantity(one.simulated, one.unit),
-            units.change(one.error),
-            units.quantity(one.formula.value, one.unit) if one.formula else "",
-            _formula_error(one),
+            row.label,
+            in_unit(row.measured, row.unit),
+            units.quantity(row.simulated, row.unit),
+            units.change(row.error),
+            units.quantity(row.formula.value, row.unit) if row.formula else "",
+            _formula_error(row),
         ]
-        for one in record.validation
+        for row in record.validation
     ]
     return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "its error"], rows))
 
@@ -101,19 +101,19 @@ def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
 def offers(record: Simulation) -> Table:
     """Return the offers that were simulated side by side, the one first whose percent gained costs least."""
 
-    def price(one: OfferGain) -> float:
-        return cost_of_a_percent(one.cost, one.median) or float("inf")
+    def price(offer_gain: OfferGain) -> float:
+        return cost_of_a_percent(offer_gain.cost, offer_gain.median) or float("inf")
 
     rows = [
         [
-            one.name,
-            " ".join(one.changes),
-            units.digits(one.cost),
-            str(one.figures),
-            *(units.change(gain) if gain is not None else "" for gain in (one.median, one.least, one.most)),
-            _priced(one.cost, one.median or 0.0),
+            offer.name,
+            " ".join(offer.changes),
+            units.digits(offer.cost),
+            str(offer.figures),
+            *(units.change(gain) if gain is not None else "" for gain in (offer.median, offer.least, offer.most)),
+            _priced(offer.cost, offer.median or 0.0),
         ]
-        for one in sorted(record.offers, key=price)
+        for offer in sorted(record.offers, key=price)
     ]
     columns = ["offer", "changes", "cost", "figures", "median gain", "least", "most", "cost of a percent"]
     return Table(columns, rows)
@@ -124,24 +124,24 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
 
     `unchanged`: the same cases on the platform as it was measured.
     """
-    measured = {(one.label, one.metric) for one in record.validation} if not record.changes else set()
-    further = [one for one in summaries if (one.label, one.metric) not in measured]
+    measured = {(row.label, row.metric) for row in record.validation} if not record.changes else set()
+    further = [summary for summary in summaries if (summary.label, summary.metric) not in measured]
     if not further:
         return None
-    before = {one.key: one for one in unchanged}
+    before = {case.key: case for case in unchanged}
     reasons = list(dict.fromkeys(filter(None, map(record.beyond, further))))
     marks = dict(zip(reasons, letters(), strict=False))
     columns = ["case", "simulated", "unchanged", "change", "cost of a percent", "median error"]
     rows = [
         [
-            one.label,
-            units.quantity(one.median, one.unit),
-            *_change_words(one, before.get(one.key), record.cost),
-            _median(record.error_of(one.benchmark)),
-            *_new_formula(record, one),
-            marks.get(record.beyond(one), ""),
+            case.label,
+            units.quantity(case.median, case.unit),
+            *_change_words(case, before.get(case.key), record.cost),
+            _median(record.error_of(case.benchmark)),
+            *_new_formula(record, case),
+            marks.get(record.beyond(case), ""),
         ]
-        for one in further
+        for case in further
     ]
     return New(
         f"Simulated with {' '.join(record.changes)}" if record.changes else "Simulated, not measured",
@@ -152,13 +152,16 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
 
 def programs(record: Simulation) -> Table:
     """Return the times of the user's own program; without rows where there was none."""
-    rows = [[" ".join(one.command), str(one.ranks), units.quantity(one.time_s, "s")] for one in record.programs]
+    rows = [
+        [" ".join(program.command), str(program.ranks), units.quantity(program.time_s, "s")]
+        for program in record.programs
+    ]
     return Table(["program", "ranks", "simulated time"], rows)
 
 
 def has_formulas(record: Simulation) -> bool:
     """Return whether a closed formula speaks of any case."""
-    return bool(record.formulas) or any(one.formula for one in record.validation)
+    return bool(record.formulas) or any(row.formula for row in record.validation)
 
 
 def _without_empty(table: Table) -> Table:
@@ -188,30 +191,30 @@ def _formula_words(record: Simulation, benchmark: str | None) -> str:
     return f"{units.percent(known.median.value)}, {FITTED}" if known else ""
 
 
-def _formula_error(one: Beside) -> str:
-    if one.formula is None or one.formula_error is None:
+def _formula_error(row: Beside) -> str:
+    if row.formula is None or row.formula_error is None:
         return ""
-    return units.change(one.formula_error) + (f", {FITTED}" if one.formula.fitted else "")
+    return units.change(row.formula_error) + (f", {FITTED}" if row.formula.fitted else "")
 
 
-def _new_formula(record: Simulation, one: Summary) -> list[str]:
+def _new_formula(record: Simulation, case: Summary) -> list[str]:
     """Return the time by a formula, and the error of such times of the benchmark."""
-    said = record.formulas.get(one.label)
+    said = record.formulas.get(case.label)
     if said is None:
         return ["", ""]
-    return [units.quantity(said.value, one.unit), _median(record.formula_error_of(one.benchmark))]
+    return [units.quantity(said.value, case.unit), _median(record.formula_error_of(case.benchmark))]
 
 
 def _median(error: ErrorOf | None) -> str:
     return f"±{units.percent(error.median.value)}" if error else "unknown"
 
 
-def _change_words(one: Summary, old: Summary | None, cost: float | None) -> list[str]:
+def _change_words(case: Summary, old: Summary | None, cost: float | None) -> list[str]:
     """Return the time without the change, what the change gains, and the cost of a percent gained."""
-    gain = gained(one, old)
-    if gain is None or old is None or not one.median or not old.median:
+    gain = gained(case, old)
+    if gain is None or old is None or not case.median or not old.median:
         return ["", "", ""]
-    return [units.quantity(old.median, old.unit), units.change(one.median / old.median - 1), _priced(cost, gain)]
+    return [units.quantity(old.median, old.unit), units.change(case.median / old.median - 1), _priced(cost, gain)]
 
 
 def _priced(cost: float | None, gain: float) -> str:

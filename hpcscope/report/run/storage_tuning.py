@@ -24,33 +24,34 @@ def chosen(directory: RunDirectory) -> Chosen | None:
 
 
 def _figure(trials: list[Trial]) -> DotPlot:
-    measured = [(one, rate) for one in trials if (rate := one.measured_bytes_per_s) is not None]
+    measured = [(trial, rate) for trial in trials if (rate := trial.measured_bytes_per_s) is not None]
     ordered = sorted(measured, key=lambda each: -each[1].value)
     most = max(rate.high or rate.value for _, rate in measured)
     return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
         caption="All processes together, with 95 % intervals.",
-        panels=[Panel("", [_mark(one, rate, most) for one, rate in ordered])],
+        panels=[Panel("", [_mark(trial, rate, most) for trial, rate in ordered])],
         table=Table(
-            ["way", "predicted", "measured [95 %]", "error", "verdict"], [_row(one, rate) for one, rate in ordered]
+            ["way", "predicted", "measured [95 %]", "error", "verdict"],
+            [_row(trial, rate) for trial, rate in ordered],
         ),
         origins=["measured"],
     )
 
 
-def _mark(one: Trial, rate: Estimate, most: float) -> Mark:
+def _mark(trial: Trial, rate: Estimate, most: float) -> Mark:
     low, high = (rate.value if bound is None else bound for bound in (rate.low, rate.high))
     shares = (round(100 * value / most, 2) for value in (low, rate.value, high))
-    return Mark(one.candidate.label, units.quantity(rate.value, "B/s"), *shares)
+    return Mark(trial.candidate.label, units.quantity(rate.value, "B/s"), *shares)
 
 
-def _row(one: Trial, rate: Estimate) -> list[str]:
-    predicted = one.predicted_bytes_per_s
+def _row(trial: Trial, rate: Estimate) -> list[str]:
+    predicted = trial.predicted_bytes_per_s
     return [
-        one.candidate.label,
+        trial.candidate.label,
         units.quantity(predicted, "B/s") if predicted is not None else "–",
         in_unit(rate, "B/s"),
-        signed(one.error),
-        one.verdict,
+        signed(trial.error),
+        trial.verdict,
     ]

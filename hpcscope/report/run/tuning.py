@@ -46,9 +46,9 @@ def chosen(directory: RunDirectory, models: Models) -> Chosen | None:
 
 
 def _figure(tuning: Tuning) -> Figure | None:
-    rounds = [(one, [each for each in one.tries if each.measured_s is not None]) for one in tuning.rounds]
+    rounds = [(one, [trial for trial in one.tries if trial.measured_s is not None]) for one in tuning.rounds]
     measured = [(one, tries) for one, tries in rounds if tries]
-    times = [time for _, tries in measured for each in tries for time in _times(each)]
+    times = [time for _, tries in measured for trial in tries for time in _times(trial)]
     if not times:
         return None
     return Figure(
@@ -59,40 +59,40 @@ def _figure(tuning: Tuning) -> Figure | None:
         layout={"xaxis": log_axis("predicted", times, "s"), "yaxis": log_axis("measured", times, "s")},
         table=Table(
             ["round", "settings", "n", "predicted", "measured [95 %]", "error", "verdict"],
-            [_row(one, each) for one, tries in measured for each in tries],
+            [_row(one, trial) for one, tries in measured for trial in tries],
         ),
         origins=["measured"],
         wide=True,
     )
 
 
-def _times(one: Try) -> list[float]:
-    measured = one.measured_s
+def _times(trial: Try) -> list[float]:
+    measured = trial.measured_s
     bounds = (measured.value, measured.low, measured.high) if measured else ()
-    return [one.predicted_s, *(each for each in bounds if each is not None)]
+    return [trial.predicted_s, *(bound for bound in bounds if bound is not None)]
 
 
 def _trace(one: Round, tries: list[Try], slot: int) -> Plot:
-    points = [(each, each.measured_s) for each in tries if each.measured_s is not None]
+    points = [(trial, trial.measured_s) for trial in tries if trial.measured_s is not None]
     return estimates(
-        [each.predicted_s for each, _ in points],
+        [trial.predicted_s for trial, _ in points],
         [measured for _, measured in points],
         STAGES[one.stage],
         slot=slot,
-        text=[", ".join(_row(one, each)[1:6]) for each, _ in points],
+        text=[", ".join(_row(one, trial)[1:6]) for trial, _ in points],
     )
 
 
-def _row(one: Round, each: Try) -> list[str]:
-    measured = each.measured_s
+def _row(one: Round, trial: Try) -> list[str]:
+    measured = trial.measured_s
     return [
         STAGES[one.stage],
-        each.candidate.label,
-        str(each.n),
-        units.quantity(each.predicted_s, "s"),
+        trial.candidate.label,
+        str(trial.n),
+        units.quantity(trial.predicted_s, "s"),
         in_unit(measured, "s"),
-        signed(each.error),
-        each.verdict,
+        signed(trial.error),
+        trial.verdict,
     ]
 
 
@@ -109,12 +109,12 @@ def figures(rates: LinpackRates) -> Iterator[str]:
 
 def half(rates: LinpackRates) -> str:
     """Return N_1/2 with its interval in words, or why there is none."""
-    found = rates.n_half
-    if found is None:
+    estimate = rates.n_half
+    if estimate is None:
         return f"unknown: {rates.n_half_reason}"
-    if found.low is None or found.high is None:
-        return f"= {found.value:.0f}"
-    return f"= {found.value:.0f} [{found.low:.0f}, {found.high:.0f}]"
+    if estimate.low is None or estimate.high is None:
+        return f"= {estimate.value:.0f}"
+    return f"= {estimate.value:.0f} [{estimate.low:.0f}, {estimate.high:.0f}]"
 
 
 def signed(share: float | None) -> str:

@@ -10,8 +10,8 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.report.figure import common_words, label
-from hpcscope.report.order import case_key, factors, varying
-from hpcscope.report.run.results import results
+from hpcscope.report.order import case_key, factors, level, level_rank, varying
+from hpcscope.report.run.results import has_default_problem, results
 from hpcscope.report.terminal.bar import bar
 from hpcscope.report.validity import mark
 from hpcscope.report.wording import definition, direction
@@ -19,25 +19,57 @@ from hpcscope.statistics.summary import Summary
 
 MOST = 30
 """Cases of a run that are listed; of a larger run `scope show` lists them."""
-_LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS = 44, 28, 24
+_LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS, _LEVEL_COLUMNS = 44, 28, 24, 12
 
 
 def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
     """Yield the figures of a run of up to `MOST` cases, nothing of a larger one."""
-    found = [one for name in run.benchmarks.names for one in _first_result(run, name)]
-    if not 0 < len(found) <= MOST:
+    cases = [case for name in run.benchmarks.names for case in _first_result(run, name)]
+    if not 0 < len(cases) <= MOST:
         return
-    for _, group in groupby(found, key=lambda one: one.benchmark):
+    for _, group in groupby(cases, key=lambda summary: summary.benchmark):
         yield Text()
         yield from _of_benchmark(list(group), run, blocks)
+
+
+def values_by_level(run: Run) -> Iterator[Text]:
+    """Yield a value of each benchmark on a ladder, level by level."""
+    levels = groupby(sorted(run.benchmarks.names, key=lambda name: level_rank(level(name))), key=level)
+    for head, benchmarks in levels:
+        for benchmark in benchmarks:
+            if run.benchmarks[benchmark].rungs and (case := _usual(run, benchmark)):
+                value = (
+                    f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
+                )
+                yield Text.assemble(
+                    (f"  {head:<{_LEVEL_COLUMNS}}", "bold"), f"{value:<{_FIGURE_COLUMNS}}  {case.label}"
+                )
+                head = ""
+
+
+def _usual(run: Run, benchmark: str) -> Summary | None:
+    """Return the case with the usual problem and methods: the shortest message for a latency, else the largest."""
+    cases = [case for case in _first_result(run, benchmark) if has_default_problem(run.benchmarks, case)]
+    defaults = run.benchmarks.defaults(benchmark)
+
+    def unusual(case: Summary) -> int:
+        words = [
+            name for name, value in case.parameters.items() if isinstance(value, str) and value != defaults[name]
+        ]
+        return len(words) + (case.transport != "default")
+
+    least = min(map(unusual, cases), default=0)
+    usual = [case for case in cases if unusual(case) == least]
+    latency = level(benchmark) in ("network", "mpi") and bool(usual) and usual[0].better == "lower"
+    return (usual[0] if latency else usual[-1]) if usual else None
 
 
 def _first_result(run: Run, benchmark: str) -> list[Summary]:
     """Return the figures of a benchmark for the first of its metrics that is a result, in reading order."""
     shown = results(run, benchmark)
-    measured = {one.metric for one in shown}
+    measured = {case.metric for case in shown}
     first = next((name for name in run.benchmarks[benchmark].metric if name in measured), None)
-    return sorted((one for one in shown if one.metric == first), key=case_key)
+    return sorted((case for case in shown if case.metric == first), key=case_key)
 
 
 def _of_benchmark(group: list[Summary], run: Run, blocks: bool) -> Iterator[Text]:
@@ -51,15 +83,15 @@ def _of_benchmark(group: list[Summary], run: Run, blocks: bool) -> Iterator[Text
         (f"  {metric} ({definition(first.definition)}), {direction(first.better)}", "dim"),
     )
     names = varying(group)[0]
-    largest = max(one.median or 0.0 for one in group)
-    for one in group:
-        chosen = factors(one)
-        differing = [label(catalog, one.benchmark, name, chosen[name]) for name in names if name in chosen]
+    largest = max(case.median or 0.0 for case in group)
+    for summary in group:
+        chosen = factors(summary)
+        differing = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in chosen]
         words = same if alone else ", ".join(differing)
-        figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
-        line = Text(f"  {words:<{_LABEL_COLUMNS - 2}}  {figure:<{_FIGURE_COLUMNS}}")
+        value = f"{units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)} {mark(summary)}"
+        line = Text(f"  {words:<{_LABEL_COLUMNS - 2}}  {value.rstrip():<{_FIGURE_COLUMNS}}")
         if not alone:
-            share = (one.median or 0.0) / largest if largest > 0 else 0.0
+            share = (summary.median or 0.0) / largest if largest > 0 else 0.0
             line.append(bar(share, _BAR_COLUMNS, blocks), style="cyan")
         line.rstrip()
         yield line

@@ -23,9 +23,9 @@ def lines(summaries: list[Summary]) -> Iterator[str]:
     panel factorisation in halves down to 8 columns.
     """
     cases: dict[tuple[Key, str], dict[str, Summary]] = defaultdict(dict)
-    for one in summaries:
-        if one.benchmark == BENCHMARK and one.primary and one.median is not None:
-            cases[one.key, one.origin][one.metric] = one
+    for summary in summaries:
+        if summary.benchmark == BENCHMARK and summary.primary and summary.median is not None:
+            cases[summary.key, summary.origin][summary.metric] = summary
     yield f"{'T/V':<8}{'N':>12} {'NB':>5} {'P':>5} {'Q':>5} {'Time':>18}     {'Gflops':>18}"
     yield RULE
     whole = [case for case in cases.values() if "time_s" in case and "residual" in case]

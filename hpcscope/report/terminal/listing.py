@@ -13,7 +13,7 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.report.figure import common_words, value_words
-from hpcscope.report.order import case_key, factors, varying
+from hpcscope.report.order import factors, summary_key, varying
 from hpcscope.report.validity import footnotes, mark
 from hpcscope.report.wording import definition, figure_heading
 from hpcscope.statistics.summary import Summary
@@ -23,29 +23,29 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
     """Return the output of `scope show --json`; other programs rely on these keys."""
     return [
         {
-            "benchmark": one.benchmark,
-            "parameters": one.parameters,
-            "ranks": one.ranks,
-            "transport": one.transport,
-            "placement": str(one.placement),
-            "metric": one.metric,
-            "unit": one.unit,
-            "better": one.better,
-            "definition": one.definition,
-            "primary": one.primary,
-            "median": one.median,
-            "ci_low": one.ci_low,
-            "ci_high": one.ci_high,
-            "interval_basis": one.interval_basis,
-            "holds_for": one.holds_for,
-            "n": one.n,
-            "launches": one.launches,
-            "origin": one.origin,
-            "mixes_states": one.state_mixture,
-            "valid": one.valid,
-            "reason": one.reason,
+            "benchmark": summary.benchmark,
+            "parameters": summary.parameters,
+            "ranks": summary.ranks,
+            "transport": summary.transport,
+            "placement": str(summary.placement),
+            "metric": summary.metric,
+            "unit": summary.unit,
+            "better": summary.better,
+            "definition": summary.definition,
+            "primary": summary.primary,
+            "median": summary.median,
+            "ci_low": summary.ci_low,
+            "ci_high": summary.ci_high,
+            "interval_basis": summary.interval_basis,
+            "holds_for": summary.holds_for,
+            "n": summary.n,
+            "launches": summary.launches,
+            "origin": summary.origin,
+            "mixes_states": summary.state_mixture,
+            "valid": summary.valid,
+            "reason": summary.reason,
         }
-        for one in sorted(summaries, key=_order)
+        for summary in sorted(summaries, key=summary_key)
     ]
 
 
@@ -54,15 +54,10 @@ def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = Fals
 
     Defaults are left out. With `verbose` every row ends with its case as `scope run --case` reads it.
     """
-    ordered = sorted(summaries, key=_order)
-    groups = groupby(ordered, key=lambda one: (one.benchmark, one.metric, one.definition))
+    ordered = sorted(summaries, key=summary_key)
+    groups = groupby(ordered, key=lambda case: (case.benchmark, case.metric, case.definition))
     notes = [Text(note, style="dim") for note in footnotes(ordered)]
     return Group(*(part for _, group in groups for part in _part(list(group), catalog, verbose)), *notes)
-
-
-def _order(summary: Summary) -> tuple[Any, ...]:
-    key = case_key(summary)
-    return (*key[:2], summary.metric, not summary.primary, summary.definition, *key[2:])
 
 
 def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[RenderableType]:
@@ -86,13 +81,13 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     table.add_column("")
     if verbose:
         table.add_column("case", no_wrap=True)
-    for one in group:
-        chosen = factors(one)
+    for case in group:
+        chosen = factors(case)
         cells = [
-            value_words(catalog, one.benchmark, name, chosen[name]) if name in chosen else "" for name in names
+            value_words(catalog, case.benchmark, name, chosen[name]) if name in chosen else "" for name in names
         ]
-        figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
-        cells += [figure, str(one.n), str(one.launches), _remark(one), *([one.request] if verbose else [])]
+        figure = f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
+        cells += [figure, str(case.n), str(case.launches), _remark(case), *([case.request] if verbose else [])]
         table.add_row("", *map(Text, cells))
     yield table
     yield Text("")
@@ -106,4 +101,4 @@ def _remark(summary: Summary) -> str:
 
 
 def _numeric(name: str, group: list[Summary]) -> bool:
-    return all(isinstance(factors(one).get(name), int | float) for one in group)
+    return all(isinstance(factors(case).get(name), int | float) for case in group)

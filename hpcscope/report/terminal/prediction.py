@@ -72,7 +72,7 @@ def predicted(
 
 def recommended(best: Iterable[BestGrid], validation: Prediction) -> RenderableType:
     """Return the process grid to be chosen for each number of processes."""
-    return Group(*(Text(_recommended(one, validation)) for one in best), Text(""))
+    return Group(*(Text(_recommended(best_grid, validation)) for best_grid in best), Text(""))
 
 
 def _recommended(best: BestGrid, validation: Prediction) -> str:

@@ -18,13 +18,13 @@ from hpcscope.statistics.summary import Summary
 def validated(record: Simulation, every: bool = False) -> RenderableType:
     """Return the error of the simulation, of all cases and of each benchmark; `every`: of each case."""
     head = Text(tables.described(record), style="bold")
-    found = tables.errors(record)
-    if not found.rows:
+    table = tables.errors(record)
+    if not table.rows:
         return Group(head, Text(record.accuracy))
     formulas = record.accuracy_of_formulas
     parts: list[RenderableType] = [head, Text(record.accuracy)]
     parts += [Text(f"closed formulas: {formulas}")] if formulas else []
-    parts += [_table(found)]
+    parts += [_table(table)]
     if every:
         parts += [Text(""), _table(tables.cases(record))]
     return Group(*parts, *(Text(f"note: {note}") for note in record.notes), Text(""))
@@ -63,5 +63,5 @@ def simulated(
     )
 
 
-def _table(one: Table) -> Grid:
-    return grid(one.columns, one.rows, words=(one.columns[0], "beyond"))
+def _table(table: Table) -> Grid:
+    return grid(table.columns, table.rows, words=(table.columns[0], "beyond"))

@@ -62,7 +62,7 @@ def _caption(round_: Round, tuning: Tuning) -> str:
 
 
 def _table(round_: Round) -> Table:
-    sizes, decides = round_.stage == "sizes", not any(each.behind is not None for each in round_.tries)
+    sizes, decides = round_.stage == "sizes", not any(trial.behind is not None for trial in round_.tries)
     columns = ["predicted", "measured", "error"]
     columns += [] if sizes else ["slower"] if decides else ["slower", "expected"]
     table = Table(box=None, pad_edge=False)
@@ -82,8 +82,8 @@ def _rate(flops_per_s: float) -> str:
     return units.digits(flops_per_s / 1e9)
 
 
-def _measured(each: Try) -> str:
-    rate = each.flops_per_s
+def _measured(trial: Try) -> str:
+    rate = trial.flops_per_s
     if rate is None:
         return "–"
     if rate.low is None or rate.high is None:

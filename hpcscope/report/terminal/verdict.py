@@ -15,6 +15,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Finding, about
 from hpcscope.findings.results import Run
 from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.report.run import introduction
 from hpcscope.report.run.introduction import cautions, subject
 from hpcscope.report.run.ladders import best_rungs, caption, length, retained
 from hpcscope.report.terminal import cases
@@ -25,47 +26,63 @@ from hpcscope.report.validity import MIXED, MIXED_NOTE, of_most
 from hpcscope.report.wording import count, direction, sentence
 
 WIDTH = 100
+NARROWEST = 60
 _LADDER_LINES = 27
-_FINDING_LINES = 14
+_FINDING_LINES = 12
 _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
-_BAR_COLUMNS = 36
 _FIGURE_COLUMNS = 27
+_REST_OF_A_RUNG = 64
+"""Columns beside the bar: layer, value, share."""
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 
 
 def show(run: Run, console: Console | None = None) -> None:
     """Print the summary of a run; UsageError when one of its files is missing or wrong."""
     screen = console or terminal_console()
-    for line in list(verdict(run, blocks=draws(screen.file))):  # nothing of a run that cannot be read
+    width = max(NARROWEST, min(screen.width, WIDTH))
+    for line in list(verdict(run, draws(screen.file), width)):  # nothing of a run that cannot be read
         screen.print(line, soft_wrap=True)
 
 
-def verdict(run: Run, blocks: bool = True) -> Iterator[Text]:
-    """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
+def show_kept(run: Run, console: Console | None = None) -> None:
+    """Print the summary of a run, a value of each of its main benchmarks, and how all of them are shown."""
+    show(run, console)
+    screen = console or terminal_console()
+    for line in ("", *cases.values_by_level(run)):
+        screen.print(line, soft_wrap=True)
+    results = len(run.statistics.primary)
+    where = f"scope show {run.directory.path}"
+    hint = f"{results} results: `{where} mpi.latency` shows those of a benchmark, `{where} --all` every one"
+    screen.print(f"\n{hint}", soft_wrap=True, style="dim")
+
+
+def verdict(run: Run, blocks: bool = True, width: int = WIDTH) -> Iterator[Text]:
+    """Yield the lines, not wider than asked except paths; bars are drawn with block characters if `blocks`."""
     yield Text(subject(run), style="bold")
+    yield from map(Text, textwrap.wrap(introduction.verdict(run), width))
     for caution in cautions(run):
         style = "yellow" if caution.grave else "dim"
-        yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))
+        yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, width))
     listed = list(cases.lines(run, blocks))
     yield from listed
     compared = [ladder for ladder in run.models.ladders if _compares(ladder)]
-    ladders = [list(_ladder(ladder, blocks)) for ladder in compared]
+    ladders = [list(_ladder(ladder, blocks, width)) for ladder in compared]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
     shown = max(0 if listed else 1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
     for lines in ladders[:shown]:
         yield Text()
         yield from lines
-    if any(rung.mixes_states for one in compared[:shown] for rung in best_rungs(one)):
-        yield Text(f"  {MIXED_NOTE}", style="dim")
+    if any(rung.mixes_states for ladder in compared[:shown] for rung in best_rungs(ladder)):
+        yield from _note(MIXED_NOTE, width)
     hidden = len(ladders) - shown
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
     if note := of_most(run.statistics.primary):
-        yield Text(f"  {note}", style="dim")
+        yield from _note(note, width)
     yield Text()
-    yield from told(run.findings)
+    yield from told(run.findings, width)
     yield Text()
     if run.directory.report.exists():
         yield Text.assemble("Report  ", (str(run.directory.report), "underline"))
@@ -73,28 +90,35 @@ def verdict(run: Run, blocks: bool = True) -> Iterator[Text]:
         yield Text(f"Report  not written yet; `scope report {run.directory.path}` writes it")
 
 
+def _note(text: str, width: int) -> Iterator[Text]:
+    indent = "  "
+    for line in textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent):
+        yield Text(line, style="dim")
+
+
 def _compares(ladder: Ladder) -> bool:
     """Whether a ladder has two layers to compare."""
     return sum(rung.value is not None for rung in best_rungs(ladder)) > 1
 
 
-def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
-    yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"))
+def _ladder(ladder: Ladder, blocks: bool, width: int) -> Iterator[Text]:
+    yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"), width)
     for rung in reversed(best_rungs(ladder)):
-        yield _rung(ladder, rung, blocks)
+        yield _rung(ladder, rung, blocks, width)
         if rung.value is not None:
-            room = WIDTH - 2 - _LAYER_COLUMNS
+            room = width - 2 - _LAYER_COLUMNS
             noted = f"{rung.name} ({rung.note})" if rung.note else rung.name
             stands = noted if len(noted) <= room else _shorten(rung.name, room)
             yield Text(" " * (2 + _LAYER_COLUMNS) + stands, style="dim")
 
 
-def _rung(ladder: Ladder, rung: LadderRung, blocks: bool) -> Text:
+def _rung(ladder: Ladder, rung: LadderRung, blocks: bool, width: int) -> Text:
     line = Text(f"  {rung.layer:<{_LAYER_COLUMNS}}")
     if rung.value is None:
-        line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
+        line.append(_shorten(f"not available: {rung.reason}", width - 2 - _LAYER_COLUMNS), style="dim")
         return line
-    line.append(bar(length(ladder, rung), _BAR_COLUMNS, blocks).ljust(_BAR_COLUMNS), style="cyan")
+    columns = width - _REST_OF_A_RUNG
+    line.append(bar(length(ladder, rung), columns, blocks).ljust(columns), style="cyan")
     figure = units.interval(rung.value, rung.low, rung.high, rung.unit) + (
         f" {MIXED}" if rung.mixes_states else ""
     )
@@ -104,7 +128,7 @@ def _rung(ladder: Ladder, rung: LadderRung, blocks: bool) -> Text:
     return line
 
 
-def told(findings: list[Finding]) -> Iterator[Text]:
+def told(findings: list[Finding], width: int = WIDTH) -> Iterator[Text]:
     """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
     if not findings:
         yield Text("There are no findings.", style="bold")
@@ -112,22 +136,22 @@ def told(findings: list[Finding]) -> Iterator[Text]:
     cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
     heading = f"{count(len(cluster), 'finding')}, worst first" if cluster else "No findings about the cluster."
     yield Text(heading, style="bold")
-    yield from _listed(cluster, _FINDING_LINES, with_advice=True)
+    yield from _listed(cluster, _FINDING_LINES, width, with_advice=True)
     if measurement:
         yield Text()
         yield Text(f"How far to trust this run: {_severities(measurement)}", style="bold")
-        grave = [one for one in measurement if one.severity in ("error", "warning")]
-        yield from _listed(grave, _TRUST_LINES, with_advice=False)
+        grave = [finding for finding in measurement if finding.severity in ("error", "warning")]
+        yield from _listed(grave, _TRUST_LINES, width, with_advice=False)
 
 
-def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[Text]:
+def _listed(findings: list[Finding], left: int, width: int, with_advice: bool) -> Iterator[Text]:
     """Yield findings, one of each kind, until the lines are used up."""
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         kinds.setdefault((finding.severity, finding.code), []).append(finding)
     shown = 0
     for alike in kinds.values():
-        lines = list(_finding(alike[0], len(alike) - 1, with_advice))
+        lines = list(_finding(alike[0], len(alike) - 1, width, with_advice))
         if shown and len(lines) > left:
             yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
             return
@@ -138,23 +162,23 @@ def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[T
 
 def _severities(findings: list[Finding]) -> str:
     """Count what is grave: `2 warnings and 1 note`."""
-    numbers = Counter(str(one.severity) for one in findings)
+    numbers = Counter(str(finding.severity) for finding in findings)
     notes = numbers["advice"] + numbers["information"]
     words = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
     return sentence([*words, *([count(notes, "note")] if notes else [])])
 
 
-def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
+def _finding(finding: Finding, others: int, width: int, with_advice: bool) -> Iterator[Text]:
     """Yield the worst finding of its kind with the number of others, and its whole advice."""
     indent = " " * (2 + _LAYER_COLUMNS)
     causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
     title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
-    lines = textwrap.wrap(title, WIDTH - len(indent)) or [finding.code]
+    lines = textwrap.wrap(title, width - len(indent)) or [finding.code]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
         yield Text.assemble(lead, line)
     if with_advice:
-        wrapped = textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   ")
+        wrapped = textwrap.wrap("-> " + finding.advice, width - len(indent), subsequent_indent="   ")
         yield from (Text(indent + line, style="dim") for line in wrapped)
 
 
@@ -162,8 +186,8 @@ def _better(ladder: Ladder) -> str:
     return "lower" if ladder.quantity == "latency_s" else "higher"
 
 
-def _sides(left: Text, right: Text) -> Text:
-    gap = max(2, WIDTH - cell_len(left.plain) - cell_len(right.plain))
+def _sides(left: Text, right: Text, width: int) -> Text:
+    gap = max(2, width - cell_len(left.plain) - cell_len(right.plain))
     return Text.assemble(left, " " * gap, right)
 
 

@@ -95,7 +95,7 @@ def _caption(group: Group) -> list[str]:
 
 
 def _seats(topology: Topology, group: Group, columns: int) -> list[Seat]:
-    slow = {each.host: each for each in topology.exception}
+    slow = {exception.host: exception for exception in topology.exception}
     return [
         Seat(
             name=host,
@@ -114,9 +114,9 @@ def _moved(box: Box, x: int, y: int) -> None:
 
 def _all(box: Box) -> list[Box]:
     """Return the boxes with corners that are no longer relative, outer ones first."""
-    found = [box]
+    boxes = [box]
     box.hosts = [Seat(s.name, s.x + box.x, s.y + box.y, s.slow, s.title) for s in box.hosts]
     for child in box.children:
         _moved(child, child.x + box.x, child.y + box.y)
-        found += _all(child)
-    return found
+        boxes += _all(child)
+    return boxes

@@ -28,15 +28,15 @@ def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> 
     """Return the candidates whose bandwidths the predictions need."""
     every = list(candidates(ranks, file_bytes, files))
     most, usual = max(ranks), _usual(file_bytes)
-    at_most = [one for one in every if one.ranks == most]
+    at_most = [access for access in every if access.ranks == most]
     if not at_most:
         raise ScopeError("no way to access files is left to choose from")
     base = at_most[0].model_copy(update={"transfer_bytes": usual})
-    methods = [one for one in at_most if one.transfer_bytes == usual]
-    sizes = sorted({one.transfer_bytes for one in every})
+    methods = [access for access in at_most if access.transfer_bytes == usual]
+    sizes = sorted({access.transfer_bytes for access in every})
     transfers = [base.model_copy(update={"transfer_bytes": size}) for size in (sizes[0], sizes[-1])]
     counts = [base.model_copy(update={"ranks": count}) for count in ranks if count < most]
-    return list(dict.fromkeys([base, *methods, *transfers, *[one for one in counts if one in every]]))
+    return list(dict.fromkeys([base, *methods, *transfers, *[access for access in counts if access in every]]))
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,10 @@ def fitted(base: FileAccess, rates: Rates) -> Predictor:
     """Return the predictor from the measured calibration; ScopeError where its base was not measured."""
     if base not in rates:
         raise ScopeError(f"{base.label}: no valid sample, so that nothing can be predicted")
-    of_size = {one.transfer_bytes: rate for one, rate in rates.items() if _differs(one, base, "transfer_bytes")}
-    of_count = {one.ranks: rate for one, rate in rates.items() if _differs(one, base, "ranks")}
+    of_size = {
+        access.transfer_bytes: rate for access, rate in rates.items() if _differs(access, base, "transfer_bytes")
+    }
+    of_count = {access.ranks: rate for access, rate in rates.items() if _differs(access, base, "ranks")}
     sizes, counts = (np.array(sorted(each), dtype=np.float64) for each in (of_size, of_count))
     return Predictor(
         base,
@@ -86,9 +88,9 @@ def fitted(base: FileAccess, rates: Rates) -> Predictor:
     )
 
 
-def _differs(one: FileAccess, base: FileAccess, name: str) -> bool:
+def _differs(access: FileAccess, base: FileAccess, name: str) -> bool:
     """Return whether a candidate is the base but for one choice, or the base itself."""
-    return one.model_copy(update={name: getattr(base, name)}) == base
+    return access.model_copy(update={name: getattr(base, name)}) == base
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:

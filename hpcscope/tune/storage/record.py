@@ -16,7 +16,7 @@ class StorageSearchSettings(Strict):
     storage: str
     """The folder of the files."""
     file_bytes: int
-    """Of each process."""
+    """Bytes of each process's file."""
     ranks: list[int]
     """Numbers of processes to choose from."""
     files: list[str]

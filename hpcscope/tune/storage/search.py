@@ -24,7 +24,7 @@ from hpcscope.tune.storage.record import (
 )
 
 SIGNIFICANCE = 0.025
-"""Of the test that the fastest is faster than one of the others, launch by launch."""
+"""Significance of the test that the fastest is faster than one of the others, launch by launch."""
 Measured = Mapping[FileAccess, Summary]
 """The bandwidth of each measured candidate, also of those that failed."""
 
@@ -42,15 +42,17 @@ def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     asked = tuning.settings
     predictor = fitted(first_cases(asked)[0], _rates(measured))
     every = list(candidates(asked.ranks, asked.file_bytes, asked.files))
-    ranked = sorted(every, key=lambda one: (-predictor.rate(one), plainness(one)))
-    tried = [one for one in ranked[: asked.trials] if one not in measured]
+    ranked = sorted(every, key=lambda access: (-predictor.rate(access), plainness(access)))
+    tried = [access for access in ranked[: asked.trials] if access not in measured]
     return tuning.model_copy(
         update={
-            "predicted": [PredictedBandwidth(candidate=one, bytes_per_s=predictor.rate(one)) for one in ranked],
+            "predicted": [
+                PredictedBandwidth(candidate=access, bytes_per_s=predictor.rate(access)) for access in ranked
+            ],
             "enough_ranks": _enough(predictor, asked.ranks),
             "trials": [
-                *(Trial(candidate=one, predicted_bytes_per_s=None) for one in measured),
-                *(Trial(candidate=one, predicted_bytes_per_s=predictor.rate(one)) for one in tried),
+                *(Trial(candidate=access, predicted_bytes_per_s=None) for access in measured),
+                *(Trial(candidate=access, predicted_bytes_per_s=predictor.rate(access)) for access in tried),
             ],
         }
     )
@@ -58,9 +60,9 @@ def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
 
 def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     """Return the record with all trials judged and the conclusion; ScopeError where nothing could be measured."""
-    rates = {candidate: one for candidate, one in measured.items() if _valid(one)}
+    rates = {candidate: case for candidate, case in measured.items() if _valid(case)}
     if not rates:
-        reason = next((one.reason for one in measured.values() if one.reason), "not measured")
+        reason = next((case.reason for case in measured.values() if case.reason), "not measured")
         raise ScopeError(f"no way to access files could be measured: {reason}")
     fastest = max(rates, key=lambda candidate: rates[candidate].estimate.value)
     trials = [_judged(trial, measured.get(trial.candidate), rates[fastest]) for trial in tuning.trials]
@@ -81,26 +83,26 @@ def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     return tuning.model_copy(update={"trials": trials, "conclusion": conclusion})
 
 
-def _judged(trial: Trial, one: Summary | None, fastest: Summary) -> Trial:
-    if one is None or not _valid(one):
-        return trial.model_copy(update={"verdict": one.reason if one and one.reason else "not measured"})
-    share = ratio(one.per_launch, fastest.per_launch)
-    if one is fastest:
+def _judged(trial: Trial, case: Summary | None, fastest: Summary) -> Trial:
+    if case is None or not _valid(case):
+        return trial.model_copy(update={"verdict": case.reason if case and case.reason else "not measured"})
+    share = ratio(case.per_launch, fastest.per_launch)
+    if case is fastest:
         kept, verdict = True, "the fastest"
     else:
-        kept = not _certainly_slower(one, fastest)
+        kept = not _certainly_slower(case, fastest)
         verdict = "within the noise of the fastest" if kept else "slower"
     return trial.model_copy(
-        update={"measured_bytes_per_s": one.estimate, "of_fastest": share, "kept": kept, "verdict": verdict}
+        update={"measured_bytes_per_s": case.estimate, "of_fastest": share, "kept": kept, "verdict": verdict}
     )
 
 
-def _certainly_slower(one: Summary, fastest: Summary) -> bool:
+def _certainly_slower(case: Summary, fastest: Summary) -> bool:
     """Compare in common launches by the paired test, in others by the intervals; a usual noise without either."""
-    found = ratio(one.per_launch, fastest.per_launch)
-    if found.paired_launches:
-        return chance(of_launches(fastest.per_launch, one.per_launch)) < SIGNIFICANCE
-    return found.high < 1 if found.high is not None else 1 - found.value > UNKNOWN_NOISE
+    slower = ratio(case.per_launch, fastest.per_launch)
+    if slower.paired_launches:
+        return chance(of_launches(fastest.per_launch, case.per_launch)) < SIGNIFICANCE
+    return slower.high < 1 if slower.high is not None else 1 - slower.value > UNKNOWN_NOISE
 
 
 def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], winner: bool) -> str:
@@ -140,8 +142,8 @@ def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:
 
 
 def _rates(measured: Measured) -> dict[FileAccess, float]:
-    return {candidate: one.estimate.value for candidate, one in measured.items() if _valid(one)}
+    return {candidate: case.estimate.value for candidate, case in measured.items() if _valid(case)}
 
 
-def _valid(one: Summary) -> bool:
-    return one.valid and bool(one.median)
+def _valid(case: Summary) -> bool:
+    return case.valid and bool(case.median)

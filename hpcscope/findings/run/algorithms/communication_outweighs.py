@@ -58,7 +58,12 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
         where=case.where,
         evidence=[
             *case.evidence("communicate_s", "compute_s", "idle_s", "time_s"),
-            *(evidence for one in run.models.speedups if _same(one, case) for evidence in _counts(one)),
+            *(
+                evidence
+                for speedup in run.models.speedups
+                if _same(speedup, case)
+                for evidence in _counts(speedup)
+            ),
         ],
         advice=(
             "Use fewer processes for this size or larger problems on as many: computation grows faster with the "
@@ -69,17 +74,21 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
     )
 
 
-def _same(one: Speedup, case: ProgramCase) -> bool:
-    subject, total = one.subject, case.total
+def _same(speedup: Speedup, case: ProgramCase) -> bool:
+    subject, total = speedup.subject, case.total
     return (subject.benchmark, subject.transport) == (total.benchmark, total.transport) and (
         subject.parameters.items() <= total.parameters.items()
     )
 
 
-def _counts(one: Speedup) -> list[Evidence]:
-    found = []
-    if one.effective_ranks is not None:
-        found.append(Evidence(what="most cost-effective number of processes", value=written(one.effective_ranks)))
-    if one.amdahl is not None and one.amdahl.critical_ranks is not None:
-        found.append(Evidence(what="critical number of processes", value=written(one.amdahl.critical_ranks, 1)))
-    return found
+def _counts(speedup: Speedup) -> list[Evidence]:
+    evidence = []
+    if speedup.effective_ranks is not None:
+        evidence.append(
+            Evidence(what="most cost-effective number of processes", value=written(speedup.effective_ranks))
+        )
+    if speedup.amdahl is not None and speedup.amdahl.critical_ranks is not None:
+        evidence.append(
+            Evidence(what="critical number of processes", value=written(speedup.amdahl.critical_ranks, 1))
+        )
+    return evidence

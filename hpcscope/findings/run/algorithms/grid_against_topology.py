@@ -59,36 +59,36 @@ def _compared(run: Run, topology: Topology, case: Summary) -> Finding | None:
         for grid in grids(case.ranks)
         if (busiest := _busiest(crossings(sent_bytes(replace(product, grid=grid)), hosts, topology)))
     ]
-    mine = next((one for one in every if one.grid == product.grid), None)
+    mine = next((mapped for mapped in every if mapped.grid == product.grid), None)
     if mine is None:
         return None
-    least = min(one.busiest.seconds for one in every)
+    least = min(mapped.busiest.seconds for mapped in every)
     if mine.busiest.seconds < TOO_MUCH * least or mine.busiest.seconds < MATTERS * case.median:
         return None
     # Of those that are as good, one that was measured, else one of the same shape.
-    good = [one for one in every if one.busiest.seconds <= 1.01 * least]
-    measured = {one.grid: other for one in good if (other := _same_on(run, case, one.grid))}
+    good = [mapped for mapped in every if mapped.busiest.seconds <= 1.01 * least]
+    measured = {mapped.grid: other for mapped in good if (other := _same_on(run, case, mapped.grid))}
     better = min(good, key=lambda one: (one.grid not in measured, one.grid.rows != product.grid.rows))
     return _finding(run, case, mine, better, measured.get(better.grid))
 
 
 def _busiest(found: list[Crossing]) -> Crossing | None:
-    return max(found, key=lambda one: one.seconds) if busy_s(found) else None
+    return max(found, key=lambda crossing: crossing.seconds) if busy_s(found) else None
 
 
 def _same_on(run: Run, case: Summary, grid: Grid) -> Summary | None:
     """Return the fastest measurement of the same product on another grid."""
 
-    def apart(one: Summary) -> dict[str, object]:
-        return {name: value for name, value in one.parameters.items() if not name.startswith("grid_")}
+    def apart(summary: Summary) -> dict[str, object]:
+        return {name: value for name, value in summary.parameters.items() if not name.startswith("grid_")}
 
     same = [
-        one
-        for one in run.headlines
-        if (one.benchmark, one.metric, one.ranks) == (case.benchmark, case.metric, case.ranks)
-        and (one.transport, one.placement) == (case.transport, case.placement)
-        and apart(one) == apart(case)
-        and product_of(one.benchmark, one.parameters, one.ranks).grid == grid
+        summary
+        for summary in run.headlines
+        if (summary.benchmark, summary.metric, summary.ranks) == (case.benchmark, case.metric, case.ranks)
+        and (summary.transport, summary.placement) == (case.transport, case.placement)
+        and apart(summary) == apart(case)
+        and product_of(summary.benchmark, summary.parameters, summary.ranks).grid == grid
     ]
     return min(same, key=lambda one: one.median or 0.0, default=None)
 
@@ -98,9 +98,9 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
     gained_s = took - (other.median or 0.0) if other else busy.seconds - least.seconds
     seconds = f", and took {units.quantity(other.median, 's')}" if other else ""
     evidence = [
-        Evidence(what=f"{what} the uplink of {one.group}, busier direction, {words}", value=value, unit=unit)
-        for one, words in ((busy, f"grid {mine.grid}"), (least, f"grid {better.grid}"))
-        for what, value, unit in (("bytes over", one.busier_bytes, "B"), ("time of", one.seconds, "s"))
+        Evidence(what=f"{what} the uplink of {crossing.group}, busier direction, {words}", value=value, unit=unit)
+        for crossing, words in ((busy, f"grid {mine.grid}"), (least, f"grid {better.grid}"))
+        for what, value, unit in (("bytes over", crossing.busier_bytes, "B"), ("time of", crossing.seconds, "s"))
     ]
     return Finding(
         code="grid-against-topology",

@@ -10,7 +10,7 @@ from hpcscope.models.scaling.dealing import Dealing
 from hpcscope.names import FEW
 
 LEAST_GAIN = 0.1
-"""Of the time: what equal hosts differ by from run to run is less."""
+"""Least gain in time: equal hosts differ by less from run to run."""
 ALIKE = 0.9
 """Speeds of equal hosts, the slowest over the fastest."""
 

@@ -21,16 +21,16 @@ MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_byt
 def find(run: Run) -> list[Finding]:
     """Find for each program and method the speed-up that exceeds its number of processes by most."""
     best: dict[tuple[object, ...], tuple[Speedup, SpeedupPoint]] = {}
-    for one in run.models.speedups:
-        for point in one.points:
-            sizes = run.benchmarks.of_role(one.subject.benchmark, one.subject.parameters, "size")
-            chosen = {k: v for k, v in one.subject.parameters.items() if k not in sizes}
-            key = (one.subject.benchmark, str(sorted(chosen.items())), one.subject.transport)
+    for speedup in run.models.speedups:
+        for point in speedup.points:
+            sizes = run.benchmarks.of_role(speedup.subject.benchmark, speedup.subject.parameters, "size")
+            chosen = {k: v for k, v in speedup.subject.parameters.items() if k not in sizes}
+            key = (speedup.subject.benchmark, str(sorted(chosen.items())), speedup.subject.transport)
             known = best.get(key)
             if point.superlinear and (known is None or _efficiency(point) > _efficiency(known[1])):
-                best[key] = (one, point)
+                best[key] = (speedup, point)
     cases = algorithm_cases(run) + application_cases(run)
-    return [_finding(run, one, point, cases) for one, point in best.values()]
+    return [_finding(run, speedup, point, cases) for speedup, point in best.values()]
 
 
 def _efficiency(point: SpeedupPoint) -> float:
@@ -72,13 +72,13 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
     )
 
 
-def _is(case: ProgramCase, one: Speedup, point: SpeedupPoint) -> bool:
+def _is(case: ProgramCase, speedup: Speedup, point: SpeedupPoint) -> bool:
     total = case.total
     return (total.benchmark, total.parameters, total.ranks, total.transport) == (
-        one.subject.benchmark,
-        one.subject.parameters | point.grid,
+        speedup.subject.benchmark,
+        speedup.subject.parameters | point.grid,
         point.ranks,
-        one.subject.transport,
+        speedup.subject.transport,
     )
 
 
@@ -91,7 +91,7 @@ def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: Pr
 
 def _why(
     run: Run,
-    one: Speedup,
+    speedup: Speedup,
     point: SpeedupPoint,
     share: float | None,
     caches: list[Cache],
@@ -100,10 +100,10 @@ def _why(
         return "its phases were not observed"
     if share > LESS:
         return "the total computation takes as long; one process loses the time elsewhere"
-    costs = all_costs(run.benchmarks).get(one.subject.benchmark)
-    if costs is None or not costs.touched_bytes(one.size):
+    costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)
+    if costs is None or not costs.touched_bytes(speedup.size):
         return f"all processes together compute for only {units.share(share)} of the time of one process"
-    whole = costs.touched_bytes(one.size)
+    whole = costs.touched_bytes(speedup.size)
     holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
     fits = f", which fit into the level {holding[0].level} cache" if holding else ""
     return (
@@ -112,21 +112,21 @@ def _why(
     )
 
 
-def _memory(run: Run, one: Speedup, point: SpeedupPoint) -> list[Evidence]:
+def _memory(run: Run, speedup: Speedup, point: SpeedupPoint) -> list[Evidence]:
     """Return the working sets, and the node's memory bandwidth for sets of that size."""
-    costs = all_costs(run.benchmarks).get(one.subject.benchmark)
-    if costs is None or not costs.touched_bytes(one.size):
+    costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)
+    if costs is None or not costs.touched_bytes(speedup.size):
         return []
-    whole = costs.touched_bytes(one.size)
-    found = [
+    whole = costs.touched_bytes(speedup.size)
+    memory = [
         Evidence(what="working set of one process", value=whole, unit="B"),
         Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
     ]
     for benchmark, (metric, arrays) in MEMORY.items():
         known = [s for s in run.measurements.of(benchmark, metric) if s.ranks == 1]
         near = {s.key: s for size in (whole, whole / point.ranks) if (s := _nearest(run, known, size / arrays))}
-        found += run.evidence(*near.values())
-    return found
+        memory += run.evidence(*near.values())
+    return memory
 
 
 def _nearest(run: Run, known: list[Summary], size: float) -> Summary | None:

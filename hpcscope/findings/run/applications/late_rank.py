@@ -14,7 +14,7 @@ from hpcscope.samples.samples import CaseSamples, Floats
 FEWEST_ITERATIONS = 10
 """The last rank of a single exchange says nothing about the next."""
 FEWEST_RANKS = 3
-"""Of two, one is always last."""
+"""Fewest ranks: one of two is always last."""
 LATE = 0.8
 """Share of the exchanges to which it arrives last; among equals that is a matter of chance."""
 WAITED = 0.05
@@ -31,7 +31,7 @@ def find(run: Run) -> list[Finding]:
         first = launches[0]
         if run.shares_processors(first.case) or not _iterates(first.case):
             continue
-        seen = [found for one in launches if one.ok and (found := _late(one)) is not None]
+        seen = [found for case in launches if case.ok and (found := _late(case)) is not None]
         ranks = {rank for rank, _, _ in seen}
         if len(ranks) != 1 or len(seen) != len(launches):
             continue

@@ -41,8 +41,8 @@ def find(run: Run) -> list[Finding]:
 
 def _shortest(run: Run, transport: str) -> Summary | None:
     """Return the ping-pong of the shortest message."""
-    found = [one for one in run.measurements.calling("MPI_Send") if one.transport == transport]
-    return min(found, key=lambda one: (run.measurements.size(one), one.median or 0.0), default=None)
+    cases = [case for case in run.measurements.calling("MPI_Send") if case.transport == transport]
+    return min(cases, key=lambda summary: (run.measurements.size(summary), summary.median or 0.0), default=None)
 
 
 def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Finding:

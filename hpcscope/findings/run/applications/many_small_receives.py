@@ -52,15 +52,15 @@ def _ping_pong(run: Run, case: ProgramCase) -> Summary | None:
     """Return the ping-pong with the nearest message size; None where none is within a factor of four."""
     size = _message_bytes(case)
 
-    def apart(one: Summary) -> float:
-        return abs(log(max(1, run.measurements.size(one)) / size))
+    def apart(summary: Summary) -> float:
+        return abs(log(max(1, run.measurements.size(summary)) / size))
 
-    found = [
-        one
-        for one in run.measurements.calling("MPI_Send")
-        if one.transport == case.total.transport and apart(one) <= log(4)
+    cases = [
+        summary
+        for summary in run.measurements.calling("MPI_Send")
+        if summary.transport == case.total.transport and apart(summary) <= log(4)
     ]
-    return min(found, key=apart, default=None)
+    return min(cases, key=apart, default=None)
 
 
 def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None) -> Finding:

@@ -26,27 +26,27 @@ def find(run: Run) -> list[Finding]:
         total = case.total
         if total.ranks in (1, 2) and "compute_s" in case.figures:
             groups[total.benchmark, case.kind, total.placement][total.ranks] = case
-    found = []
+    findings = []
     for pair in groups.values():
         if 1 in pair and 2 in pair and len(set(run.measurements.hosts(pair[2].total))) == 1:
             gained = ratio(pair[1].figures["compute_s"].per_launch, pair[2].figures["compute_s"].per_launch)
             if gained.high is not None and gained.high < LITTLE:
-                found.append(_finding(pair[1], pair[2], gained))
-    return found
+                findings.append(_finding(pair[1], pair[2], gained))
+    return findings
 
 
-def _finding(one: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
+def _finding(case: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
     low, high = gained.low or gained.value, gained.high or gained.value
     return Finding(
         code="second-core",
         severity="advice",
         title=(
             f"{both.name} computes only {gained.value:.2f} [{low:.2f}, {high:.2f}] times as fast on two cores as "
-            f"on one: {units.quantity(one.seconds('compute_s'), 's')} and "
+            f"on one: {units.quantity(case.seconds('compute_s'), 's')} and "
             f"{units.quantity(both.seconds('compute_s'), 's')}"
         ),
         where=both.where,
-        evidence=[*one.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
+        evidence=[*case.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
         advice=(
             "`scope run node.stream` shows whether one core already saturates the memory: then spread such "
             "programs over hosts, one process each. Otherwise check that the two processes do not share a core "

@@ -34,22 +34,22 @@ def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "
     def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
         rights = calls.of(right)
         thens = calls.of(then) if then else []
-        for one in calls.of(left):
-            other = _counterpart(one, rights, many=right == gathered)
-            second = _counterpart(one, thens, many=then == gathered)
+        for case in calls.of(left):
+            other = _counterpart(case, rights, many=right == gathered)
+            second = _counterpart(case, thens, many=then == gathered)
             if other is not None and (then is None or second is not None):
-                yield GuidelineComparison(one, other, then=second)
+                yield GuidelineComparison(case, other, then=second)
 
     return pairs
 
 
-def _counterpart(one: Summary, others: list[Summary], many: bool) -> Summary | None:
-    wanted = size(one) * (one.ranks if many else 1)
+def _counterpart(case: Summary, others: list[Summary], many: bool) -> Summary | None:
+    wanted = size(case) * (case.ranks if many else 1)
     fitting = [
         other
         for other in others
-        if one.ranks > 1
-        and same_place(one, other)
+        if case.ranks > 1
+        and same_place(case, other)
         and size(other) >= wanted
         and (many or size(other) == wanted or not wanted)
     ]
@@ -66,10 +66,10 @@ def _calls(left: str, right: str) -> Pairs:
 
     def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
         others = {but_for(s, "call"): s for s in calls.times if s.parameters.get("call") == right}
-        for one in calls.times:
-            other = others.get(but_for(one, "call"))
-            if one.parameters.get("call") == left and one.ranks > 1 and other is not None:
-                yield GuidelineComparison(one, other)
+        for case in calls.times:
+            other = others.get(but_for(case, "call"))
+            if case.parameters.get("call") == left and case.ranks > 1 and other is not None:
+                yield GuidelineComparison(case, other)
 
     return pairs
 

@@ -34,7 +34,7 @@ class GuidelineComparison:
 
     @property
     def bound_of_launches_s(self) -> Floats:
-        """The same for each launch; the launches of a sum are added in their order."""
+        """Bound for each launch; the launches of a sum are added in their order."""
         right: Floats = self.times * np.array(self.right.launch_medians, dtype=np.float64)
         if self.then is None:
             return right
@@ -46,7 +46,7 @@ class GuidelineComparison:
     def in_launches(self, uncertainty_s: float = 0.0) -> Floats:
         """Return left side over bound, plus `uncertainty_s`, in each launch that measured all of them."""
         sides = [self.left, self.right, *([self.then] if self.then else [])]
-        left, right, *then = (one.per_launch.launches for one in sides)
+        left, right, *then = (case.per_launch.launches for case in sides)
         shared = sorted(left.keys() & right.keys() & (then[0].keys() if then else left.keys()))
         thens = {n: self.then_times * then[0][n] if then else 0.0 for n in shared}
         bounds = [self.times * right[n] + thens[n] + uncertainty_s for n in shared]
@@ -64,15 +64,15 @@ class GuidelineCalls:
     def of(self, routine: str, free: Iterable[str] = ()) -> list[Summary]:
         """Return the times of a routine as a plain program calls it; the `free` parameters may have any value."""
         return [
-            one
+            case
             for bound in self.catalog.bound_to(routine)
-            for one in self.times
-            if one.benchmark == bound.benchmark.name and bound.holds(one.parameters, free)
+            for case in self.times
+            if case.benchmark == bound.benchmark.name and bound.holds(case.parameters, free)
         ]
 
     def of_benchmark(self, name: str) -> list[Summary]:
         """Return the times of a benchmark."""
-        return [one for one in self.times if one.benchmark == name]
+        return [case for case in self.times if case.benchmark == name]
 
 
 Pairs = Callable[[GuidelineCalls], Iterator[GuidelineComparison]]

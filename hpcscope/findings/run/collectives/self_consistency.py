@@ -78,12 +78,12 @@ def find(run: Run) -> list[Finding]:
     ]
     uncertainty_s = max((launch.clock_synchronization.error_s for launch in run.raw_samples.launches), default=0.0)
     confirmed = violations(GuidelineCalls(times, run.benchmarks), uncertainty_s)
-    found = []
+    findings = []
     for guideline in GUIDELINES:
         broken = [violation for violation in confirmed if violation.guideline is guideline]
         if broken:
-            found.append(_finding(run, guideline, sorted(broken, key=lambda v: -v.excess)))
-    return found
+            findings.append(_finding(run, guideline, sorted(broken, key=lambda v: -v.excess)))
+    return findings
 
 
 def violations(calls: GuidelineCalls, uncertainty_s: float = 0.0) -> list[Violation]:
@@ -162,7 +162,7 @@ def _scan_against_rounds(calls: GuidelineCalls) -> Iterator[GuidelineComparison]
     exchanges, reductions = calls.of_benchmark(EXCHANGE), calls.of("MPI_Reduce_local")
     for left in calls.of("MPI_Scan"):
         right = slowest_pair(left, [exchange for exchange in exchanges if size(exchange) == size(left)])
-        reduced = next((one for one in reductions if same_place(left, one) and size(one) == size(left)), None)
+        reduced = next((case for case in reductions if same_place(left, case) and size(case) == size(left)), None)
         if left.ranks > 1 and right is not None and reduced is not None:
             rounds = float(ceil(log2(left.ranks)))
             yield GuidelineComparison(left, right, rounds, reduced, rounds)
@@ -222,14 +222,16 @@ def _longer(excess: float) -> str:
 
 
 def _evidence(violation: Violation) -> list[Evidence]:
-    one = violation.comparison
-    times = "" if one.times == 1 else f"{one.times:g} x "
-    then_times = "" if one.then_times == 1 else f"{one.then_times:g} x "
-    then = f", then {then_times}{one.then.label}" if one.then else ""
+    guideline_comparison = violation.comparison
+    times = "" if guideline_comparison.times == 1 else f"{guideline_comparison.times:g} x "
+    then_times = "" if guideline_comparison.then_times == 1 else f"{guideline_comparison.then_times:g} x "
+    then = f", then {then_times}{guideline_comparison.then.label}" if guideline_comparison.then else ""
     return [
-        Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
-        Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
-        how_compared(one.left, one.right),
+        Evidence(what=guideline_comparison.left.label, value=guideline_comparison.left.median or 0.0, unit="s"),
+        Evidence(
+            what=f"{times}{guideline_comparison.right.label}{then}", value=guideline_comparison.bound_s, unit="s"
+        ),
+        how_compared(guideline_comparison.left, guideline_comparison.right),
     ]
 
 

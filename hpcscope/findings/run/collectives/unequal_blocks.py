@@ -30,31 +30,31 @@ def find(run: Run) -> list[Finding]:
     ]
     equal = {but_for(s, "blocks"): s for s in times if s.parameters.get("blocks") == "equal"}
     worst: dict[str, tuple[Summary, Summary]] = {}
-    for one in times:
-        other = equal.get(but_for(one, "blocks"))
-        if other is None or one.parameters.get("blocks") not in ("proportional", "one_empty"):
+    for case in times:
+        other = equal.get(but_for(case, "blocks"))
+        if other is None or case.parameters.get("blocks") not in ("proportional", "one_empty"):
             continue
-        known = worst.get(one.benchmark)
-        if certainly_longer(one, other, SMALLEST_EXCESS) and (
-            known is None or excess_of(one, other) > excess_of(*known)
+        known = worst.get(case.benchmark)
+        if certainly_longer(case, other, SMALLEST_EXCESS) and (
+            known is None or excess_of(case, other) > excess_of(*known)
         ):
-            worst[one.benchmark] = (one, other)
-    return [_finding(run, one, other) for one, other in worst.values()]
+            worst[case.benchmark] = (case, other)
+    return [_finding(run, case, other) for case, other in worst.values()]
 
 
-def _finding(run: Run, one: Summary, other: Summary) -> Finding:
-    excess = excess_of(one, other)
+def _finding(run: Run, case: Summary, other: Summary) -> Finding:
+    excess = excess_of(case, other)
     return Finding(
         code="unequal-blocks",
         severity="warning" if excess > LARGE_EXCESS else "advice",
-        title=f"{one.label} takes {units.share(excess)} longer than with equal blocks",
+        title=f"{case.label} takes {units.share(excess)} longer than with equal blocks",
         where={
-            "benchmark": one.benchmark,
-            "ranks": one.ranks,
-            "message_bytes": int(one.parameters.get("message_bytes", 0)),
+            "benchmark": case.benchmark,
+            "ranks": case.ranks,
+            "message_bytes": int(case.parameters.get("message_bytes", 0)),
             "layer": "mpi",
         },
-        evidence=[*run.evidence(one, other), how_compared(one, other)],
+        evidence=[*run.evidence(case, other), how_compared(case, other)],
         advice=(
             "Distribute the data more evenly, or pad it and use the collective of equal blocks; for a few large "
             "blocks compare nonblocking sends and receives."

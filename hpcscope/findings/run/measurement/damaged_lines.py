@@ -23,7 +23,10 @@ def find(run: Run) -> list[Finding]:
             severity="warning",
             title=f"{lines} of samples.jsonl {are} damaged and left out; line {first.line}: {first.reason}",
             where={"line": first.line},
-            evidence=[Evidence(what=f"line {one.line}", value=one.reason) for one in damaged[:SHOWN]],
+            evidence=[
+                Evidence(what=f"line {damaged_line.line}", value=damaged_line.reason)
+                for damaged_line in damaged[:SHOWN]
+            ],
             advice="Restore the file from a copy and run `scope analyze DIRECTORY`. Or measure these cases again:"
             " `scope run --resume DIRECTORY`.",
         )

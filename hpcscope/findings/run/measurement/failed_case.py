@@ -28,9 +28,11 @@ def find(run: Run) -> list[Finding]:
         if failed.status in _HAPPENED and not is_wrong(failed):
             groups.setdefault((failed.key, failed.status), []).append(failed)
     printed: dict[object, list[PrintedFigure]] = {}
-    for one in run.raw_samples.printed:
-        if one.record.failure:
-            printed.setdefault((one.record.file, one.case.benchmark, one.record.failure), []).append(one)
+    for printed_figure in run.raw_samples.printed:
+        if printed_figure.record.failure:
+            printed.setdefault(
+                (printed_figure.record.file, printed_figure.case.benchmark, printed_figure.record.failure), []
+            ).append(printed_figure)
     return [
         *(_finding(run, several) for several in groups.values()),
         *(_of_another_program(several) for several in printed.values()),
@@ -39,14 +41,14 @@ def find(run: Run) -> list[Finding]:
 
 def _of_another_program(several: list[PrintedFigure]) -> Finding:
     """Say what the program that printed figures says against them."""
-    one, record = several[0], several[0].record
-    more = len({each.case.key for each in several}) - 1
+    printed, record = several[0], several[0].record
+    more = len({printed_figure.case.key for printed_figure in several}) - 1
     others = f" and {more} more case{'s' if more > 1 else ''}" if more else ""
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{one.case.label}{others}: the program does not vouch for what it printed",
-        where={"benchmark": one.case.benchmark, "ranks": one.case.ranks, "file": record.file},
+        title=f"{printed.case.label}{others}: the program does not vouch for what it printed",
+        where={"benchmark": printed.case.benchmark, "ranks": printed.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
         advice="Its figures are shown but are not results. Run the program again if they are wrong; if its output"
         " was cut, import the complete output.",

@@ -14,7 +14,7 @@ def find(run: Run) -> list[Finding]:
     imported = run.record.imported
     if imported is None:
         return []
-    programs = list(dict.fromkeys(program for one in imported.files for program in one.programs))
+    programs = list(dict.fromkeys(program for file in imported.files for program in file.programs))
     return [
         Finding(
             code="imported",
@@ -23,8 +23,8 @@ def find(run: Run) -> list[Finding]:
             title=f"The figures were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
             where={"file": imported.files[0].name},
             evidence=[
-                *(Evidence(what=one.name, value=", ".join(one.programs)) for one in imported.files[:SHOWN]),
-                *(Evidence(what="done otherwise", value=one) for one in imported.differences),
+                *(Evidence(what=file.name, value=", ".join(file.programs)) for file in imported.files[:SHOWN]),
+                *(Evidence(what="done otherwise", value=difference) for difference in imported.differences),
             ],
             advice="Figures without repetitions have no interval: a difference may be chance."
             " Measure the same cases with `scope run` for a verdict.",

@@ -20,11 +20,13 @@ LISTED = 8
 def find(run: Run) -> list[Finding]:
     """Find the states of the machine where figures differ between them; one finding for the run."""
     cases = one_of_each_case(run.headlines)
-    mixed = sorted((one for one in cases if one.state_mixture), key=lambda one: -(one.state_factor or 0.0))
+    mixed = sorted(
+        (case for case in cases if case.state_mixture), key=lambda summary: -(summary.state_factor or 0.0)
+    )
     if not mixed:
         return []
     course = run.course
-    factors = [one.state_factor or 1.0 for one in mixed]
+    factors = [case.state_factor or 1.0 for case in mixed]
     return [
         Finding(
             code="machine-states",
@@ -34,7 +36,7 @@ def find(run: Run) -> list[Finding]:
             title=f"The machine changed state {_times(course.changes)}: figures of {len(mixed)} of {len(cases)} "
             f"cases differ by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
-            evidence=[*_states(course), *(_differing(run, one) for one in mixed[:LISTED])],
+            evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
             advice="Figures marked in the report mix both states. Use those of the state that programs will meet "
             "(`state_medians` in statistics.json), or measure again on a dedicated machine: other processes, "
             "other virtual machines on the host and the processor's clock change the state.",
@@ -45,7 +47,7 @@ def find(run: Run) -> list[Finding]:
 
 def cause_of(cases: Sequence[Summary]) -> str:
     """Return the cause of a finding about these cases: the states, where most of them mix states; else nothing."""
-    return CAUSE if 2 * sum(one.state_mixture for one in cases) > len(cases) else ""
+    return CAUSE if 2 * sum(case.state_mixture for case in cases) > len(cases) else ""
 
 
 def _times(changes: int) -> str:
@@ -66,7 +68,7 @@ def _states(course: Course) -> list[Evidence]:
     ]
 
 
-def _differing(run: Run, one: Summary) -> Evidence:
-    name = run.benchmarks.metric_label(one.metric, one.benchmark)
-    values = " | ".join(units.quantity(value, one.unit) for value in one.state_medians)
-    return Evidence(what=f"{name} of {one.label} in each state", value=values)
+def _differing(run: Run, case: Summary) -> Evidence:
+    name = run.benchmarks.metric_label(case.metric, case.benchmark)
+    values = " | ".join(units.quantity(value, case.unit) for value in case.state_medians)
+    return Evidence(what=f"{name} of {case.label} in each state", value=values)

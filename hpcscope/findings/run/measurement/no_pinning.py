@@ -23,14 +23,16 @@ def find(run: Run) -> list[Finding]:
     ignored = [launch for launch in free if str(launch.placement) == "core" and _loose(run, launch)]
     unbound = [launch for launch in free if str(launch.placement) == "none" and _loose(run, launch)]
     stacked = [launch for launch in free if _stacked(run, launch)]
-    found = []
+    findings = []
     if stacked:
-        found.append(_stacked_finding(run, stacked))
+        findings.append(_stacked_finding(run, stacked))
     if ignored:
-        found.append(_loose_finding("warning", "were not bound to cores although requested and may move", ignored))
+        findings.append(
+            _loose_finding("warning", "were not bound to cores although requested and may move", ignored)
+        )
     if unbound:
-        found.append(_loose_finding("advice", "were not bound and may move", unbound))
-    return found
+        findings.append(_loose_finding("advice", "were not bound and may move", unbound))
+    return findings
 
 
 def _threads_of_a_core(run: Run, host: str) -> int:

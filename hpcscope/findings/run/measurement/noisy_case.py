@@ -15,10 +15,10 @@ WIDE = 0.1
 def find(run: Run) -> list[Finding]:
     """Find cases whose interval over the launches is wide, or that have none; one finding for all of them."""
     # Nothing was repeated in a mix of jobs, nor in what another program printed.
-    sampled = [one for one in run.headlines if run.benchmarks[one.benchmark].native]
-    measured = [one for one in sampled if one.origin != "imported"]
-    cases = [one for one in one_of_each_case(measured) if not one.dimensionless]
-    noisy = [one for one in cases if one.relative_interval is None or one.relative_interval > WIDE]
+    sampled = [case for case in run.headlines if run.benchmarks[case.benchmark].native]
+    measured = [case for case in sampled if case.origin != "imported"]
+    cases = [case for case in one_of_each_case(measured) if not case.dimensionless]
+    noisy = [case for case in cases if case.relative_interval is None or case.relative_interval > WIDE]
     if not noisy:
         return []
     worst = sorted(noisy, key=lambda s: -(s.relative_interval or float("inf")))

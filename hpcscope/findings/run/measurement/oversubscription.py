@@ -36,8 +36,8 @@ def _finding(
     launches = {launch.launch: launch for _, launch in found}.values()
     where = hosts[0] if len(hosts) == 1 else f"each of {len(hosts)} hosts"
     numbers = {launch.launch for launch in launches}
-    ran = [one for one in run.raw_samples.cases if one.launch in numbers]
-    cases = {one.key for one in ran}
+    ran = [case for case in run.raw_samples.cases if case.launch in numbers]
+    cases = {case.key for case in ran}
     everything = len(one_of_each_case(run.statistics))
     how = advised(run, "waiting", ran[0].case if ran else None)
     return Finding(
@@ -48,7 +48,7 @@ def _finding(
         where={
             "host": several(hosts),
             "ranks": most.ranks,
-            "benchmarks": ", ".join(sorted({one.case.benchmark for one in ran})),
+            "benchmarks": ", ".join(sorted({samples.case.benchmark for samples in ran})),
         },
         evidence=[
             Evidence(what=f"processes on {where}", value=processes),

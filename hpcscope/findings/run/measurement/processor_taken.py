@@ -23,7 +23,7 @@ SMALLEST_STOLEN_S = 0.02
 TOLERATED = 0.2
 """Share of the visits that may be disturbed: Scope's own supervisor takes its turns, too."""
 TOLERATED_IN_A_STATE = 0.05
-"""The same where the disturbed visits are those in a slow state of the machine."""
+"""What is tolerated where the disturbed visits are those in a slow state of the machine."""
 MOSTLY = 3.0
 """Visits in a slow state that are disturbed so many times as often as the others explain the state."""
 
@@ -67,8 +67,10 @@ def find(run: Run) -> list[Finding]:
 
     Ranks that share processors tell nothing.
     """
-    cases = [one for one in run.raw_samples.cases if one.ok and not run.shares_processors(one.case)]
-    seen = [one for one in cases if one.disturbances is not None]
+    cases = [
+        samples for samples in run.raw_samples.cases if samples.ok and not run.shares_processors(samples.case)
+    ]
+    seen = [case for case in cases if case.disturbances is not None]
     return [finding for taker in TAKERS for finding in _taken(run, seen, taker)]
 
 
@@ -81,14 +83,14 @@ def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
         else 0.0
         for visit in seen
     ]
-    taken = [(one, seconds) for one, seconds in zip(seen, lost, strict=True) if seconds]
+    taken = [(case, seconds) for case, seconds in zip(seen, lost, strict=True) if seconds]
     explains = _explains_a_state(run, seen, lost)
     if len(taken) <= (TOLERATED_IN_A_STATE if explains else TOLERATED) * len(seen):
         return []
     worst: dict[str, float] = {}
-    for one, seconds in sorted(taken, key=lambda each: -each[1]):
-        worst.setdefault(one.case.label, seconds)
-    launches = {one.launch for one, _ in taken}
+    for samples, seconds in sorted(taken, key=lambda each: -each[1]):
+        worst.setdefault(samples.case.label, seconds)
+    launches = {case.launch for case, _ in taken}
     return [
         Finding(
             code=taker.code,
@@ -96,7 +98,7 @@ def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
             cause=machine_states.CAUSE if explains else "",
             severity="warning",
             title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the visits to cases, in "
-            f"{len(launches)} of {len({one.launch for one in seen})} launches",
+            f"{len(launches)} of {len({case.launch for case in seen})} launches",
             where={"cases": len(worst), "launches": len(launches)},
             evidence=[
                 Evidence(what=f"{taker.what} during a visit to {label}", value=seconds, unit="s")

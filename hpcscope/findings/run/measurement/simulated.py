@@ -13,7 +13,7 @@ def find(run: Run) -> list[Finding]:
     record = run.simulation
     if record is None:
         return []
-    worst = sorted(record.validation, key=lambda one: abs(one.error), reverse=True)
+    worst = sorted(record.validation, key=lambda row: abs(row.error), reverse=True)
     return [
         Finding(
             code="simulated",
@@ -22,9 +22,9 @@ def find(run: Run) -> list[Finding]:
             title=f"The figures are simulated: {record.accuracy}",
             where={"run": record.of},
             evidence=[
-                *(Evidence(what="changed", value=one) for one in record.changes),
-                *(Evidence(what=f"error, {one.label}", value=one.error) for one in worst[:SHOWN]),
-                *(Evidence(what="note", value=one) for one in record.notes),
+                *(Evidence(what="changed", value=change) for change in record.changes),
+                *(Evidence(what=f"error, {row.label}", value=row.error) for row in worst[:SHOWN]),
+                *(Evidence(what="note", value=note) for note in record.notes),
             ],
             advice="Treat a figure for more ranks than were validated, or for a changed platform, as an estimate"
             " with at least this error.",

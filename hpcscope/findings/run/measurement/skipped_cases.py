@@ -18,20 +18,20 @@ def find(run: Run) -> list[Finding]:
         first = launches[0]
         if first.status == "unavailable":
             reasons.setdefault(first.reason, []).append(first.case.benchmark)
-    found = [_skipped(reason, cases) for reason, cases in reasons.items()]
+    findings = [_skipped(reason, cases) for reason, cases in reasons.items()]
     missing, planned = _not_reached(run)
     if missing:
-        found.append(_unreached(run, missing, planned))
+        findings.append(_unreached(run, missing, planned))
     if len(run.raw_samples.rounds) < run.record.rounds:
-        found.append(_without_rounds(run))
-    return found
+        findings.append(_without_rounds(run))
+    return findings
 
 
 def _not_reached(run: Run) -> tuple[list[str], int]:
     """Return the planned cases that have no record in their launch, and how many were planned."""
     if run.plan is None:
         return [], 0
-    seen = {(one.launch, one.case.key) for one in run.raw_samples.cases}
+    seen = {(samples.launch, samples.case.key) for samples in run.raw_samples.cases}
     planned = [(launch.number, key) for launch in run.plan.launches for key in map(launch.key, launch.cases)]
     return [key[0] for number, key in planned if (number, key) not in seen], len(planned)
 

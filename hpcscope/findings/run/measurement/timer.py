@@ -13,39 +13,39 @@ from hpcscope.samples.samples import SamplesKey
 TIMER = "node.timer"
 """It times the clock itself."""
 LARGEST_SHARE = 0.05
-"""Of a repetition that may be due to the resolution or overhead of the clock."""
+"""Fraction of a repetition that may be due to the resolution or overhead of the clock."""
 
 
 def find(run: Run) -> list[Finding]:
     """Find clocks that go backwards, are no register timers, or are too coarse for the times."""
     clocks = [launch.clock for launch in run.raw_samples.launches]
-    found = []
+    findings = []
     if backwards := [clock for clock in clocks if not clock.monotonic]:
-        found.append(_backwards(backwards, len(clocks)))
+        findings.append(_backwards(backwards, len(clocks)))
     if fallbacks := [clock for clock in clocks if clock.fallback_reason]:
-        found.append(_fallback(fallbacks[0]))
+        findings.append(_fallback(fallbacks[0]))
     coarse = _coarse_cases(run)
     if coarse:
-        found.append(_coarse(coarse))
-    return found
+        findings.append(_coarse(coarse))
+    return findings
 
 
 def _coarse_cases(run: Run) -> list[tuple[float, str, Clock]]:
     """Return (share, case, clock) of the cases whose typical repetition the clock can hardly resolve."""
     clocks = {(launch.launch, launch.attempt): launch.clock for launch in run.raw_samples.launches}
     worst: dict[SamplesKey, tuple[float, str, Clock]] = {}
-    for one in run.raw_samples.cases:
-        clock = clocks.get((one.launch, one.attempt))
-        if clock is None or not one.ok or one.case.benchmark == TIMER:
+    for samples in run.raw_samples.cases:
+        clock = clocks.get((samples.launch, samples.attempt))
+        if clock is None or not samples.ok or samples.case.benchmark == TIMER:
             continue
-        for times in one.times:
+        for times in samples.times:
             elapsed = times.elapsed_s[:, times.counted]
             if elapsed.size:
                 typical = max(float(np.median(elapsed.max(axis=0))), 1e-12)
                 share = max(clock.resolution_s, clock.overhead_s) / typical
-                if share > LARGEST_SHARE and (one.key not in worst or share > worst[one.key][0]):
-                    name = f"{one.case.label}: {units.quantity(typical, 's')}, {times.cadence}"
-                    worst[one.key] = (share, name, clock)
+                if share > LARGEST_SHARE and (samples.key not in worst or share > worst[samples.key][0]):
+                    name = f"{samples.case.label}: {units.quantity(typical, 's')}, {times.cadence}"
+                    worst[samples.key] = (share, name, clock)
     return sorted(worst.values(), key=lambda entry: -entry[0])
 
 

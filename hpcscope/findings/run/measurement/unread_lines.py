@@ -22,7 +22,10 @@ def find(run: Run) -> list[Finding]:
             severity="information",
             title=f"{lines} not understood; the first is line {first.line} of {first.file}: {first.text}",
             where={"file": first.file, "line": first.line},
-            evidence=[Evidence(what=f"{one.file}:{one.line}", value=one.text) for one in imported.unread[:SHOWN]],
+            evidence=[
+                Evidence(what=f"{unread.file}:{unread.line}", value=unread.text)
+                for unread in imported.unread[:SHOWN]
+            ],
             advice="Look whether a figure is among them; the copies in `imported/` have all lines.",
         )
     ]

@@ -19,28 +19,32 @@ WORTH_S = 1e-6
 
 def find(run: Run) -> list[Finding]:
     """Find ladders on which MPI certainly takes much longer than the transport below it, and by a microsecond."""
-    found = losses(run, "latency_s", ("mpi",), EXPECTED)
-    return [_finding(run, one) for one in found if (one.rung.value or 0.0) - (one.below.value or 0.0) > WORTH_S]
+    rung_losses = losses(run, "latency_s", ("mpi",), EXPECTED)
+    return [
+        _finding(run, loss)
+        for loss in rung_losses
+        if (loss.rung.value or 0.0) - (loss.below.value or 0.0) > WORTH_S
+    ]
 
 
-def _finding(run: Run, found: RungLoss) -> Finding:
-    network_s, mpi_s = found.below.value or 0.0, found.rung.value or 0.0
+def _finding(run: Run, loss: RungLoss) -> Finding:
+    network_s, mpi_s = loss.below.value or 0.0, loss.rung.value or 0.0
     added = mpi_s - network_s
-    how = selecting_the_network(run, found)
+    how = selecting_the_network(run, loss)
     return Finding(
         code="library-overhead",
         cause="overhead of the library",
-        severity="advice" if found.retained >= MUCH else "warning",
+        severity="advice" if loss.retained >= MUCH else "warning",
         title=(
             f"MPI adds {units.quantity(added, 's')} ({units.share(added / network_s)}) "
-            f"to the {units.quantity(network_s, 's')} of {found.ladder.path}"
+            f"to the {units.quantity(network_s, 's')} of {loss.ladder.path}"
         ),
-        where=found.where,
-        evidence=found.evidence,
+        where=loss.where,
+        evidence=loss.evidence,
         advice=(
             f"Compare another MPI with `scope compare --measure`{how.words}. "
             f"At most {units.quantity(added, 's')} per message can be gained."
         ),
         trials=how.trials,
-        lost=1 - found.retained,
+        lost=1 - loss.retained,
     )

@@ -29,7 +29,7 @@ def find(run: Run) -> list[Finding]:
 
 def step_share(fit: Fit, point: Breakpoint) -> float:
     """Return the jump over the time without it, on the line before the break."""
-    line = next(one for one in fit.segments if one.high == point.last_before)
+    line = next(segment for segment in fit.segments if segment.high == point.last_before)
     halfway = (point.last_before + point.first_after) / 2
     return point.jump_s.value / (line.latency_s.value + line.per_byte_s.value * halfway)
 
@@ -38,8 +38,8 @@ def _is_known(run: Run, fit: Fit, point: Breakpoint) -> bool:
     """Return whether the times beside a break have intervals: single figures of another program may be chance."""
     if run.record.imported is None:
         return True
-    beside = [one for one in fit.points if one.x in (point.last_before, point.first_after)]
-    return all(one.measured_low < one.measured_high for one in beside)
+    beside = [fit_point for fit_point in fit.points if fit_point.x in (point.last_before, point.first_after)]
+    return all(fit_point.measured_low < fit_point.measured_high for fit_point in beside)
 
 
 def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
@@ -66,7 +66,10 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
         },
         evidence=[
             Evidence(what=f"fitted jump between {last} and {first}", value=jump.value, unit="s"),
-            *(Evidence(what=f"{owner} {one.name}", value=one.value, unit="B") for one in point.settings),
+            *(
+                Evidence(what=f"{owner} {setting.name}", value=setting.value, unit="B")
+                for setting in point.settings
+            ),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
             *(
                 Evidence(what=f"measured at {units.size(p.x)}", value=p.measured, unit="s")
@@ -95,7 +98,7 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
     if run.benchmark(fit.subject).level != "mpi":
         words = f"This is below the library: buffers, packets or pages change between {last} and {first}."
         if point.settings:
-            full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
+            full = " or ".join(f"the {setting.name} ({setting.value:,} B)" for setting in point.settings)
             fit_or_not = "just fit" if point.jump_s.value > 0 else "no longer fit"
             words = f"Messages that {fit_or_not} are cheaper: {full} is full between {last} and {first}."
         return Advised(words, [])

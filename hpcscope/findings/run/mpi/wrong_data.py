@@ -21,21 +21,21 @@ _MOST = 8
 
 def find(run: Run) -> list[Finding]:
     """Find what failed its verification: one finding for each MPI routine, or benchmark without one."""
-    return [_finding(run, *each) for each in by_routine(run).items()]
+    return [_finding(run, *item) for item in by_routine(run).items()]
 
 
 def by_routine(run: Run) -> dict[str, list[CaseSamples]]:
     """Return the visits whose data were wrong by what they called: an MPI routine, or a benchmark without one."""
-    found: dict[str, list[CaseSamples]] = defaultdict(list)
-    for one in run.raw_samples.failures:
-        if is_wrong(one):
-            found[_called(run, one.case) or one.case.benchmark].append(one)
-    return found
+    cases: dict[str, list[CaseSamples]] = defaultdict(list)
+    for failure in run.raw_samples.failures:
+        if is_wrong(failure):
+            cases[_called(run, failure.case) or failure.case.benchmark].append(failure)
+    return cases
 
 
-def is_wrong(one: CaseSamples) -> bool:
+def is_wrong(case: CaseSamples) -> bool:
     """Return whether a visit ran to its end and its verification failed."""
-    return one.status == "failed" and one.verification is not None and not one.verification.passed
+    return case.status == "failed" and case.verification is not None and not case.verification.passed
 
 
 def _called(run: Run, case: Case) -> str:
@@ -44,7 +44,7 @@ def _called(run: Run, case: Case) -> str:
 
 def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
     case = visits[0].case
-    wrong = {one.key: one.case for one in visits}
+    wrong = {visit.key: visit.case for visit in visits}
     seen = _shown(run, called)
     library = (seen.library if seen else _library(run)) if called.startswith("MPI_") else ""
     where = {"benchmark": case.benchmark, "ranks": case.ranks, "transport": case.transport, "library": library}
@@ -75,19 +75,19 @@ def _place(reason: str) -> dict[str, str | int | float]:
 
 
 def _visits(run: Run, visits: list[CaseSamples], case: Case) -> str:
-    wrong = sum(one.case.key == case.key for one in visits)
-    return f"{wrong} of {max(wrong, sum(one.case.key == case.key for one in run.raw_samples.cases))}"
+    wrong = sum(visit.case.key == case.key for visit in visits)
+    return f"{wrong} of {max(wrong, sum(samples.case.key == case.key for samples in run.raw_samples.cases))}"
 
 
 def _right(run: Run, called: str, case: Case) -> list[str]:
     """Return the other routines that delivered as many bytes between the same ranks, each time right."""
     sizes = run.benchmarks.of_role(case.benchmark, case.parameters, "size")
     ok: dict[str, bool] = {}
-    for one in run.raw_samples.cases:
-        name, other = _called(run, one.case), one.case
+    for samples in run.raw_samples.cases:
+        name, other = _called(run, samples.case), samples.case
         alike = (other.benchmark, other.batch) == (case.benchmark, case.batch)
         if alike and run.benchmarks.of_role(other.benchmark, other.parameters, "size") == sizes:
-            ok[name] = ok.get(name, True) and one.ok
+            ok[name] = ok.get(name, True) and samples.ok
     return sorted(name for name, fine in ok.items() if fine and name not in ("", called))
 
 
@@ -119,10 +119,10 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
 
     name = f"wrong-data/{called}.c"
     sizes = {"right": seen.right, "wrong": seen.wrong}
-    found = [Evidence(what=f"{name}: {what}", value=listed(each)) for what, each in sizes.items()]
+    evidence = [Evidence(what=f"{name}: {what}", value=listed(each)) for what, each in sizes.items()]
     if seen.wrong:
-        found.append(Evidence(what=f"{name}: what arrived instead", value=", ".join(seen.details)))
-    return found
+        evidence.append(Evidence(what=f"{name}: what arrived instead", value=", ".join(seen.details)))
+    return evidence
 
 
 def _advice(called: str, seen: Shown | None, right: list[str]) -> str:

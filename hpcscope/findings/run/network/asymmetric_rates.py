@@ -21,28 +21,28 @@ IDLE = 0.8
 def find(run: Run) -> list[Finding]:
     """Find paths that are certainly asymmetric, or certainly half duplex; one finding for each of the two."""
     measured = [
-        found
-        for found in figures_by_case(run, DUPLEX)
-        if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(found) and 0 < (found[PROCESSOR].median or 0.0) < IDLE
+        cases
+        for cases in figures_by_case(run, DUPLEX)
+        if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(cases) and 0 < (cases[PROCESSOR].median or 0.0) < IDLE
     ]
-    uneven = [found for found in measured if _below(found[SYMMETRY], ALIKE)]
-    shared = [found for found in measured if _below(found[DUPLEX], FULL) and found not in uneven]
+    uneven = [cases for cases in measured if _below(cases[SYMMETRY], ALIKE)]
+    shared = [cases for cases in measured if _below(cases[DUPLEX], FULL) and cases not in uneven]
     return [
-        *([_uneven(run, min(uneven, key=lambda found: found[SYMMETRY].median or 0.0))] if uneven else []),
+        *([_uneven(run, min(uneven, key=lambda summaries: summaries[SYMMETRY].median or 0.0))] if uneven else []),
         *([_shared(run, min(shared, key=lambda found: found[DUPLEX].median or 0.0))] if shared else []),
     ]
 
 
-def _below(one: Summary, limit: float) -> bool:
-    high = upper(one)
+def _below(case: Summary, limit: float) -> bool:
+    high = upper(case)
     return high is not None and high < limit
 
 
-def _uneven(run: Run, found: dict[str, Summary]) -> Finding:
-    first, second = two_hosts(run, found[SYMMETRY])
-    out, into = found[OUT].median or 0.0, found[IN].median or 0.0
+def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, cases[SYMMETRY])
+    out, into = cases[OUT].median or 0.0, cases[IN].median or 0.0
     slow = (first, second) if out < into else (second, first)
-    share = found[SYMMETRY]
+    share = cases[SYMMETRY]
     return Finding(
         code="asymmetric-rates",
         severity="warning",
@@ -52,7 +52,7 @@ def _uneven(run: Run, found: dict[str, Summary]) -> Finding:
             f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
-        evidence=run.evidence(found[OUT], found[IN], share),
+        evidence=run.evidence(cases[OUT], cases[IN], share),
         advice=(
             f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`): a mismatch "
             "of duplex slows one direction and counts late collisions. Then compare limits set in one direction "
@@ -63,11 +63,11 @@ def _uneven(run: Run, found: dict[str, Summary]) -> Finding:
     )
 
 
-def _shared(run: Run, found: dict[str, Summary]) -> Finding:
-    first, second = two_hosts(run, found[DUPLEX])
-    duplex = found[DUPLEX]
-    both = units.quantity(found[BOTH].median, "B/s")
-    alone = (found[OUT].median or 0.0) + (found[IN].median or 0.0)
+def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, cases[DUPLEX])
+    duplex = cases[DUPLEX]
+    both = units.quantity(cases[BOTH].median, "B/s")
+    alone = (cases[OUT].median or 0.0) + (cases[IN].median or 0.0)
     return Finding(
         code="half-duplex",
         severity="warning",
@@ -78,8 +78,8 @@ def _shared(run: Run, found: dict[str, Summary]) -> Finding:
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
-            *run.evidence(found[OUT], found[IN], found[BOTH], duplex),
-            Evidence(what="busiest processor: share of the time", value=found[PROCESSOR].median or 0.0),
+            *run.evidence(cases[OUT], cases[IN], cases[BOTH], duplex),
+            Evidence(what="busiest processor: share of the time", value=cases[PROCESSOR].median or 0.0),
         ],
         advice=(
             "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "

@@ -17,11 +17,11 @@ LOADED, ALONE, RATE = "round_trip_s", "isolated_s", "bandwidth_bytes_per_s"
 def find(run: Run) -> list[Finding]:
     """Find the cases whose round trip is certainly that much longer under load; one finding for all."""
     by_case: dict[object, dict[str, Summary]] = {}
-    for one in run.headlines:
-        if run.benchmarks.metric(one.benchmark, LOADED) is not None:
-            by_case.setdefault(one.samples_key, {})[one.metric] = one
-    measured = [found for found in by_case.values() if {LOADED, ALONE} <= set(found)]
-    hit = [found for found in measured if _is_bloated(found[LOADED], found[ALONE])]
+    for case in run.headlines:
+        if run.benchmarks.metric(case.benchmark, LOADED) is not None:
+            by_case.setdefault(case.samples_key, {})[case.metric] = case
+    measured = [cases for cases in by_case.values() if {LOADED, ALONE} <= set(cases)]
+    hit = [cases for cases in measured if _is_bloated(cases[LOADED], cases[ALONE])]
     return [_finding(run, hit, len(measured))] if hit else []
 
 
@@ -35,7 +35,7 @@ def _is_bloated(loaded: Summary, alone: Summary) -> bool:
 
 
 def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
-    worst = max(hit, key=lambda found: found[LOADED].median or 0.0)
+    worst = max(hit, key=lambda cases: cases[LOADED].median or 0.0)
     loaded, alone, rate = worst[LOADED], worst[ALONE], worst.get(RATE)
     added_s = (loaded.median or 0.0) - (alone.median or 0.0)
     queue = [] if rate is None or not rate.median else [added_s * rate.median]

@@ -16,35 +16,35 @@ CONTROL = "none"
 def find(run: Run) -> list[Finding]:
     """Find the impact factors that are certainly large, and larger than those of no load; one finding for all."""
     known = [one for one in run.models.congestion if not run.shares_processors(one.case)]
-    hit = [one for one in known if not _is_control(one) and _certain(one, known)]
+    hit = [congestion for congestion in known if not _is_control(congestion) and _certain(congestion, known)]
     return [_finding(hit, known)] if hit else []
 
 
-def _is_control(one: Congestion) -> bool:
-    return CONTROL in one.case.parameters.values()
+def _is_control(congestion: Congestion) -> bool:
+    return CONTROL in congestion.case.parameters.values()
 
 
-def _certain(one: Congestion, known: list[Congestion]) -> bool:
-    low = one.median.low
-    return low is not None and low > AT_LEAST and all(low > other for other in _controls(one, known))
+def _certain(congestion: Congestion, known: list[Congestion]) -> bool:
+    low = congestion.median.low
+    return low is not None and low > AT_LEAST and all(low > other for other in _controls(congestion, known))
 
 
-def _controls(one: Congestion, known: list[Congestion]) -> list[float]:
+def _controls(congestion: Congestion, known: list[Congestion]) -> list[float]:
     """Return the upper bounds of the same exchange beside no load."""
     return [
         other.median.high or other.median.value
         for other in known
         if _is_control(other)
-        and other.case.batch == one.case.batch
-        and sum(other.case.parameters[name] != value for name, value in one.case.parameters.items()) == 1
+        and other.case.batch == congestion.case.batch
+        and sum(other.case.parameters[name] != value for name, value in congestion.case.parameters.items()) == 1
     ]
 
 
 def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
-    worst = max(hit, key=lambda one: one.median.value)
+    worst = max(hit, key=lambda congestion: congestion.median.value)
     tail = worst.tail
     tails = [] if tail is None else [Evidence(what=f"at the 99 % quantile: {in_unit(tail)}", value=tail.value)]
-    loaded = [one for one in known if not _is_control(one)]
+    loaded = [congestion for congestion in known if not _is_control(congestion)]
     return Finding(
         code="congestion",
         severity="warning",
@@ -54,9 +54,15 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
         evidence=[
-            *(Evidence(what=f"impact factor of {one.case.label}", value=one.median.value) for one in hit),
+            *(
+                Evidence(what=f"impact factor of {congestion.case.label}", value=congestion.median.value)
+                for congestion in hit
+            ),
             *tails,
-            *(Evidence(what="impact factor, no load, upper bound", value=one) for one in _controls(worst, known)),
+            *(
+                Evidence(what="impact factor, no load, upper bound", value=control)
+                for control in _controls(worst, known)
+            ),
             Evidence(what="launches", value=worst.launches),
         ],
         advice=(

@@ -38,16 +38,16 @@ class Three:
 def find(run: Run) -> list[Finding]:
     """Find the limiting layer on each path between hosts where the figures separate the layers."""
     ladders = run.models.ladders
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for ladder in ladders:
         three = _three(ladder)
-        if ladder.quantity != "bandwidth_bytes_per_s" or three is None or ladder.path in found:
+        if ladder.quantity != "bandwidth_bytes_per_s" or three is None or ladder.path in findings:
             continue
         layer = _long(three)
         if layer is not None:
             below = next((one for one in ladders if one.path == ladder.path and one.quantity == "latency_s"), None)
-            found[ladder.path] = _finding(run, ladder, three, layer, _three(below) if below else None)
-    return list(found.values())
+            findings[ladder.path] = _finding(run, ladder, three, layer, _three(below) if below else None)
+    return list(findings.values())
 
 
 def _three(ladder: Ladder) -> Three | None:
@@ -111,8 +111,8 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
         rungs += [start.wire, start.protocol, start.library]
     evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
     for rung in (three.protocol, three.library):
-        one = _n_half(run, ladder, rung)
-        evidence += [Evidence(what=f"n_1/2 of {rung.name}", value=one.value, unit="B")] if one else []
+        parameter = _n_half(run, ladder, rung)
+        evidence += [Evidence(what=f"n_1/2 of {rung.name}", value=parameter.value, unit="B")] if parameter else []
     how = _advice(run, layer, three.library)
     return Finding(
         code="layer-bottleneck",
@@ -130,7 +130,7 @@ def _n_half(run: Run, ladder: Ladder, rung: LadderRung) -> FittedParameter | Non
     """Return the fitted n_1/2 of the curve of a rung."""
     for fit in run.models.fits:
         if fit.chosen and _is_of(run, fit, ladder, rung):
-            return next((one for one in fit.parameters if one.name == "n_half_bytes"), None)
+            return next((parameter for parameter in fit.parameters if parameter.name == "n_half_bytes"), None)
     return None
 
 

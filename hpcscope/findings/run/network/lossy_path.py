@@ -10,7 +10,7 @@ from hpcscope.statistics.summary import Summary
 
 LOADED, RATE = "retransmitted_share", "bandwidth_bytes_per_s"
 IDLE = "lost_share"
-"""Of packets that nothing else accompanies."""
+"""Metric for the loss of packets that nothing else accompanies."""
 AT_LEAST_LOADED = 0.02
 """Share of packets; a queue that a stream fills now and then loses less."""
 AT_LEAST_IDLE = 0.001
@@ -21,27 +21,27 @@ BY_ITSELF = 0.25
 
 def find(run: Run) -> list[Finding]:
     """Find the path that certainly loses packets without load, and the loads that certainly lose more."""
-    idle = [found[IDLE] for found in figures_by_case(run, IDLE)]
-    lossy = [one for one in idle if (lower(one) or 0.0) > AT_LEAST_IDLE]
+    idle = [cases[IDLE] for cases in figures_by_case(run, IDLE)]
+    lossy = [case for case in idle if (lower(case) or 0.0) > AT_LEAST_IDLE]
     loads = figures_by_case(run, LOADED)
     hit = [
-        found
-        for found in loads
-        if (lower(found[LOADED]) or 0.0) > AT_LEAST_LOADED and not _explained(found[LOADED], idle)
+        cases
+        for cases in loads
+        if (lower(cases[LOADED]) or 0.0) > AT_LEAST_LOADED and not _explained(cases[LOADED], idle)
     ]
     return [
-        *([_of_link(run, max(lossy, key=lambda one: one.median or 0.0))] if lossy else []),
+        *([_of_link(run, max(lossy, key=lambda summary: summary.median or 0.0))] if lossy else []),
         *([_of_load(run, hit, len(loads), idle)] if hit else []),
     ]
 
 
 def _explained(loaded: Summary, idle: list[Summary]) -> bool:
     """Return whether the same path loses as much without load."""
-    return any((one.median or 0.0) > BY_ITSELF * (loaded.median or 0.0) for one in _same_path(loaded, idle))
+    return any((case.median or 0.0) > BY_ITSELF * (loaded.median or 0.0) for case in _same_path(loaded, idle))
 
 
 def _same_path(loaded: Summary, idle: list[Summary]) -> list[Summary]:
-    return [one for one in idle if (one.batch, one.origin) == (loaded.batch, loaded.origin)]
+    return [case for case in idle if (case.batch, case.origin) == (loaded.batch, loaded.origin)]
 
 
 def _of_link(run: Run, idle: Summary) -> Finding:
@@ -61,7 +61,7 @@ def _of_link(run: Run, idle: Summary) -> Finding:
 
 
 def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summary]) -> Finding:
-    worst = max(hit, key=lambda found: found[LOADED].median or 0.0)
+    worst = max(hit, key=lambda cases: cases[LOADED].median or 0.0)
     share = worst[LOADED]
     first, second = two_hosts(run, share)
     alone = run.evidence(*_same_path(share, idle))
@@ -87,5 +87,5 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
     )
 
 
-def _share(one: Summary) -> str:
-    return units.share(one.median or 0.0, one.ci_low, one.ci_high)
+def _share(case: Summary) -> str:
+    return units.share(case.median or 0.0, case.ci_low, case.ci_high)

@@ -15,18 +15,18 @@ FEWEST = 3
 
 def find(run: Run) -> list[Finding]:
     """Find the paths that deliver full packets in no repetition, without any message about it."""
-    measured = [found for found in figures_by_case(run, DELIVERED) if {MTU, TOLD, OUT, IN} <= set(found)]
-    return [_finding(run, found) for found in measured if _is_black_hole(found)]
+    measured = [cases for cases in figures_by_case(run, DELIVERED) if {MTU, TOLD, OUT, IN} <= set(cases)]
+    return [_finding(run, cases) for cases in measured if _is_black_hole(cases)]
 
 
-def _is_black_hole(found: dict[str, Summary]) -> bool:
-    share, told = found[DELIVERED], found[TOLD]
+def _is_black_hole(cases: dict[str, Summary]) -> bool:
+    share, told = cases[DELIVERED], cases[TOLD]
     return share.n >= FEWEST and share.maximum is not None and share.maximum < 1 and not told.maximum
 
 
-def _finding(run: Run, found: dict[str, Summary]) -> Finding:
-    first, second = two_hosts(run, found[DELIVERED])
-    out, into, mtu = (found[name].median or 0.0 for name in (OUT, IN, MTU))
+def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, cases[DELIVERED])
+    out, into, mtu = (cases[name].median or 0.0 for name in (OUT, IN, MTU))
     largest = min(out, into)
     if out == into:
         which = f"between {first} and {second}, in both directions"
@@ -41,8 +41,8 @@ def _finding(run: Run, found: dict[str, Summary]) -> Finding:
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
-            *run.evidence(found[OUT], found[IN], found[MTU]),
-            Evidence(what="repetitions in which a full packet arrived", value=f"0 of {found[DELIVERED].n}"),
+            *run.evidence(cases[OUT], cases[IN], cases[MTU]),
+            Evidence(what="repetitions in which a full packet arrived", value=f"0 of {cases[DELIVERED].n}"),
             Evidence(what="ICMP messages about the size", value="none"),
         ],
         advice=(

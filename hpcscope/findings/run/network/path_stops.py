@@ -15,13 +15,13 @@ AT_LEAST = 0.02
 
 def find(run: Run) -> list[Finding]:
     """Find the paths that certainly stand still for that share of the time; the worst of them."""
-    measured = [found for found in figures_by_case(run, SHARE) if {LONGEST, OFTEN} <= set(found)]
-    hit = [found for found in measured if (lower(found[SHARE]) or 0.0) > AT_LEAST]
-    return [_finding(run, max(hit, key=lambda found: found[SHARE].median or 0.0))] if hit else []
+    measured = [cases for cases in figures_by_case(run, SHARE) if {LONGEST, OFTEN} <= set(cases)]
+    hit = [cases for cases in measured if (lower(cases[SHARE]) or 0.0) > AT_LEAST]
+    return [_finding(run, max(hit, key=lambda summaries: summaries[SHARE].median or 0.0))] if hit else []
 
 
-def _finding(run: Run, found: dict[str, Summary]) -> Finding:
-    share, longest, often = found[SHARE], found[LONGEST], found[OFTEN]
+def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
+    share, longest, often = cases[SHARE], cases[LONGEST], cases[OFTEN]
     first, second = two_hosts(run, share)
     return Finding(
         code="path-stops",

@@ -32,7 +32,7 @@ FEWEST_FAST = 1 / 3
 CLEAR = 5.0
 """Slow launches are counted if their excess is so many times the scatter of launches."""
 CELLS = 1024
-"""Of the grid on which sums of excesses are counted."""
+"""Cells of the grid on which sums of excesses are counted."""
 CAUSE = "hosts slower than their peers"
 
 
@@ -155,9 +155,9 @@ def _excesses(run: Run, group: list[str]) -> list[dict[str, float]]:
         for launch in run.raw_samples.launches
     }
     launches: dict[tuple[int, int], list[dict[str, float]]] = defaultdict(list)
-    for one in run.raw_samples.cases:
-        key = (one.launch, one.attempt)
-        for times, values in _own_work(run, one):
+    for samples in run.raw_samples.cases:
+        key = (samples.launch, samples.attempt)
+        for times, values in _own_work(run, samples):
             hosts = _time_per_host(times, values, places.get(key, {}))
             if set(hosts) >= set(group):
                 middle = float(np.median([hosts[host] for host in group]))
@@ -167,16 +167,16 @@ def _excesses(run: Run, group: list[str]) -> list[dict[str, float]]:
     ]
 
 
-def _own_work(run: Run, one: CaseSamples) -> list[tuple[Times, Floats]]:
+def _own_work(run: Run, samples: CaseSamples) -> list[tuple[Times, Floats]]:
     """Return the local work of each rank: node benchmarks, and the computing phase of programs.
 
     The time of an exchange says nothing about the host that waits.
     """
-    if not one.ok:
+    if not samples.ok:
         return []
     own: list[tuple[Times, Floats]] = []
-    for times in one.times:
-        if run.benchmark(one.case).level == "node" and times.cadence == "isolated":
+    for times in samples.times:
+        if run.benchmark(samples.case).level == "node" and times.cadence == "isolated":
             own.append((times, times.elapsed_s / times.operations))
         if "compute_s" in times.observed:
             own.append((times, times.observed["compute_s"]))

@@ -71,8 +71,8 @@ def _all(sample: RandomPairs) -> list[tuple[SampleKind, str, list[Slow], int]]:
     return [
         (HOSTS, "", sample.slow_processes, len(sample.names)),
         (PAIRS, "", sample.slow_pairs, sample.pairs),
-        *((GROUPS, one.name, one.slow, len(one.groups)) for one in sample.attributes),
-        *((PATHS, one.name, one.slow_between, 0) for one in sample.attributes),
+        *((GROUPS, attribute.name, attribute.slow, len(attribute.groups)) for attribute in sample.attributes),
+        *((PATHS, attribute.name, attribute.slow_between, 0) for attribute in sample.attributes),
     ]
 
 
@@ -84,7 +84,7 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
     worst = slow[0].excess
     # Of several the largest excess, for whose interval there is no room.
     excess = in_percent(worst) if len(slow) == 1 else f"up to {units.share(worst.value)}"
-    chance = [one.chance for one in sample.attributes if kind is PATHS and one.name == name]
+    chance = [attribute.chance for attribute in sample.attributes if kind is PATHS and attribute.name == name]
     return Finding(
         code=kind.code,
         severity="warning",

@@ -21,12 +21,12 @@ FIRST_WINDOW = 10
 """Segments that a connection may send before the first acknowledgement (RFC 6928)."""
 SMALLEST_EXCESS = 0.25
 ROUND_TRIPS = 0.5
-"""Of a round trip: what a request waits at least where an acknowledgement holds it up."""
+"""Least wait of a request, in round trips, where an acknowledgement holds it up."""
 
 
 def find(run: Run) -> list[Finding]:
     """Find requests in pieces that stall, and long requests over new connections that start slowly."""
-    cases = [one for one in run.headlines if one.benchmark == REQUEST and one.median]
+    cases = [case for case in run.headlines if case.benchmark == REQUEST and case.median]
     return [*_stalls(run, cases), *_slow_starts(run, cases)]
 
 
@@ -36,8 +36,8 @@ def _stalls(run: Run, cases: list[Summary]) -> Iterator[Finding]:
         if pieces.parameters.get("pieces") == 1:
             continue
         nodelay = pieces.parameters.get("nodelay")
-        launches = [one for one in run.raw_samples.launches if one.batch == pieces.batch]
-        if nodelay == "off" and len({each.host for one in launches for each in one.processes}) == 1:
+        launches = [launch for launch in run.raw_samples.launches if launch.batch == pieces.batch]
+        if nodelay == "off" and len({process.host for launch in launches for process in launch.processes}) == 1:
             continue  # every Linux does so on its loopback, which says nothing about the cluster
         # A second send costs time, too: without TCP_NODELAY the same sends with it are the measure.
         change: dict[str, Value] = {"pieces": 1} if nodelay == "on" else {"nodelay": "on"}
@@ -121,9 +121,9 @@ def _differing(case: Summary, cases: list[Summary], change: dict[str, Value]) ->
     wanted = {**case.parameters, **change}
     return next(
         (
-            one
-            for one in cases
-            if one.parameters == wanted and (one.batch, one.origin) == (case.batch, case.origin)
+            summary
+            for summary in cases
+            if summary.parameters == wanted and (summary.batch, summary.origin) == (case.batch, case.origin)
         ),
         None,
     )
@@ -132,10 +132,10 @@ def _differing(case: Summary, cases: list[Summary], change: dict[str, Value]) ->
 def _round_trip_s(case: Summary, cases: list[Summary]) -> float | None:
     """Return the time of the shortest request in one piece on the same path over a used connection."""
     plain = [
-        one
-        for one in cases
-        if (one.batch, one.origin) == (case.batch, case.origin)
-        and one.parameters.get("pieces") == 1
-        and one.parameters.get("connection") == "used"
+        summary
+        for summary in cases
+        if (summary.batch, summary.origin) == (case.batch, case.origin)
+        and summary.parameters.get("pieces") == 1
+        and summary.parameters.get("connection") == "used"
     ]
-    return min((one.median or 0.0 for one in plain), default=None)
+    return min((summary.median or 0.0 for summary in plain), default=None)

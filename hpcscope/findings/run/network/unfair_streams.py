@@ -14,17 +14,17 @@ FAIR = 0.8
 
 def find(run: Run) -> list[Finding]:
     """Find the loads whose streams share unfairly in all launches alike; one finding for all."""
-    measured = [one for one in run.headlines if one.metric == METRIC]
+    measured = [case for case in run.headlines if case.metric == METRIC]
     hit = [
-        one
-        for one in measured
-        if one.interval_basis == "launches" and one.ci_high is not None and one.ci_high < FAIR
+        case
+        for case in measured
+        if case.interval_basis == "launches" and case.ci_high is not None and case.ci_high < FAIR
     ]
     return [_finding(run, hit, measured)] if hit else []
 
 
 def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
-    worst = min(hit, key=lambda one: one.median or 0.0)
+    worst = min(hit, key=lambda case: case.median or 0.0)
     index = units.interval(worst.median, worst.ci_low, worst.ci_high, "")
     return Finding(
         code="unfair-streams",

@@ -29,12 +29,12 @@ def find(run: Run) -> list[Finding]:
         large = s.ranks == 1 and measured.size(s) >= LARGE_ENOUGH
         if large and (known is None or measured.size(s) > measured.size(known)):
             products[_key(s)] = s
-    found = [_finding(run, products[key], peaks[key]) for key in products if key in peaks]
-    return [finding for finding in found if finding is not None]
+    findings = [_finding(run, products[key], peaks[key]) for key in products if key in peaks]
+    return [finding for finding in findings if finding is not None]
 
 
-def _key(one: Summary) -> tuple[object, ...]:
-    return one.parameters["precision"], one.placement
+def _key(case: Summary) -> tuple[object, ...]:
+    return case.parameters["precision"], case.placement
 
 
 def _finding(run: Run, product: Summary, peak: Summary) -> Finding | None:

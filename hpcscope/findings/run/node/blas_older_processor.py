@@ -51,7 +51,7 @@ def find(run: Run) -> list[Finding]:
 
 def _is_used(run: Run) -> bool:
     """Whether the run measured linear algebra: to others the kernels make no difference."""
-    measured = {one.benchmark for one in run.statistics}
+    measured = {summary.benchmark for summary in run.statistics}
     return any(LIBRARIES.intersection(run.benchmarks[name].requires) for name in measured)
 
 

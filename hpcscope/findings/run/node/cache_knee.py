@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
             continue
         if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_known:
             curves[case.total.benchmark, case.kind, case.total.transport].append(case)
-    found = []
+    findings = []
     for cases in curves.values():
         costs = all_known[cases[0].total.benchmark]
         ordered = sorted(cases, key=lambda case: case.size)
@@ -40,8 +40,8 @@ def find(run: Run) -> list[Finding]:
         certain = [each for each in steps if (each[0].low or 0.0) > SMALLEST_STEP]
         if certain:
             step, small, large = max(certain, key=lambda each: each[0].value)
-            found.append(_finding(run, costs, step, small, large))
-    return found
+            findings.append(_finding(run, costs, step, small, large))
+    return findings
 
 
 def _step(costs: Costs, small: ProgramCase, large: ProgramCase) -> Estimate:

@@ -21,9 +21,9 @@ def find(run: Run) -> list[Finding]:
     for s in rates:
         if s.ranks > 1 and s.ranks > (all_cores[_kind(s)].ranks if _kind(s) in all_cores else 1):
             all_cores[_kind(s)] = s
-    found = [_finding(run, one_core[kind], s) for kind, s in all_cores.items() if kind in one_core]
+    findings = [_finding(run, one_core[kind], s) for kind, s in all_cores.items() if kind in one_core]
     # One finding is enough: the worst of precisions and instructions.
-    return sorted((f for f in found if f is not None), key=lambda f: -(f.lost or 0))[:1]
+    return sorted((f for f in findings if f is not None), key=lambda f: -(f.lost or 0))[:1]
 
 
 def _kind(summary: Summary) -> object:

@@ -44,21 +44,21 @@ class Scaling:
 
     def per_core(self) -> Estimate | None:
         """Return the share of its own bandwidth that a core gets with all cores busy; None if not measured."""
-        one = self.points[0]
-        return share(self.whole, one).scaled(1 / self.whole.ranks) if one.ranks == 1 else None
+        case = self.points[0]
+        return share(self.whole, case).scaled(1 / self.whole.ranks) if case.ranks == 1 else None
 
 
 def find(run: Run) -> list[Finding]:
     """Find hosts whose memory is saturated by a part of their cores; one finding for each kind of host."""
-    found = []
+    findings = []
     for scaling in _scalings(run):
         enough = scaling.enough()
-        each = scaling.per_core()
+        estimate = scaling.per_core()
         if enough is not None:
-            found.append(_saturated(run, scaling, enough, each))
-        elif each is not None and each.high is not None and each.high < SHARED:
-            found.append(_starved(run, scaling, each))
-    return found
+            findings.append(_saturated(run, scaling, enough, estimate))
+        elif estimate is not None and estimate.high is not None and estimate.high < SHARED:
+            findings.append(_starved(run, scaling, estimate))
+    return findings
 
 
 def share(of: Summary, whole: Summary) -> Estimate:
@@ -87,7 +87,7 @@ def _array_bytes(s: Summary) -> float:
     return float(s.parameters["array_bytes"]) if s.benchmark == STREAM else inf
 
 
-def _saturated(run: Run, scaling: Scaling, enough: Summary, each: Estimate | None) -> Finding:
+def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate | None) -> Finding:
     cores, whole = enough.ranks, scaling.whole
     reached = share(enough, whole)
     return Finding(
@@ -104,17 +104,17 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, each: Estimate | Non
             f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
             "others for work in caches, or spread such programs over more hosts."
         ),
-        lost=None if each is None else max(0.0, 1 - each.value),
+        lost=None if estimate is None else max(0.0, 1 - estimate.value),
     )
 
 
-def _starved(run: Run, scaling: Scaling, each: Estimate) -> Finding:
+def _starved(run: Run, scaling: Scaling, estimate: Estimate) -> Finding:
     whole = scaling.whole
     return Finding(
         code="memory-shared",
         severity="information",
         title=(
-            f"With all {whole.ranks} cores streaming, each gets {in_percent(each)} of "
+            f"With all {whole.ranks} cores streaming, each gets {in_percent(estimate)} of "
             "the memory bandwidth of a single core"
         ),
         where={
@@ -126,7 +126,7 @@ def _starved(run: Run, scaling: Scaling, each: Estimate) -> Finding:
         evidence=run.evidence(*scaling.points),
         advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
         "suffice.",
-        lost=1 - each.value,
+        lost=1 - estimate.value,
     )
 
 

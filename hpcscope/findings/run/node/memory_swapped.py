@@ -43,8 +43,8 @@ def find(run: Run) -> list[Finding]:
     """
     seen = swapped(run)
     summaries: dict[Key, list[Summary]] = defaultdict(list)
-    for one in run.headlines:
-        summaries[one.key].append(one)
+    for case in run.headlines:
+        summaries[case.key].append(case)
     swapping = [(_figure(run, summaries[key]), found) for key, found in seen.items() if key in summaries]
     if not swapping:
         return []
@@ -60,7 +60,7 @@ def swapped(run: Run) -> dict[Key, Swapping]:
         if case.ok and "file_system" not in run.benchmark(case.case).requires:
             visits[case.case.key].append(case)
     found = {key: _swapping(cases) for key, cases in visits.items()}
-    return {key: one for key, one in found.items() if one is not None}
+    return {key: swapping for key, swapping in found.items() if swapping is not None}
 
 
 def _swapping(cases: Iterable[CaseSamples]) -> Swapping | None:
@@ -77,15 +77,15 @@ def _swapping(cases: Iterable[CaseSamples]) -> Swapping | None:
 
 def _figure(run: Run, summaries: list[Summary]) -> Summary:
     """Return the case's rate, else its time per step, else its first result."""
-    rates = (one for one in summaries if one.better == "higher")
-    steps = (one for one in summaries if _is_per_unit_of_work(run, one))
+    rates = (summary for summary in summaries if summary.better == "higher")
+    steps = (summary for summary in summaries if _is_per_unit_of_work(run, summary))
     return next(rates, None) or next(steps, summaries[0])
 
 
-def _is_per_unit_of_work(run: Run, one: Summary) -> bool:
+def _is_per_unit_of_work(run: Run, case: Summary) -> bool:
     """Return whether problems of different sizes compare in this figure: a larger one takes longer anyway."""
-    metric = run.benchmark(one).metric.get(one.metric)
-    return one.better == "higher" or (metric is not None and metric.quantity == "time_per_step")
+    metric = run.benchmark(case).metric.get(case.metric)
+    return case.better == "higher" or (metric is not None and metric.quantity == "time_per_step")
 
 
 def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary, Estimate] | None:
@@ -95,19 +95,19 @@ def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary,
     """
     if not _is_per_unit_of_work(run, large):
         return None
-    sizes = {one.name for one in run.benchmark(large).parameters if one.role == "size"}
+    sizes = {parameter.name for parameter in run.benchmark(large).parameters if parameter.role == "size"}
 
-    def but_for_sizes(one: Summary) -> tuple[object, ...]:
-        others = sorted((name, str(value)) for name, value in one.parameters.items() if name not in sizes)
-        return (one.benchmark, one.metric, one.batch, one.origin, tuple(others))
+    def but_for_sizes(case: Summary) -> tuple[object, ...]:
+        others = sorted((name, str(value)) for name, value in case.parameters.items() if name not in sizes)
+        return (case.benchmark, case.metric, case.batch, case.origin, tuple(others))
 
-    def extent(one: Summary) -> list[float]:
-        return [float(value) for name in sorted(sizes) if isinstance(value := one.parameters.get(name), int)]
+    def extent(summary: Summary) -> list[float]:
+        return [float(value) for name in sorted(sizes) if isinstance(value := summary.parameters.get(name), int)]
 
     smaller = [
-        one
-        for one in run.headlines
-        if one.key not in seen and but_for_sizes(one) == but_for_sizes(large) and extent(one) < extent(large)
+        case
+        for case in run.headlines
+        if case.key not in seen and but_for_sizes(case) == but_for_sizes(large) and extent(case) < extent(large)
     ]
     if not smaller or not large.median:
         return None
@@ -115,11 +115,11 @@ def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary,
     if not small.median:
         return None
     sides = (small, large) if large.better == "higher" else (large, small)
-    return small, ratio(*(one.per_launch for one in sides))
+    return small, ratio(*(case.per_launch for case in sides))
 
 
 def _finding(
-    run: Run, figure: Summary, found: Swapping, knee: tuple[Summary, Estimate] | None, count: int
+    run: Run, figure: Summary, swapping: Swapping, knee: tuple[Summary, Estimate] | None, count: int
 ) -> Finding:
     more = f" (worst of {count} cases)" if count > 1 else ""
     slower = ""
@@ -130,13 +130,13 @@ def _finding(
         code=CODE,
         cause="size of the memory",
         severity="warning",
-        title=f"Memory swapping: {figure.label} waits for {units.digits(found.per_s)} pages a second from disk"
+        title=f"Memory swapping: {figure.label} waits for {units.digits(swapping.per_s)} pages a second from disk"
         f"{slower}{more}",
         where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": count},
         evidence=[
             *run.evidence(*([knee[0]] if knee else []), figure),
-            Evidence(what="major page faults in all visits", value=found.faults),
-            Evidence(what="duration of these visits", value=found.duration_s, unit="s"),
+            Evidence(what="major page faults in all visits", value=swapping.faults),
+            Evidence(what="duration of these visits", value=swapping.duration_s, unit="s"),
             *(
                 Evidence(what=f"memory of {host.name}", value=host.memory_bytes, unit="B")
                 for host in run.machine.hosts[:1]

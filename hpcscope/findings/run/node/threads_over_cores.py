@@ -26,9 +26,9 @@ def find(run: Run) -> list[Finding]:
     cases: set[str] = set()
     for launch in run.raw_samples.launches:
         ran = {
-            one.case.label
-            for one in run.raw_samples.cases
-            if one.launch == launch.launch and LIBRARIES & set(run.benchmark(one.case).requires)
+            samples.case.label
+            for samples in run.raw_samples.cases
+            if samples.launch == launch.launch and LIBRARIES & set(run.benchmark(samples.case).requires)
         }
         for host, processes in Counter(process.host for process in launch.processes).items():
             room = run.usable(host)

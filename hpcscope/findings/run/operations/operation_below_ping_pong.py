@@ -30,8 +30,8 @@ UNKNOWN = "causes that cases with used buffers, not measured here, would separat
 
 def find(run: Run) -> list[Finding]:
     """Find operations on a ladder that retain less than 70 % of the library's bandwidth, others less than 30 %."""
-    found = losses(run, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
-    return [_finding(run, one) for one in found] + [_of_parts(run, one) for one in _worst(run)]
+    rung_losses = losses(run, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
+    return [_finding(run, loss) for loss in rung_losses] + [_of_parts(run, parts) for parts in _worst(run)]
 
 
 def _worst(run: Run) -> list[OperationParts]:
@@ -41,61 +41,64 @@ def _worst(run: Run) -> list[OperationParts]:
     """
     on_ladders = {place.benchmark.name for place in run.benchmarks.standing("transfer")}
     worst: dict[str, OperationParts] = {}
-    for one in run.models.operations:
-        name, high = one.subject.benchmark, one.retained.high
+    for operation in run.models.operations:
+        name, high = operation.subject.benchmark, operation.retained.high
         if name in on_ladders or high is None or high >= MUCH:
             continue
-        if name not in worst or _rank(one) < _rank(worst[name]):
-            worst[name] = one
+        if name not in worst or _rank(operation) < _rank(worst[name]):
+            worst[name] = operation
     return list(worst.values())
 
 
-def _rank(one: OperationParts) -> tuple[bool, float]:
-    return not _separated(one), one.retained.value
+def _rank(parts: OperationParts) -> tuple[bool, float]:
+    return not _separated(parts), parts.retained.value
 
 
-def _separated(one: OperationParts) -> bool:
-    strided = one.subject.parameters.get(LAYOUT) == STRIDED
-    return one.first_touch_s is not None and (one.packing_s is not None or not strided)
+def _separated(parts: OperationParts) -> bool:
+    strided = parts.subject.parameters.get(LAYOUT) == STRIDED
+    return parts.first_touch_s is not None and (parts.packing_s is not None or not strided)
 
 
-def _of_parts(run: Run, one: OperationParts) -> Finding:
-    retained = in_percent(one.retained)
+def _of_parts(run: Run, operation_parts: OperationParts) -> Finding:
+    retained = in_percent(operation_parts.retained)
     parts = {
-        MESSAGES: one.messages_s.value,
-        FIRST_TOUCH: one.first_touch_s,
-        PACKING: one.packing_s,
-        REST if _separated(one) else UNKNOWN: one.rest_s,
+        MESSAGES: operation_parts.messages_s.value,
+        FIRST_TOUCH: operation_parts.first_touch_s,
+        PACKING: operation_parts.packing_s,
+        REST if _separated(operation_parts) else UNKNOWN: operation_parts.rest_s,
     }
     known = {name: value for name, value in parts.items() if value is not None}
     largest = max(list(known)[1:], key=lambda name: known[name])
-    with_used = one.messages_s.value / max(one.time_s.value - (one.first_touch_s or 0.0), 1e-12)
+    with_used = operation_parts.messages_s.value / max(
+        operation_parts.time_s.value - (operation_parts.first_touch_s or 0.0), 1e-12
+    )
     # With used buffers it is no worse than others: then nothing but the buffers is to blame.
     is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
     return Finding(
         code="operation-below-ping-pong",
         cause=fresh_buffers.CAUSE if largest == FIRST_TOUCH else "",
         severity="advice" if is_first_touch else "warning",
-        title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
+        title=f"{operation_parts.subject.label} reaches {retained} of the bandwidth of a ping-pong;"
+        f" most is lost to {largest}",
         where={
-            "benchmark": one.subject.benchmark,
-            "size": run.measurements.size(one.subject),
-            "ranks": one.subject.ranks,
+            "benchmark": operation_parts.subject.benchmark,
+            "size": run.measurements.size(operation_parts.subject),
+            "ranks": operation_parts.subject.ranks,
             "layer": "operation",
         },
         evidence=[Evidence(what=name, value=value, unit="s") for name, value in known.items()],
-        advice=_advice(run, one, largest, known[largest]),
-        lost=1 - one.retained.value,
+        advice=_advice(run, operation_parts, largest, known[largest]),
+        lost=1 - operation_parts.retained.value,
     )
 
 
-def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
+def _advice(run: Run, parts: OperationParts, largest: str, lost_s: float) -> str:
     """Return what to do about the largest part, with its gain."""
-    time_s = one.time_s.value
+    time_s = parts.time_s.value
     if largest == FIRST_TOUCH:
         return fresh_buffers.advice(run, time_s, time_s - lost_s)
     if largest == UNKNOWN:
-        command = f"`scope run --module standard {one.subject.benchmark}`"
+        command = f"`scope run --module standard {parts.subject.benchmark}`"
         return f"Measure it with used buffers, too, which separates these causes: {command}."
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
@@ -103,11 +106,11 @@ def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
     return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
 
 
-def _finding(run: Run, found: RungLoss) -> Finding:
-    rung = found.rung
+def _finding(run: Run, loss: RungLoss) -> Finding:
+    rung = loss.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     used = _with_used_buffers(run, rung)
-    below = found.below.value or 0.0
+    below = loss.below.value or 0.0
     is_first_touch = used is not None and used >= TOLERATED * below
     evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
     trials: list[Trial] = []
@@ -125,21 +128,21 @@ def _finding(run: Run, found: RungLoss) -> Finding:
     return Finding(
         code="operation-below-ping-pong",
         cause=fresh_buffers.CAUSE if is_first_touch else "",
-        severity="advice" if is_first_touch or found.retained >= MUCH else "warning",
+        severity="advice" if is_first_touch or loss.retained >= MUCH else "warning",
         title=(
             f"{rung.name} reaches {units.quantity(rung.value, 'B/s')}, {retained} of the bandwidth of the "
-            f"library's messages ({found.ladder.path})"
+            f"library's messages ({loss.ladder.path})"
         ),
-        where=found.where,
-        evidence=[*found.evidence, *evidence],
+        where=loss.where,
+        evidence=[*loss.evidence, *evidence],
         advice=advice,
         trials=trials,
-        lost=1 - found.retained,
+        lost=1 - loss.retained,
     )
 
 
 def _benchmark(run: Run, rung: LadderRung) -> str:
-    return next((one.benchmark for one in run.measurements.headlines if one.label == rung.name), rung.layer)
+    return next((case.benchmark for case in run.measurements.headlines if case.label == rung.name), rung.layer)
 
 
 def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
@@ -147,19 +150,19 @@ def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
 
     Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
     """
-    times = {one.key: one for one in run.measurements.headlines if one.unit == "s" and one.work}
-    fresh = next((one for one in times.values() if one.label == rung.name), None)
+    times = {case.key: case for case in run.measurements.headlines if case.unit == "s" and case.work}
+    fresh = next((case for case in times.values() if case.label == rung.name), None)
     if fresh is None or fresh.work is None or fresh.parameters.get(BUFFERS) != FRESH:
         return None
     used = _used(fresh, times)
     if used is not None and used.work is not None:
         return used.estimate.as_rate(used.work.bytes / used.ranks).value
     costs_s = [
-        ((one.median or 0.0) - (other.median or 0.0)) / one.work.bytes
-        for one in times.values()
-        if one.benchmark == fresh.benchmark and one.ranks == fresh.ranks and one.work is not None
-        if one.parameters.get(BUFFERS) == FRESH and one.work.bytes > 0
-        if (other := _used(one, times)) is not None
+        ((case.median or 0.0) - (other.median or 0.0)) / case.work.bytes
+        for case in times.values()
+        if case.benchmark == fresh.benchmark and case.ranks == fresh.ranks and case.work is not None
+        if case.parameters.get(BUFFERS) == FRESH and case.work.bytes > 0
+        if (other := _used(case, times)) is not None
     ]
     left_s = (fresh.median or 0.0) - median(costs_s) * fresh.work.bytes if costs_s else 0.0
     return fresh.work.bytes / fresh.ranks / left_s if left_s > 0 else None

@@ -21,14 +21,14 @@ UNFLUSHED_GAIN = 1 / 3
 
 def find(run: Run) -> list[Finding]:
     """Find reads of files that lay in memory, and writes that ended there."""
-    resident = {one.key: one for one in rates(run, RESIDENT)}
+    resident = {case.key: case for case in rates(run, RESIDENT)}
     reads = [
-        (one, resident[one.key])
-        for one in rates(run)
-        if not writes(run, one) and one.key in resident and (resident[one.key].median or 0.0) > TOLERATED
+        (case, resident[case.key])
+        for case in rates(run)
+        if not writes(run, case) and case.key in resident and (resident[case.key].median or 0.0) > TOLERATED
     ]
-    asked = [each for each in reads if each[0].parameters.get("cache") in KEPT]
-    unasked = [each for each in reads if each not in asked]
+    asked = [read for read in reads if read[0].parameters.get("cache") in KEPT]
+    unasked = [read for read in reads if read not in asked]
     unflushed = most_lost(pairs(run, "sync", "fsync", "none"), UNFLUSHED_GAIN)
     return [
         *([_read(run, *max(asked, key=_rate), asked=True)] if asked else []),

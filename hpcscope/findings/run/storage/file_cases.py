@@ -40,22 +40,22 @@ class FileLoss:
 
 def rates(run: Run, metric: str = RATE) -> list[Summary]:
     """Return a rate of every case that accesses files of a file system; metadata has rates of its own."""
-    names = {one.name for one in run.benchmarks if one.level == LEVEL}
-    return [one for one in run.headlines if one.benchmark in names and one.metric == metric and one.median]
+    names = {benchmark.name for benchmark in run.benchmarks if benchmark.level == LEVEL}
+    return [case for case in run.headlines if case.benchmark in names and case.metric == metric and case.median]
 
 
-def writes(run: Run, one: Summary) -> bool:
+def writes(run: Run, case: Summary) -> bool:
     """Return whether a case writes, by the rungs that its benchmark declares; others read."""
-    return any(rung.pattern == WRITE for rung in run.benchmark(one).rungs)
+    return any(rung.pattern == WRITE for rung in run.benchmark(case).rungs)
 
 
 def groups(run: Run, parameter: str, metric: str = RATE) -> Iterator[dict[object, Summary]]:
     """Yield the cases that are equal but for one parameter, by its value: at least two of them."""
     found: dict[object, dict[object, Summary]] = defaultdict(dict)
-    for one in rates(run, metric):
-        if parameter in one.parameters:
-            rest = tuple(sorted((k, str(v)) for k, v in one.parameters.items() if k != parameter))
-            found[one.benchmark, one.batch, one.origin, rest][one.parameters[parameter]] = one
+    for case in rates(run, metric):
+        if parameter in case.parameters:
+            rest = tuple(sorted((k, str(v)) for k, v in case.parameters.items() if k != parameter))
+            found[case.benchmark, case.batch, case.origin, rest][case.parameters[parameter]] = case
     yield from (group for group in found.values() if len(group) > 1)
 
 
@@ -66,12 +66,12 @@ def pairs(run: Run, parameter: str, one: str, other: str, metric: str = RATE) ->
             yield group[one], group[other]
 
 
-def certainly_slower(one: Summary, other: Summary, at_least: float) -> Ratio | None:
+def certainly_slower(case: Summary, other: Summary, at_least: float) -> Ratio | None:
     """Return what one rate is of another, where it certainly lacks more than a share of it; else None."""
     # Of rates the greater one is what of times is the longer one.
-    if not certainly_longer(other, one, at_least / (1 - at_least)):
+    if not certainly_longer(other, case, at_least / (1 - at_least)):
         return None
-    return ratio(one.per_launch, other.per_launch)
+    return ratio(case.per_launch, other.per_launch)
 
 
 def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[FileLoss]:
@@ -85,6 +85,6 @@ def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) ->
     return list(worst.values())
 
 
-def where(one: Summary) -> dict[str, str | int | float]:
+def where(case: Summary) -> dict[str, str | int | float]:
     """Return the place of a finding about a case."""
-    return {"benchmark": one.benchmark, "ranks": one.ranks, "transport": one.transport}
+    return {"benchmark": case.benchmark, "ranks": case.ranks, "transport": case.transport}

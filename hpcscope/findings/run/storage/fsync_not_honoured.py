@@ -11,14 +11,14 @@ from hpcscope.statistics.ratio import ratio
 
 SYNC = "sync_s"
 FREE = 0.9
-"""Of the rate without a flush: what reaches more of it with one was not flushed."""
+"""Fraction of the rate without a flush: what reaches more of it with a flush was not flushed."""
 SHARE_OF_TIME = 0.01
 """A flush that takes a smaller share of the time has written nothing."""
 
 
 def find(run: Run) -> list[Finding]:
     """Find the largest flushed write that certainly took no longer than the same without a flush."""
-    flushes = {one.key: one for one in rates(run, SYNC)}
+    flushes = {case.key: case for case in rates(run, SYNC)}
     found = []
     for flushed, buffered in pairs(run, "sync", "fsync", "none"):
         flush = flushes.get(flushed.key)

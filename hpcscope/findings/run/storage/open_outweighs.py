@@ -33,7 +33,7 @@ def find(run: Run) -> list[Finding]:
 
 def _finding(run: Run, figures: dict[str, Summary]) -> Finding:
     total, phases = figures["time_s"], [figures[name] for name in PHASES if name in figures]
-    spent_s = sum(one.median or 0.0 for one in phases)
+    spent_s = sum(case.median or 0.0 for case in phases)
     lost = min(spent_s / (total.median or 1.0), 1.0)
     return Finding(
         code="open-outweighs",

@@ -14,7 +14,7 @@ from hpcscope.samples.samples import CaseSamples, Floats
 from hpcscope.statistics.summary import Summary
 
 FACTOR = 2.0
-"""Of the typical process's time: what takes longer is slow."""
+"""Multiple of the typical process's time: what takes longer is slow."""
 FEWEST_RANKS, FEWEST_LAUNCHES = 4, 3
 MOST_SLOW = 0.5
 """Share of the processes that may be slow; with more of them the others are fast."""
@@ -28,7 +28,7 @@ class UnevenClients:
     factors: Floats
     """Each process's time over that of the typical one, shape (launches, ranks)."""
     hosts: list[str]
-    """Of each rank."""
+    """Host of each rank."""
 
     @property
     def slow_hosts(self) -> list[str]:
@@ -47,37 +47,48 @@ class UnevenClients:
 def find(run: Run) -> list[Finding]:
     """Find the most uneven case of all whose processes have processors of their own."""
     cases = run.raw_samples.by_case()
-    found = [
+    clients = [
         uneven
-        for one in rates(run)
-        if not run.shares_processors(one)
-        and (uneven := _uneven(one, cases.get(one.samples_key, []), run)) is not None
+        for case in rates(run)
+        if not run.shares_processors(case)
+        and (uneven := _uneven(case, cases.get(case.samples_key, []), run)) is not None
     ]
-    return [_finding(run, max(found, key=lambda one: (bool(one.slow_hosts), one.worst)))] if found else []
+    return (
+        [
+            _finding(
+                run,
+                max(clients, key=lambda uneven_clients: (bool(uneven_clients.slow_hosts), uneven_clients.worst)),
+            )
+        ]
+        if clients
+        else []
+    )
 
 
-def _uneven(one: Summary, launches: list[CaseSamples], run: Run) -> UnevenClients | None:
-    rows = [times for each in launches if each.ok for times in each.times if times.counted.any()]
-    alike = [times for times in rows if times.elapsed_s.shape[0] == one.ranks]
-    if one.ranks < FEWEST_RANKS or len(alike) < max(FEWEST_LAUNCHES, len(launches)):
+def _uneven(case: Summary, launches: list[CaseSamples], run: Run) -> UnevenClients | None:
+    rows = [times for launch in launches if launch.ok for times in launch.times if times.counted.any()]
+    alike = [times for times in rows if times.elapsed_s.shape[0] == case.ranks]
+    if case.ranks < FEWEST_RANKS or len(alike) < max(FEWEST_LAUNCHES, len(launches)):
         return None
     medians = np.array([np.median(times.elapsed_s[:, times.counted], axis=1) for times in alike])
     factors = medians / np.median(medians, axis=1, keepdims=True)
     slow = factors > FACTOR
-    hosts = run.measurements.hosts(one)
-    if not slow.any(axis=1).all() or slow.mean() > MOST_SLOW or len(hosts) != one.ranks:
+    hosts = run.measurements.hosts(case)
+    if not slow.any(axis=1).all() or slow.mean() > MOST_SLOW or len(hosts) != case.ranks:
         return None
-    return UnevenClients(one, factors, hosts)
+    return UnevenClients(case, factors, hosts)
 
 
 def _finding(run: Run, uneven: UnevenClients) -> Finding:
-    one, hosts = uneven.summary, uneven.slow_hosts
+    case, hosts = uneven.summary, uneven.slow_hosts
     times = f"{units.digits(uneven.worst)} times as long as the typical process"
     if hosts:
-        title = f"{one.label}: processes on {', '.join(hosts)} take {times} in every launch: slow client"
+        title = f"{case.label}: processes on {', '.join(hosts)} take {times} in every launch: slow client"
         advice = "Compare the network, mount options and load of the slow client with those of the other hosts."
     else:
-        title = f"{one.label}: some processes take {times} in every launch, on no one host: possibly a slow server"
+        title = (
+            f"{case.label}: some processes take {times} in every launch, on no one host: possibly a slow server"
+        )
         advice = (
             "On a parallel file system, look at the load and the disks of the servers: one slow server slows every"
             " file that is striped over all servers; of files for single processes it slows only those that it"
@@ -87,9 +98,9 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         code="slow-storage-client" if hosts else "slow-storage-server",
         severity="warning",
         title=title,
-        where={**where(one), **({"host": ", ".join(hosts)} if hosts else {})},
+        where={**where(case), **({"host": ", ".join(hosts)} if hosts else {})},
         evidence=[
-            *run.evidence(one),
+            *run.evidence(case),
             Evidence(what="slowest process over the typical one", value=uneven.worst),
         ],
         advice=advice,

@@ -14,15 +14,15 @@ from hpcscope.statistics.summary import Summary
 PARAMETER = "transfer_bytes"
 AT_LEAST = 0.5
 NEARLY = 0.9
-"""Of the best bandwidth: the smallest transfers that reach it are large enough."""
+"""Fraction of the best bandwidth: the smallest transfers that reach it are large enough."""
 
 
 def find(run: Run) -> list[Finding]:
     """Find for each benchmark the small transfers that lose most, where that is certainly half or more."""
     best = {}
     for cases in by_size(run):
-        fastest = max(cases.values(), key=lambda one: one.median or 0.0)
-        enough = min(size for size, one in cases.items() if (one.median or 0) >= NEARLY * (fastest.median or 0))
+        fastest = max(cases.values(), key=lambda case: case.median or 0.0)
+        enough = min(size for size, case in cases.items() if (case.median or 0) >= NEARLY * (fastest.median or 0))
         best[cases[min(cases)].key] = (cases[min(cases)], fastest, enough)
     losses = most_lost([(small, fastest) for small, fastest, _ in best.values()], AT_LEAST)
     return [_finding(run, loss, best[loss.slow.key][2]) for loss in losses]
@@ -31,12 +31,12 @@ def find(run: Run) -> list[Finding]:
 def by_size(run: Run) -> Iterator[dict[int, Summary]]:
     """Yield cases that are equal but for the size of their transfers, by that size."""
     for group in groups(run, PARAMETER):
-        yield {size_of(one): one for one in group.values()}
+        yield {size_of(case): case for case in group.values()}
 
 
-def size_of(one: Summary) -> int:
+def size_of(case: Summary) -> int:
     """Return the bytes of each transfer of a case."""
-    return int(str(one.parameters[PARAMETER]))
+    return int(str(case.parameters[PARAMETER]))
 
 
 def _finding(run: Run, loss: FileLoss, enough: int) -> Finding:

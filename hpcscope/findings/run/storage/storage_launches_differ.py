@@ -24,7 +24,7 @@ class UnevenLaunches:
 
     summary: Summary
     medians_s: list[float]
-    """Of each launch: the slowest rank's time, the median over the repetitions."""
+    """Time of the slowest rank in each launch: the median over the repetitions."""
     factor: float
     """By which all repetitions of the slowest launch exceed all of the fastest, at the least."""
 
@@ -32,37 +32,37 @@ class UnevenLaunches:
 def find(run: Run) -> list[Finding]:
     """Find the case whose launches differ most, unless the machine's own speed does."""
     cases = run.raw_samples.by_case()
-    found = [
+    launches = [
         uneven
-        for one in rates(run)
-        if not one.state_mixture and (uneven := _uneven(one, cases.get(one.samples_key, []))) is not None
+        for case in rates(run)
+        if not case.state_mixture and (uneven := _uneven(case, cases.get(case.samples_key, []))) is not None
     ]
-    return [_finding(run, max(found, key=lambda one: one.factor))] if found else []
+    return [_finding(run, max(launches, key=lambda uneven_launches: uneven_launches.factor))] if launches else []
 
 
-def _uneven(one: Summary, launches: list[CaseSamples]) -> UnevenLaunches | None:
-    rows = [times for each in launches if each.ok for times in each.times if times.counted.any()]
+def _uneven(case: Summary, launches: list[CaseSamples]) -> UnevenLaunches | None:
+    rows = [times for launch in launches if launch.ok for times in launch.times if times.counted.any()]
     slowest_rank = [times.elapsed_s[:, times.counted].max(axis=0) for times in rows]
     if len(slowest_rank) < max(FEWEST_LAUNCHES, len(launches)):
         return None
     factor = max(times.min() for times in slowest_rank) / min(times.max() for times in slowest_rank)
     if factor < FACTOR:
         return None
-    return UnevenLaunches(one, [float(np.median(times)) for times in slowest_rank], float(factor))
+    return UnevenLaunches(case, [float(np.median(times)) for times in slowest_rank], float(factor))
 
 
 def _finding(run: Run, uneven: UnevenLaunches) -> Finding:
-    one, fastest, slowest = uneven.summary, min(uneven.medians_s), max(uneven.medians_s)
+    case, fastest, slowest = uneven.summary, min(uneven.medians_s), max(uneven.medians_s)
     return Finding(
         code="storage-launches-differ",
         severity="warning",
         title=(
-            f"{one.label}: {units.quantity(slowest, 's')} in the slowest launch, {units.quantity(fastest, 's')} "
+            f"{case.label}: {units.quantity(slowest, 's')} in the slowest launch, {units.quantity(fastest, 's')} "
             "in the fastest"
         ),
-        where=where(one),
+        where=where(case),
         evidence=[
-            *run.evidence(one),
+            *run.evidence(case),
             *(
                 Evidence(what=f"median of launch {number}", value=time_s, unit="s")
                 for number, time_s in enumerate(uneven.medians_s, 1)

@@ -12,32 +12,36 @@ from hpcscope.statistics.estimate import Estimate
 def find(run: Run) -> list[Finding]:
     """Find for each benchmark the fastest way to access files whose saturation was measured, not predicted."""
     best: dict[str, tuple[float, Finding]] = {}
-    for one in run.models.saturations:
-        most, enough, limit = one.points[-1].ranks, one.enough_ranks, one.saturated_bytes_per_s
+    for saturation in run.models.saturations:
+        most, enough, limit = (
+            saturation.points[-1].ranks,
+            saturation.enough_ranks,
+            saturation.saturated_bytes_per_s,
+        )
         if enough is None or limit is None or (enough.high or enough.value) > most:
             continue
-        if limit.value > best.get(one.subject.benchmark, (0.0, None))[0]:
-            best[one.subject.benchmark] = (limit.value, _finding(one, enough, limit))
+        if limit.value > best.get(saturation.subject.benchmark, (0.0, None))[0]:
+            best[saturation.subject.benchmark] = (limit.value, _finding(saturation, enough, limit))
     return [finding for _, finding in best.values()]
 
 
-def _finding(one: Saturation, enough: Estimate, limit: Estimate) -> Finding:
+def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Finding:
     count = max(round(enough.value), 1)
     processes = f"{count} process{'es' if count != 1 else ''}"
     return Finding(
         code="storage-saturated",
         severity="information",
         title=(
-            f"{one.subject.label}: {processes} reach 90 % of the {units.quantity(limit.value, 'B/s')} that all "
-            "share"
+            f"{saturation.subject.label}: {processes} reach 90 % of the {units.quantity(limit.value, 'B/s')}"
+            " that all share"
         ),
-        where={"benchmark": one.subject.benchmark, "ranks": one.subject.ranks},
+        where={"benchmark": saturation.subject.benchmark, "ranks": saturation.subject.ranks},
         evidence=[
             Evidence(what="saturated bandwidth by the fitted law", value=limit.value, unit="B/s"),
             Evidence(what="processes that reach 90 % of it", value=enough.value),
             *(
                 Evidence(what=f"measured on {point.ranks} processes", value=point.bytes_per_s.value, unit="B/s")
-                for point in one.points
+                for point in saturation.points
             ),
         ],
         advice=(

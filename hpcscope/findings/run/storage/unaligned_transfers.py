@@ -25,10 +25,10 @@ def find(run: Run) -> list[Finding]:
 def _beside_aligned(run: Run) -> Iterator[tuple[Summary, Summary]]:
     """Yield cases of unaligned transfers, with the case of the next smaller aligned ones."""
     for cases in by_size(run):
-        for size, one in cases.items():
+        for size, case in cases.items():
             smaller = [other for other in cases if other < size and other % BLOCK_BYTES == 0]
             if size % BLOCK_BYTES and smaller:
-                yield one, cases[max(smaller)]
+                yield case, cases[max(smaller)]
 
 
 def _finding(run: Run, loss: FileLoss) -> Finding:

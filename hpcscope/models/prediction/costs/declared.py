@@ -31,15 +31,20 @@ class Declared:
         self.source = f"declared by {benchmark.source}"
         self._steps = benchmark.costs
         self._size = next(
-            (one.name for one in benchmark.parameters if one.role == "size" and one.type == "integer"), ""
+            (
+                parameter.name
+                for parameter in benchmark.parameters
+                if parameter.role == "size" and parameter.type == "integer"
+            ),
+            "",
         )
         self._ranks = benchmark.ranks
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
         """Return the units of work that one process has in a phase."""
         names = self._names(problem) | {self._size: size, "p": 1.0}
-        work = [one for one in self._of(problem) if (one.kind, one.phase) == ("work", phase)]
-        return sum(evaluate(one.count, names) for one in work)
+        work = [step for step in self._of(problem) if (step.kind, step.phase) == ("work", phase)]
+        return sum(evaluate(step.count, names) for step in work)
 
     def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of the protocol
         """Return 0: memory is not declared."""
@@ -54,26 +59,26 @@ class Declared:
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the declared steps in their order; what is sent only among several processes."""
         names = self._names(problem)
-        for one in self._of(problem):
-            if one.kind != "work" and problem.ranks == 1:
+        for step in self._of(problem):
+            if step.kind != "work" and problem.ranks == 1:
                 continue
-            count = evaluate(one.count, names)
-            if one.kind == "work":
-                yield LocalWork(one.phase, count, problem.size)
-            elif one.kind == "messages":
-                yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
-            elif one.kind == "neighbor_exchange":
-                ranks, neighbors = int(evaluate(one.ranks, names)), int(evaluate(one.at_once, names))
+            count = evaluate(step.count, names)
+            if step.kind == "work":
+                yield LocalWork(step.phase, count, problem.size)
+            elif step.kind == "messages":
+                yield Messages(step.phase, count, evaluate(step.bytes, names), step.hidden)
+            elif step.kind == "neighbor_exchange":
+                ranks, neighbors = int(evaluate(step.ranks, names)), int(evaluate(step.at_once, names))
                 if neighbors > 0:
-                    yield NeighborExchange(one.phase, count, evaluate(one.bytes, names), ranks, neighbors)
+                    yield NeighborExchange(step.phase, count, evaluate(step.bytes, names), ranks, neighbors)
             else:
-                ranks = int(evaluate(one.ranks, names))
-                messages = ranks - 1 if one.routine.startswith("MPI_Alltoall") else 0
-                bytes_ = evaluate(one.bytes, names)
-                yield CollectiveStep(one.phase, one.routine, count, bytes_, ranks, messages=messages)
+                ranks = int(evaluate(step.ranks, names))
+                messages = ranks - 1 if step.routine.startswith("MPI_Alltoall") else 0
+                bytes_ = evaluate(step.bytes, names)
+                yield CollectiveStep(step.phase, step.routine, count, bytes_, ranks, messages=messages)
 
     def _of(self, problem: Problem) -> list[Declaration]:
-        return [one for one in self._steps if one.belongs_to(problem.parameters)]
+        return [step for step in self._steps if step.belongs_to(problem.parameters)]
 
     def _names(self, problem: Problem) -> dict[str, float]:
         return (

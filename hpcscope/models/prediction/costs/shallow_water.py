@@ -33,14 +33,14 @@ READ, WRITTEN = 4, 5
 """Fields that are transformed to the grid, and from it."""
 
 FLOPS_OF_FOURIER = 3.4
-"""Of n points: times n log2 n, within a sixth for the radices 8, 4, 2, 3 and 5."""
+"""Factor of n log2 n for a transform of n points, within a sixth for the radices 8, 4, 2, 3 and 5."""
 FLOPS_OF_SPLIT = 12
 FLOPS_OF_BUTTERFLY = 10
-"""Of a complex point, in a stage of a distributed transform: a sum and a turn."""
+"""Operations per complex point in a stage of a distributed transform: a sum and a turn."""
 FLOPS_OF_TURN = 40
 """A sine and a cosine, for each longitude of a stage."""
 FLOPS_OF_COPY = 4
-"""Of a double that is packed or unpacked: what a pass of radix 4 computes for each that it reads and writes."""
+"""Operations per double packed or unpacked: what a pass of radix 4 computes for each that it reads and writes."""
 FLOPS_OF_PRODUCTS = 13
 FLOPS_OF_ADVANCE = 58
 
@@ -65,7 +65,7 @@ class Sharing:
 
     @property
     def longitudes(self) -> int:
-        """Of a whole line."""
+        """Return the longitudes of a whole line."""
         return POINTS[self.truncation][0]
 
     @property

@@ -40,7 +40,7 @@ class Messages:
 
     @property
     def sent_bytes(self) -> float:
-        """Of all messages."""
+        """Return the bytes of all messages."""
         return self.count * self.bytes
 
 
@@ -62,12 +62,12 @@ class CollectiveStep:
 
     @property
     def count(self) -> float:
-        """Of the messages that stand for all."""
+        """Return the number of messages that stand for all."""
         return self.times * (self.messages or ceil_log2(self.ranks))
 
     @property
     def sent_bytes(self) -> float:
-        """Of these messages."""
+        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 
@@ -78,18 +78,18 @@ class NeighborExchange:
     phase: Phase
     times: float
     bytes: float
-    """Of each message."""
+    """Bytes of each message."""
     ranks: int
     neighbors: int
 
     @property
     def count(self) -> float:
-        """Of the messages that a process sends."""
+        """Return the number of messages that a process sends."""
         return self.times * self.neighbors
 
     @property
     def sent_bytes(self) -> float:
-        """Of these messages."""
+        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 

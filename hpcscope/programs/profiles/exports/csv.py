@@ -23,16 +23,16 @@ def write(runs: Sequence[Merged]) -> str:
     lines = csv.writer(text, lineterminator="\r\n")
     lines.writerow(COLUMNS)
     for number, merged in enumerate(runs):
-        regions = {one.number: one.label for one in merged.regions}
-        for one in merged.calls:
-            times = one.times
+        regions = {region.number: region.label for region in merged.regions}
+        for call in merged.calls:
+            times = call.times
             lines.writerow(
                 [
-                    *(number, merged.ranks, one.routine, one.kind, cell(" > ".join(place(merged, one.site)))),
-                    *(one.communicator_size, 1 << (one.size_class - 1) if one.size_class else 0),
-                    *(cell(regions.get(one.region, "0")), one.processes, one.calls, one.bytes, one.time_s),
-                    *(one.least_rank, one.least_s),
-                    *(one.most_rank, one.most_s, times.mean_s, times.median_s, times.p99_s, times.least_s),
+                    *(number, merged.ranks, call.routine, call.kind, cell(" > ".join(place(merged, call.site)))),
+                    *(call.communicator_size, 1 << (call.size_class - 1) if call.size_class else 0),
+                    *(cell(regions.get(call.region, "0")), call.processes, call.calls, call.bytes, call.time_s),
+                    *(call.least_rank, call.least_s),
+                    *(call.most_rank, call.most_s, times.mean_s, times.median_s, times.p99_s, times.least_s),
                     *(times.most_s, times.sanitised_mean_s, times.coefficient_of_variation),
                 ]
             )

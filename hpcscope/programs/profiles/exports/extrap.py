@@ -27,9 +27,9 @@ def _lines(merged: Merged) -> Iterator[dict[str, object]]:
         path = "main" if name == "time" else f"main->{name}"
         yield {"params": parameters, "callpath": path, "metric": "time", "value": value / processes}
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for one in merged.calls:
-        path = "->".join(["main", *place(merged, one.site), one.routine])
-        for index, value in enumerate((one.time_s, one.calls, one.bytes)):
+    for call in merged.calls:
+        path = "->".join(["main", *place(merged, call.site), call.routine])
+        for index, value in enumerate((call.time_s, call.calls, call.bytes)):
             sums[path][index] += value
     for path, values in sums.items():
         for metric, value in zip(("time", "visits", "bytes"), values, strict=True):

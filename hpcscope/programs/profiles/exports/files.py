@@ -21,6 +21,6 @@ def write(runs: Sequence[Merged]) -> str:
     lines = csv.writer(text, lineterminator="\r\n")
     lines.writerow(("run", "ranks", *COLUMNS))
     for number, merged in enumerate(runs):
-        for one in merged.files:
-            lines.writerow([number, merged.ranks, *(getattr(one, name) for name in COLUMNS)])
+        for file in merged.files:
+            lines.writerow([number, merged.ranks, *(getattr(file, name) for name in COLUMNS)])
     return text.getvalue()

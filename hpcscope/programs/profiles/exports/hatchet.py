@@ -55,10 +55,10 @@ def write(runs: Sequence[Merged]) -> str:
 
 def _tree(merged: Merged) -> dict[str, Any]:
     root = _Node(time_s=merged.total_s - merged.mpi_s)
-    for one in merged.calls:
-        node = root.below([*place(merged, one.site), one.routine])
-        node.time_s += one.time_s
-        node.calls += one.calls
-        node.bytes += one.bytes
+    for call in merged.calls:
+        node = root.below([*place(merged, call.site), call.routine])
+        node.time_s += call.time_s
+        node.calls += call.calls
+        node.bytes += call.bytes
     name = (merged.arguments or [merged.program])[0].rpartition("/")[2] or "main"
     return root.literal(f"{name}, {merged.ranks} processes")

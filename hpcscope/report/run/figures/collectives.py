@@ -23,7 +23,7 @@ def figures(run: Run) -> Iterator[Figure | DotPlot]:
     lines = _lines(run)
     if not lines:
         return
-    group = [one for line in lines.values() for one in line]
+    group = [case for line in lines.values() for case in line]
     ranks = group[0].ranks
     long = dict(
         sorted(
@@ -33,15 +33,17 @@ def figures(run: Run) -> Iterator[Figure | DotPlot]:
     )
     if long:
         yield _by_size(run, long, ranks)
-    sizes = sorted({run.measurements.size(one) for one in group})
-    common = [size for size in sizes if 2 * sum(run.measurements.size(one) == size for one in group) >= len(lines)]
+    sizes = sorted({run.measurements.size(case) for case in group})
+    common = [
+        size for size in sizes if 2 * sum(run.measurements.size(case) == size for case in group) >= len(lines)
+    ]
     panels: list[Rows] = []
     for size in spread(common, _PANELS):
         rows = [
-            (run.benchmarks[name].title, one)
+            (run.benchmarks[name].title, case)
             for name, line in lines.items()
-            for one in line
-            if run.measurements.size(one) == size
+            for case in line
+            if run.measurements.size(case) == size
         ]
         panels.append((units.size(float(size)), sorted(rows, key=lambda row: row[1].median or 0.0)))
     if panels:
@@ -57,7 +59,7 @@ def figures(run: Run) -> Iterator[Figure | DotPlot]:
 
 def _lines(run: Run) -> dict[str, list[Summary]]:
     """Return the plain cases of each collective with a size, on the most processes that most of them have."""
-    found: dict[str, list[Summary]] = {}
+    cases: dict[str, list[Summary]] = {}
     for benchmark in run.benchmarks:
         times = run.benchmarks.time_metric(benchmark.name)
         if benchmark.level != "mpi" or not benchmark.routines or times is None:
@@ -65,51 +67,51 @@ def _lines(run: Run) -> dict[str, list[Summary]]:
         if benchmark.metric[times].definition != "global":
             continue
         plain = [
-            one
-            for one in results(run, benchmark.name)
-            if one.metric == times
-            and one.transport == "default"
-            and run.benchmarks.of_role(one.benchmark, one.parameters, "size")
-            and chosen(benchmark, {}, one.parameters)
+            case
+            for case in results(run, benchmark.name)
+            if case.metric == times
+            and case.transport == "default"
+            and run.benchmarks.of_role(case.benchmark, case.parameters, "size")
+            and chosen(benchmark, {}, case.parameters)
         ]
         if plain:
-            found[benchmark.name] = plain
-    counts = [one.ranks for line in found.values() for one in line]
+            cases[benchmark.name] = plain
+    counts = [case.ranks for line in cases.values() for case in line]
     if not counts:
         return {}
     most = max(map(counts.count, counts))
     ranks = max(number for number in counts if 2 * counts.count(number) >= most)
-    kept = {name: [one for one in line if one.ranks == ranks] for name, line in found.items()}
+    kept = {name: [case for case in line if case.ranks == ranks] for name, line in cases.items()}
     return {
-        name: sorted(_one_placement(line), key=lambda one: run.measurements.size(one))
+        name: sorted(_one_placement(line), key=lambda summary: run.measurements.size(summary))
         for name, line in kept.items()
         if line
     }
 
 
 def _one_placement(line: list[Summary]) -> list[Summary]:
-    first = min(one.placement for one in line)
-    return [one for one in line if one.placement == first]
+    first = min(case.placement for case in line)
+    return [case for case in line if case.placement == first]
 
 
 def _timed(group: list[Summary]) -> str:
     """Return the definition of the times in words."""
-    definitions = list(dict.fromkeys(one.definition for one in group))
+    definitions = list(dict.fromkeys(case.definition for case in group))
     if definitions == ["global"]:
         return "from the common start to the last exit"
     return sentence([definition(one) for one in definitions])
 
 
 def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
-    group = [one for line in lines.values() for one in line]
-    xs = [float(run.measurements.size(one)) for one in group]
+    group = [case for line in lines.values() for case in line]
+    xs = [float(run.measurements.size(case)) for case in group]
     traces: list[Plot] = []
     for slot, (name, line) in enumerate(lines.items()):
         variable = next(iter(run.benchmarks.of_role(name, line[0].parameters, "size")))
         traces += points_and_band(line, variable, xs, slot, run.benchmarks[name].title, [], True)
-    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
     variables = dict.fromkeys(
-        name for one in group for name in run.benchmarks.of_role(one.benchmark, one.parameters, "size")
+        name for case in group for name in run.benchmarks.of_role(case.benchmark, case.parameters, "size")
     )
     return Figure(
         key="collectives-by-size",

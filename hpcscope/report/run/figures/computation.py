@@ -25,25 +25,25 @@ FEWEST_COUNTS = 2
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a figure for each class, variant and transport on several numbers of processes."""
-    mine = [one for one in run.models.applications if one.subject.benchmark == benchmark]
-    several = [one for one in mine if len(one.points) >= FEWEST_COUNTS]
+    mine = [application for application in run.models.applications if application.subject.benchmark == benchmark]
+    several = [application for application in mine if len(application.points) >= FEWEST_COUNTS]
     for index, one in enumerate(several):
         yield _figure(run, one, f"{benchmark}-computation-{index}")
 
 
-def _figure(run: Run, one: Application, key: str) -> Figure:
-    counts = [point.ranks for point in one.points]
-    parts = {name: _shown(one, metric) for name, metric in PARTS.items()}
+def _figure(run: Run, application: Application, key: str) -> Figure:
+    counts = [point.ranks for point in application.points]
+    parts = {name: _shown(application, metric) for name, metric in PARTS.items()}
     traces = [_points(name, points) for name, points in parts.items() if points]
-    traces += [_law(one.computation_s, counts)] if one.computation_s else []
+    traces += [_law(application.computation_s, counts)] if application.computation_s else []
     seconds = [bounds.value for points in parts.values() for _, bounds in points]
-    words = chosen_words(one.subject, run.benchmarks, ("ranks",))
-    models = run.models.model_copy(update={"applications": [one]})
+    words = chosen_words(application.subject, run.benchmarks, ("ranks",))
+    models = run.models.model_copy(update={"applications": [application]})
     return Figure(
         key=key,
         title="Computation and communication" + (f", {words}" if words else ""),
         caption="Each part on the process that spends the most on it. The line is t(p) = a0 / p (Tessera, "
-        f"NetFinity, sec. 3.1): {law(one)}.",
+        f"NetFinity, sec. 3.1): {law(application)}.",
         traces=traces,
         layout={
             "xaxis": {
@@ -55,13 +55,13 @@ def _figure(run: Run, one: Application, key: str) -> Figure:
             "yaxis": log_axis("time", seconds, "s"),
         },
         table=times(models, run.benchmarks),
-        origins=[one.origin],
+        origins=[application.origin],
     )
 
 
-def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Estimate]]:
+def _shown(application: Application, metric: str) -> list[tuple[ApplicationPoint, Estimate]]:
     """Return the parts above 0, which a logarithmic axis can show: one process has no communication."""
-    found = [(point, getattr(point, metric)) for point in one.points]
+    found = [(point, getattr(point, metric)) for point in application.points]
     return [(point, bounds) for point, bounds in found if bounds is not None and bounds.value > 0]
 
 

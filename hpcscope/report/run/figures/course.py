@@ -18,7 +18,7 @@ MOST_LAUNCHES = 80
 """Whose begins are drawn; more would hide the points."""
 TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 LOWEST, HIGHEST = 0.5, 10.0
-"""Of the frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
+"""Frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
 
 Point = tuple[float, float]
 """Seconds since the begin of the run, and how many times as long as typical."""
@@ -31,11 +31,11 @@ def figures(run: Run) -> Iterator[Figure]:
         return
     begin = run.record.started_unix_s
     series: dict[str, list[Point]] = {
-        "typical case": [(one.unix_s - begin, one.factor) for one in course.moments],
+        "typical case": [(moment.unix_s - begin, moment.factor) for moment in course.moments],
         **{f"sentinel, {measure}": _sentinel(samples, course, measure, begin) for measure in MEASURES},
     }
     drawn = {name: points for name, points in series.items() if points}
-    launches = [one.started_unix_s - begin for one in samples.launches]
+    launches = [launch.started_unix_s - begin for launch in samples.launches]
     highest = max(HIGHEST, 1.5 * max(state.factor for state in course.states)) if course.states else HIGHEST
     yield Figure(
         key="machine-states",
@@ -56,20 +56,24 @@ def figures(run: Run) -> Iterator[Figure]:
             "height": 240,
         },
         table=_table(course, begin),
-        origins=sorted({one.origin for one in samples.launches}),
+        origins=sorted({launch.origin for launch in samples.launches}),
         wide=True,
     )
 
 
 def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) -> list[Point]:
     """Return a measure of the sentinel relative to its median in the fastest state, for each kind of launch."""
-    batches: dict[tuple[int, int], Batch] = {(one.launch, one.attempt): one.batch for one in samples.launches}
+    batches: dict[tuple[int, int], Batch] = {
+        (record.launch, record.attempt): record.batch for record in samples.launches
+    }
     groups: dict[Batch | None, list[tuple[float, float, int]]] = defaultdict(list)
-    for one in samples.sentinels:
-        seconds = seconds_of(one, measure)
+    for sentinel in samples.sentinels:
+        seconds = seconds_of(sentinel, measure)
         if seconds:
-            at = one.started_unix_s - begin
-            groups[batches.get((one.launch, one.attempt))].append((at, seconds, course.state_during(one)))
+            at = sentinel.started_unix_s - begin
+            groups[batches.get((sentinel.launch, sentinel.attempt))].append(
+                (at, seconds, course.state_during(sentinel))
+            )
     points: list[Point] = []
     for group in groups.values():
         typical = median([seconds for _, seconds, state in group if state == 0] or [each[1] for each in group])
@@ -90,7 +94,7 @@ def _caption(course: Course, samples: Samples) -> str:
     else:
         words += "No change of the machine's state was found."
     if samples.sentinels:
-        spent_s = sum(one.duration_s for one in samples.sentinels)
+        spent_s = sum(sentinel.duration_s for sentinel in samples.sentinels)
         words += " The sentinel, a small fixed workload between the cases, was measured "
         words += f"{len(samples.sentinels)} times and took {units.quantity(spent_s, 's')}."
     return words

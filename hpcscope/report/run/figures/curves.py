@@ -53,6 +53,8 @@ _MOST_BREAKS = 4
 """More are counted instead of listed."""
 _MOST_RANKS = 4
 """Numbers of processes that are drawn."""
+_MOST_APART = 100
+"""Neighboring sizes whose points are joined: nothing is known of what lies between others."""
 _NOTE_ROW = 0.055
 """Height of a line of notes above a figure, as a share of the figure."""
 
@@ -61,8 +63,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the metrics of a benchmark by size, split where too full; metrics of one panel stand side by side."""
     usable = results(run, benchmark)
     columns = [
-        list(_panels(run, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
-        for name in dict.fromkeys(one.metric for one in usable)
+        list(_panels(run, [case for case in usable if case.metric == name], f"{benchmark}-{name}"))
+        for name in dict.fromkeys(case.metric for case in usable)
     ]
     for row in zip_longest(*columns):
         yield from (figure for figure in row if figure is not None)
@@ -74,18 +76,18 @@ def _panels(run: Run, group: list[Summary], key: str) -> Iterator[Figure]:
     if level(group[0].benchmark) != "node":
         # All numbers of processes are in the figures by processes.
         drawn = spread(values(group, "ranks"), _MOST_RANKS)
-        group = [one for one in group if one.ranks in drawn]
+        group = [case for case in group if case.ranks in drawn]
     names = series_factors(group, None)
     while (variable := swept(group)) is not None:
         factors = series_factors(group, variable)
         lines = series(group, factors)
-        long = [one for line in lines if len(line) >= FEWEST_POINTS for one in line]
+        long = [case for line in lines if len(line) >= FEWEST_POINTS for case in line]
         if not long:
             return
         for part in panels(long, variable):
             yield _figure(run, part, variable, f"{key}-{index}", names)
             index += 1
-        group = [one for line in lines if len(line) < FEWEST_POINTS for one in line]
+        group = [case for line in lines if len(line) < FEWEST_POINTS for case in line]
 
 
 def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
@@ -94,7 +96,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     by = catalog.parameter_label(variable, first.benchmark)
     names = series_factors(group, variable)
     lines = sorted(series(group, names), key=lambda line: choice_key(run.benchmarks, line[0]))
-    xs = [float(one.parameters[variable]) for one in group]
+    xs = [float(case.parameters[variable]) for case in group]
     traces: list[Plot] = []
     drawn: list[Fit] = []
     for slot, line in enumerate(lines):
@@ -114,7 +116,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     traces += limits
     shapes, annotations = _breaks(drawn, xs)
     cache_shapes, cache_annotations = _caches(run.machine, xs) if variable == "array_bytes" else ([], [])
-    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
+    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value is not None]
     ys += [y for trace in limits for y in trace["y"]]
     title = f"{metric.capitalize()} by {by}"
     fixed = [
@@ -148,21 +150,23 @@ def points_and_band(
     breaks: Sequence[Breakpoint],
     joined: bool,
 ) -> Iterator[Plot]:
-    """Yield the band of intervals and the points; neither crosses a breakpoint or starts at size 0."""
+    """Yield the band of intervals and the points; neither crosses a breakpoint or a gap, or starts at size 0."""
     bands: list[tuple[list[float], list[float], list[float]]] = []
     x: list[float | None] = []
     y: list[float | None] = []
     text: list[str] = []
     for piece in _pieces(line, variable, breaks):
-        places = [place(float(one.parameters[variable]), xs) for one in piece]
-        medians = [one.median or 0.0 for one in piece]
-        lows = [one.estimate.bounds[0] for one in piece]
+        places = [place(float(case.parameters[variable]), xs) for case in piece]
+        medians = [case.median or 0.0 for case in piece]
+        lows = [case.estimate.bounds[0] for case in piece]
         if not units.is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
             lows = [low if low > 0 else median / 100 for low, median in zip(lows, medians, strict=True)]
-        bands.append((places, lows, [one.ci_high or one.median or 0.0 for one in piece]))
+        bands.append((places, lows, [case.ci_high or case.median or 0.0 for case in piece]))
         x += [*places, None]
         y += [*medians, None]
-        text += [f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}" for one in piece]
+        text += [
+            f"{name}, {units.parameter(variable, case.parameters[variable])}: {shown(case)}" for case in piece
+        ]
         text.append("")
     yield band(bands, name, slot)
     mode = "lines+markers" if joined else "markers"
@@ -173,7 +177,8 @@ def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) ->
     piece = [line[0]]
     for before, after in pairwise(line):
         low, high = float(before.parameters[variable]), float(after.parameters[variable])
-        if low == 0 or any(low <= one.last_before < high for one in breaks):
+        far = low == 0 or high / low > _MOST_APART
+        if far or any(low <= one.last_before < high for one in breaks):
             yield piece
             piece = []
         piece.append(after)
@@ -200,14 +205,14 @@ def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> lis
     """Return the chosen fits of a case, of all its metrics: a change of protocol shows in all of them."""
     first = line[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
-    found = []
+    chosen_fits = []
     for fit in fits:
         subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
         same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
         mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
         if fit.chosen and fit.variable == variable and same == mine:
-            found.append(fit)
-    return found
+            chosen_fits.append(fit)
+    return chosen_fits
 
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
@@ -268,7 +273,7 @@ def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plo
 
 def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
     """Draw the limit of each ladder with one of these cases, at the sizes of the ladders."""
-    first, labels = group[0], {one.label for one in group}
+    first, labels = group[0], {case.label for case in group}
     points: dict[str, list[tuple[float, float]]] = {}
     for ladder in ladders:
         limit = ladder.rungs[0] if ladder.rungs else None
@@ -295,7 +300,7 @@ def _lines(
     bounded = [place for pattern in EXCHANGES for place in catalog.standing(pattern, "network")]
     if first.benchmark not in {place.benchmark.name for place in bounded}:
         return
-    drawn = {str(one.parameters.get("protocol")) for one in group}
+    drawn = {str(case.parameters.get("protocol")) for case in group}
     for line in lines:
         if (
             line.metric != first.metric

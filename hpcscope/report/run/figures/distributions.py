@@ -19,9 +19,9 @@ _STEPS = 160
 
 Reason = tuple[str, int, Callable[[Summary], float]]
 _REASONS: list[Reason] = [
-    ("its interval is the widest", 2, lambda one: one.relative_interval or 0.0),
-    ("its launches differ the most", 2, lambda one: one.between_launch_share or 0.0),
-    ("its samples are the most autocorrelated", 1, lambda one: one.autocorrelation or 0.0),
+    ("its interval is the widest", 2, lambda case: case.relative_interval or 0.0),
+    ("its launches differ the most", 2, lambda case: case.between_launch_share or 0.0),
+    ("its samples are the most autocorrelated", 1, lambda case: case.autocorrelation or 0.0),
 ]
 _FROM_LADDER = 3
 _FEWEST_SAMPLES = 10
@@ -32,7 +32,7 @@ def figures(run: Run) -> Iterator[Figure]:
     """Yield the distribution of each selected case, one curve for each launch."""
     cases = run.raw_samples.by_case()
     for index, (summary, reason) in enumerate(selected(run)):
-        found = [(one.launch, _times(one, summary)) for one in cases.get(summary.samples_key, [])]
+        found = [(case.launch, _times(case, summary)) for case in cases.get(summary.samples_key, [])]
         launches = [(launch, times) for launch, times in found if times is not None]
         if launches:
             yield _figure(summary, reason, launches, f"distribution-{index}")
@@ -41,18 +41,18 @@ def figures(run: Run) -> Iterator[Figure]:
 def selected(run: Run) -> list[tuple[Summary, str]]:
     """Choose cases by their statistics, each once, with the reason."""
     times = [
-        one
-        for one in run.statistics.primary
-        if one.valid and one.unit == "s" and one.definition != "observed" and one.n >= _FEWEST_SAMPLES
+        case
+        for case in run.statistics.primary
+        if case.valid and case.unit == "s" and case.definition != "observed" and case.n >= _FEWEST_SAMPLES
     ]
     chosen: dict[str, tuple[Summary, str]] = {}
-    for one in times:
-        if one.label in _rungs(run.models.ladders) and len(chosen) < _FROM_LADDER:
-            chosen.setdefault(one.label, (one, "it stands on the ladder"))
+    for summary in times:
+        if summary.label in _rungs(run.models.ladders) and len(chosen) < _FROM_LADDER:
+            chosen.setdefault(summary.label, (summary, "it stands on the ladder"))
     for reason, most, rank in _REASONS:
-        left = [one for one in times if one.label not in chosen and rank(one) > 0]
-        for one in sorted(left, key=rank, reverse=True)[:most]:
-            chosen[one.label] = (one, reason)
+        left = [case for case in times if case.label not in chosen and rank(case) > 0]
+        for summary in sorted(left, key=rank, reverse=True)[:most]:
+            chosen[summary.label] = (summary, reason)
     return list(chosen.values())
 
 

@@ -25,8 +25,8 @@ _SPLIT_FIRST = ("transport", "placement")
 def swept(summaries: Sequence[Case]) -> str | None:
     """Return the numeric parameter with the most values; None if that has fewer than three."""
     taken: dict[str, set[float]] = defaultdict(set)
-    for one in summaries:
-        for name, value in one.parameters.items():
+    for case in summaries:
+        for name, value in case.parameters.items():
             if isinstance(value, int | float) and not isinstance(value, bool) and name not in _NUMBERED:
                 taken[name].add(float(value))
     most = max(taken, key=lambda key: (len(taken[key]), key.endswith("bytes")), default=None)
@@ -39,7 +39,10 @@ def panels(summaries: Sequence[Summary], variable: str) -> list[list[Summary]]:
     if len(series(summaries, names)) <= MOST_SERIES:
         return [list(summaries)]
     name = min(names, key=lambda one: (one not in _SPLIT_FIRST, len(values(summaries, one))))
-    parts = [[one for one in summaries if factors(one).get(name) == value] for value in values(summaries, name)]
+    parts = [
+        [summary for summary in summaries if factors(summary).get(name) == value]
+        for value in values(summaries, name)
+    ]
     return [panel for part in parts for panel in panels(part, variable)]
 
 
@@ -50,7 +53,7 @@ def series_factors(summaries: Sequence[Summary], variable: str | None) -> list[s
     """
     names = varying(summaries)[0]
     others = [name for name in names if name != "placement"]
-    points = {tuple(factors(one).get(name) for name in others) for one in summaries}
+    points = {tuple(factors(summary).get(name) for name in others) for summary in summaries}
     if len(points) == len(summaries):
         names = others
     return [name for name in names if name != variable]
@@ -59,9 +62,9 @@ def series_factors(summaries: Sequence[Summary], variable: str | None) -> list[s
 def series(summaries: Sequence[Summary], names: Sequence[str]) -> list[list[Summary]]:
     """Group summaries by the factors `names` and their origin; each group is sorted."""
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for one in sorted(summaries, key=case_key):
-        chosen = factors(one)
-        groups[(one.origin, *(chosen.get(name) for name in names))].append(one)
+    for summary in sorted(summaries, key=case_key):
+        chosen = factors(summary)
+        groups[(summary.origin, *(chosen.get(name) for name in names))].append(summary)
     return list(groups.values())
 
 
@@ -84,5 +87,5 @@ def spread(chosen: Sequence[Value], most: int) -> list[Value]:
 
 def values(summaries: Sequence[Summary], name: str) -> list[Value]:
     """Return the values that a factor takes, sorted."""
-    found = {factors(one)[name] for one in summaries if name in factors(one)}
+    found = {factors(summary)[name] for summary in summaries if name in factors(summary)}
     return sorted(found, key=value_key)

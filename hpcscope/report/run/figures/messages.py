@@ -30,8 +30,8 @@ def figures(run: Run) -> Iterator[Figure]:
         lines: dict[str, list[Summary]] = {}
         pattern: Pattern
         for pattern in patterns:  # type: ignore[assignment]
-            found = _lines(run, pattern, unit)
-            lines = lines or (found if any(name.startswith(LAYERS["mpi"]) for name in found) else {})
+            cases = _lines(run, pattern, unit)
+            lines = lines or (cases if any(name.startswith(LAYERS["mpi"]) for name in cases) else {})
         if lines:
             yield _figure(run, lines, title, unit, metric)
 
@@ -42,12 +42,17 @@ def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
     taken: set[object] = set()
     for layer in _LAYERS:
         for place in run.benchmarks.standing(pattern, layer):
-            for one in results(run, place.benchmark.name):
-                if one.unit == unit and one.ranks == 2 and place.holds(one.parameters) and one.key not in taken:
-                    taken.add(one.key)
-                    found[layer][_name(run, place, one)].append(one)
+            for case in results(run, place.benchmark.name):
+                if (
+                    case.unit == unit
+                    and case.ranks == 2
+                    and place.holds(case.parameters)
+                    and case.key not in taken
+                ):
+                    taken.add(case.key)
+                    found[layer][_name(run, place, case)].append(case)
     ordered = [
-        (name, sorted(line, key=lambda one: run.measurements.size(one)))
+        (name, sorted(line, key=lambda case: run.measurements.size(case)))
         for layer in _LAYERS
         for name, line in sorted(found[layer].items(), key=lambda item: -len(item[1]))
         if len(line) >= FEWEST_POINTS
@@ -55,31 +60,31 @@ def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
     return dict(ordered[:MOST_LINES])
 
 
-def _name(run: Run, place: Standing, one: Summary) -> str:
-    sizes = run.benchmarks.of_role(one.benchmark, one.parameters, "size")
-    kept = {name: value for name, value in one.parameters.items() if name not in sizes}
-    words = run.benchmarks.differences(one.benchmark, kept)
+def _name(run: Run, place: Standing, case: Summary) -> str:
+    sizes = run.benchmarks.of_role(case.benchmark, case.parameters, "size")
+    kept = {name: value for name, value in case.parameters.items() if name not in sizes}
+    words = run.benchmarks.differences(case.benchmark, kept)
     if place.rung.layer == "mpi":
         words = [LAYERS["mpi"], *words]
-        words += [f"over {transport_words(one.transport)}"] if one.transport != "default" else []
+        words += [f"over {transport_words(case.transport)}"] if case.transport != "default" else []
     else:
         words = [*words, "without MPI"]
-    return ", ".join([" ".join(words), *one.placement.words])
+    return ", ".join([" ".join(words), *case.placement.words])
 
 
 def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, metric: str) -> Figure:
-    group = [one for line in lines.values() for one in line]
-    xs = [float(run.measurements.size(one)) for one in group]
+    group = [case for line in lines.values() for case in line]
+    xs = [float(run.measurements.size(case)) for case in group]
     traces: list[Plot] = []
     for slot, (name, line) in enumerate(lines.items()):
         variable = next(iter(run.benchmarks.of_role(line[0].benchmark, line[0].parameters, "size")))
         traces += points_and_band(line, variable, xs, slot, name, [], True)
-    drawn = {str(value) for one in group for value in one.parameters.values()}
+    drawn = {str(value) for case in group for value in case.parameters.values()}
     limits = [
         limit_line(line, xs) for line in run.models.limits if line.metric == metric and drawn & set(line.protocols)
     ]
     traces += limits
-    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
     ys += [y for trace in limits for y in trace["y"]]
     return Figure(
         key=f"messages-{metric}",
@@ -89,7 +94,7 @@ def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, me
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis(title.lower(), ys, unit)},
         table=Table(
             ["series", "case", figure_heading(group)],
-            [[name, one.label, shown(one)] for name, line in lines.items() for one in line],
+            [[name, case.label, shown(case)] for name, line in lines.items() for case in line],
         ),
         origins=origins(group),
     )

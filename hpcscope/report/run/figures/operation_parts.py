@@ -19,10 +19,12 @@ _MOST_CASES = 24
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the parts of an operation on fresh buffers, with the ping-pong as reference."""
-    found = [one for one in run.models.operations if one.subject.benchmark == benchmark][:_MOST_CASES]
-    if not found:
+    parts = [operation for operation in run.models.operations if operation.subject.benchmark == benchmark][
+        :_MOST_CASES
+    ]
+    if not parts:
         return
-    labels = [chosen_words(one.subject, run.benchmarks) for one in found]
+    labels = [chosen_words(operation_parts.subject, run.benchmarks) for operation_parts in parts]
     yield Figure(
         key=f"{benchmark}-parts",
         title="Parts of the time, with the ping-pong as reference",
@@ -31,23 +33,25 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         "algorithm, and includes the parts that were not measured separately (a dash in the table). Negative "
         "parts have no bar.",
         traces=[
-            bars(name, slot, labels, [max(_seconds(one, name) or 0.0, 0.0) for one in found])
+            bars(
+                name, slot, labels, [max(_seconds(operation_parts, name) or 0.0, 0.0) for operation_parts in parts]
+            )
             for name, slot in _PARTS.items()
         ],
-        layout=layout(len(found), {"title": {"text": "share of the operation's time"}}, share=True),
+        layout=layout(len(parts), {"title": {"text": "share of the operation's time"}}, share=True),
         table=Table(
             ["case", "time", "share of the ping-pong", *_PARTS],
             [
                 [
                     label,
-                    in_unit(one.time_s, "s"),
-                    in_percent(one.retained),
+                    in_unit(operation_parts.time_s, "s"),
+                    in_percent(operation_parts.retained),
                     *(
-                        "-" if (value := _seconds(one, name)) is None else units.quantity(value, "s")
+                        "-" if (value := _seconds(operation_parts, name)) is None else units.quantity(value, "s")
                         for name in _PARTS
                     ),
                 ]
-                for one, label in zip(found, labels, strict=True)
+                for operation_parts, label in zip(parts, labels, strict=True)
             ],
         ),
         origins=sorted({s.origin for s in run.statistics.primary if s.benchmark == benchmark}),
@@ -55,11 +59,11 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     )
 
 
-def _seconds(one: OperationParts, name: str) -> float | None:
+def _seconds(operation_parts: OperationParts, name: str) -> float | None:
     parts = {
-        "messages": one.messages_s.value,
-        "packing": one.packing_s,
-        "first touch": one.first_touch_s,
-        "rest": one.rest_s,
+        "messages": operation_parts.messages_s.value,
+        "packing": operation_parts.packing_s,
+        "first touch": operation_parts.first_touch_s,
+        "rest": operation_parts.rest_s,
     }
     return parts[name]

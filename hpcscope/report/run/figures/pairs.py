@@ -29,8 +29,8 @@ _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a figure for each matrix of a benchmark."""
-    found = [one for one in run.models.pairs if one.benchmark == benchmark]
-    for index, matrix in enumerate(found):
+    matrixes = [pair for pair in run.models.pairs if pair.benchmark == benchmark]
+    for index, matrix in enumerate(matrixes):
         if len(matrix.names) >= _FEWEST and any(value for row in matrix.time_s for value in row):
             yield _figure(matrix, f"{benchmark}-matrix-{index}")
 
@@ -109,9 +109,13 @@ def _caption(matrix: PairMatrix) -> str:
     words = [f"Medians over {launches}; colors on a logarithmic scale."]
     if matrix.reason:
         return " ".join([*words, f"Slow processes and pairs were not searched for: {matrix.reason}."])
-    slow = [f"{sentence(one.members)} with every partner, by {_excess(one)}" for one in matrix.slow_processes]
+    slow = [
+        f"{sentence(process.members)} with every partner, by {_excess(process)}"
+        for process in matrix.slow_processes
+    ]
     slow += [
-        f"{one.members[0]} and {one.members[1]} with each other, by {_excess(one)}" for one in matrix.slow_pairs
+        f"{pair.members[0]} and {pair.members[1]} with each other, by {_excess(pair)}"
+        for pair in matrix.slow_pairs
     ]
     if matrix.slow_between:
         slow.append(

@@ -20,16 +20,16 @@ _MOST_CASES = 24
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the phases of a program that records at least two."""
-    usable = [one for one in run.headlines if one.benchmark == benchmark]
-    parts = [one for one in usable if one.metric in phases(run.benchmarks, benchmark)]
-    if any(one.metric == "exchange_s" for one in parts):
-        parts = [one for one in parts if one.metric != "communicate_s"]  # the sum of others
-    names = sorted({one.metric for one in parts}, key=PHASES.index)
+    usable = [case for case in run.headlines if case.benchmark == benchmark]
+    parts = [case for case in usable if case.metric in phases(run.benchmarks, benchmark)]
+    if any(case.metric == "exchange_s" for case in parts):
+        parts = [case for case in parts if case.metric != "communicate_s"]  # the sum of others
+    names = sorted({case.metric for case in parts}, key=PHASES.index)
     if len(names) < 2:
         return
     cases: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for one in sorted(parts, key=case_key):
-        cases[case_key(one)].append(one)
+    for summary in sorted(parts, key=case_key):
+        cases[case_key(summary)].append(summary)
     groups = list(cases.values())[:_MOST_CASES]
     factors = series_factors([group[0] for group in groups], None)
     labels = [series_name(group[0], factors, run.benchmarks, benchmark) for group in groups]
@@ -43,12 +43,12 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             for name in names
         ],
         layout=layout(len(groups), {"title": {"text": "share of the phases"}}, share=True),
-        table=table([one for group in groups for one in group], factors, run.benchmarks),
+        table=table([case for group in groups for case in group], factors, run.benchmarks),
         origins=origins(parts),
         wide=True,
     )
 
 
 def _seconds(name: str, groups: list[list[Summary]]) -> list[float]:
-    found = [next((one for one in group if one.metric == name), None) for group in groups]
-    return [one.median if one is not None and one.median is not None else 0.0 for one in found]
+    cases = [next((case for case in group if case.metric == name), None) for group in groups]
+    return [case.median if case is not None and case.median is not None else 0.0 for case in cases]

@@ -18,39 +18,39 @@ _MOST_CASES = 4
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the largest case of each variant of a program on the most ranks, at most four."""
-    mine = [one for one in run.models.phases if one.subject.benchmark == benchmark]
+    mine = [rank for rank in run.models.phases if rank.subject.benchmark == benchmark]
     largest: dict[tuple[object, ...], PhasesByRank] = {}
-    for one in mine:
-        subject = one.subject
+    for phases_by_rank in mine:
+        subject = phases_by_rank.subject
         free = {
             *run.benchmarks.of_role(benchmark, subject.parameters, "size"),
             *run.benchmarks.grid(benchmark, subject.parameters),
         }
         variant = tuple(sorted((k, str(v)) for k, v in subject.parameters.items() if k not in free))
         key = (variant, subject.transport)
-        if subject.ranks > 1 and (key not in largest or _extent(run, one) > _extent(run, largest[key])):
-            largest[key] = one
+        if subject.ranks > 1 and (key not in largest or _extent(run, phases_by_rank) > _extent(run, largest[key])):
+            largest[key] = phases_by_rank
     chosen = sorted(largest.values(), key=lambda one: _extent(run, one), reverse=True)[:_MOST_CASES]
-    for index, one in enumerate(chosen):
-        yield _figure(run, one, f"{benchmark}-ranks-phases-{index}")
+    for index, phases_by_rank in enumerate(chosen):
+        yield _figure(run, phases_by_rank, f"{benchmark}-ranks-phases-{index}")
 
 
-def _extent(run: Run, one: PhasesByRank) -> tuple[int, tuple[int, ...]]:
-    subject = one.subject
+def _extent(run: Run, rank: PhasesByRank) -> tuple[int, tuple[int, ...]]:
+    subject = rank.subject
     return subject.ranks, run.benchmarks.size_key(subject.benchmark, subject.parameters)
 
 
-def _figure(run: Run, one: PhasesByRank, key: str) -> Figure:
-    rows = [int(row) for row in spread(range(len(one.ranks_kept)), _MOST_RANKS)]
-    kept = [one.ranks_kept[row] for row in rows]
+def _figure(run: Run, phases_by_rank: PhasesByRank, key: str) -> Figure:
+    rows = [int(row) for row in spread(range(len(phases_by_rank.ranks_kept)), _MOST_RANKS)]
+    kept = [phases_by_rank.ranks_kept[row] for row in rows]
     labels = [f"rank {rank}" for rank in kept]
-    names = [name for name in PHASES if name in one.phases_s]
-    values = {name: [one.phases_s[name][row] for row in rows] for name in names}
-    labels_of = {name: run.benchmarks.metric_label(name, one.subject.benchmark) for name in names}
-    left_out = len(one.ranks_kept) - len(kept)
+    names = [name for name in PHASES if name in phases_by_rank.phases_s]
+    values = {name: [phases_by_rank.phases_s[name][row] for row in rows] for name in names}
+    labels_of = {name: run.benchmarks.metric_label(name, phases_by_rank.subject.benchmark) for name in names}
+    left_out = len(phases_by_rank.ranks_kept) - len(kept)
     return Figure(
         key=key,
-        title=f"Phases by rank, {chosen_words(one.subject, run.benchmarks)}",
+        title=f"Phases by rank, {chosen_words(phases_by_rank.subject, run.benchmarks)}",
         caption="Medians over all repetitions and launches. Idle is the time spent waiting for a process that has "
         "not arrived yet." + (f" {left_out} ranks in between are left out." if left_out else ""),
         traces=[bars(labels_of[name], SLOTS[name], labels, values[name]) for name in names],
@@ -62,6 +62,6 @@ def _figure(run: Run, one: PhasesByRank, key: str) -> Figure:
                 for index, rank in enumerate(kept)
             ],
         ),
-        origins=[one.origin],
+        origins=[phases_by_rank.origin],
         wide=len(kept) > 4,
     )

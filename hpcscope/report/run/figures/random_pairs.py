@@ -14,7 +14,7 @@ from hpcscope.report.run.figures.heat import cells
 from hpcscope.report.wording import count, sentence
 
 _ROWS = 400
-"""Of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""
+"""Rows of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""
 _WIDTH = 64
 """Hosts in a row where nobody knows their switches."""
 _NAMED = 5
@@ -31,9 +31,9 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         if sample.benchmark != benchmark or sample.typical_s is None:
             continue
         yield _hosts(sample, f"{benchmark}-hosts-{index}")
-        for number, one in enumerate(sample.attributes):
-            if len(one.between) > 1:
-                yield _between(sample, one, f"{benchmark}-between-{index}-{number}")
+        for number, attribute in enumerate(sample.attributes):
+            if len(attribute.between) > 1:
+                yield _between(sample, attribute, f"{benchmark}-between-{index}-{number}")
 
 
 def _hosts(sample: RandomPairs, key: str) -> Figure:
@@ -67,35 +67,35 @@ def _hosts(sample: RandomPairs, key: str) -> Figure:
     )
 
 
-def _between(sample: RandomPairs, one: Attribute, key: str) -> Figure:
-    number = len(one.groups)
+def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
+    number = len(attribute.groups)
     places = range(number)
     stride = -(-number // 16)
     axis: Plot = {
         "role": "category",
         "constrain": "domain",
         "tickvals": list(places)[::stride],
-        "ticktext": one.groups[::stride],
+        "ticktext": attribute.groups[::stride],
     }
     hover = [
         [
-            f"{one.groups[row]} and {one.groups[column]}: {_share(value)}" if value else ""
+            f"{attribute.groups[row]} and {attribute.groups[column]}: {_share(value)}" if value else ""
             for column, value in enumerate(line)
         ]
-        for row, line in enumerate(one.between)
+        for row, line in enumerate(attribute.between)
     ]
     known = [
-        (value, one.groups[column], one.groups[row])
-        for row, line in enumerate(one.between)
+        (value, attribute.groups[column], attribute.groups[row])
+        for row, line in enumerate(attribute.between)
         for column, value in enumerate(line[: row + 1])
         if value
     ]
     slowest = sorted(known, reverse=True)[:_SLOWEST]
     return Figure(
         key=key,
-        title=f"Messages of {_what(sample)} between every two {_plural(one.name)}",
+        title=f"Messages of {_what(sample)} between every two {_plural(attribute.name)}",
         caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colors.",
-        traces=[cells(places, places, one.between, hover, None, unit="")],
+        traces=[cells(places, places, attribute.between, hover, None, unit="")],
         layout={
             "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * number)),
             "xaxis": axis | {"range": [-0.5, number - 0.5]},
@@ -104,8 +104,8 @@ def _between(sample: RandomPairs, one: Attribute, key: str) -> Figure:
         },
         table=Table(
             [
-                one.name,
-                f"and {one.name}",
+                attribute.name,
+                f"and {attribute.name}",
                 f"time over that of all pairs, the {len(slowest)} longest of {len(known)}",
             ],
             [[first, second, _share(value)] for value, first, second in slowest],
@@ -122,7 +122,7 @@ def _what(sample: RandomPairs) -> str:
 
 def _rows(sample: RandomPairs) -> list[tuple[str, list[int]]]:
     """Return the processes of every switch, in the order of the ranks; blocks of ranks where nobody knows them."""
-    switches = next((one for one in sample.attributes if one.name == "switch"), None)
+    switches = next((attribute for attribute in sample.attributes if attribute.name == "switch"), None)
     if switches is None:
         ranks = range(len(sample.names))
         return [(sample.names[first], list(ranks[first : first + _WIDTH])) for first in ranks[::_WIDTH]]

@@ -33,15 +33,15 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the times of a benchmark by number of ranks, where there are at least two."""
     if level(benchmark) not in LEVELS:
         return
-    times = [one for one in results(run, benchmark) if one.unit == "s"]
-    for name in dict.fromkeys(one.metric for one in times):
-        group = [one for one in times if one.metric == name]
+    times = [case for case in results(run, benchmark) if case.unit == "s"]
+    for name in dict.fromkeys(case.metric for case in times):
+        group = [case for case in times if case.metric == name]
         if len(values(group, "ranks")) < 2:
             continue
         variable = swept(group)
         if variable is not None:
             chosen = spread(values(group, variable), _SIZES)
-            group = [one for one in group if one.parameters[variable] in chosen]
+            group = [case for case in group if case.parameters[variable] in chosen]
         group = _varied(group)
         for index, part in enumerate(panels(group, "ranks") if group else []):
             same = varying(part)[1]
@@ -66,7 +66,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         traces.append(_points(line, slot, name, joined=fit is None))
         traces += [_fitted(fit, slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
-    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
     models = ", ".join(sorted({f"{equation(fit)} ({fit.source})" for fit in fits}))
     return Figure(
         key=key,
@@ -94,17 +94,17 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
 def _varied(group: list[Summary]) -> list[Summary]:
     """Keep the series with at least two numbers of processes."""
     lines = series(group, series_factors(group, "ranks"))
-    return [one for line in lines if len({one.ranks for one in line}) > 1 for one in line]
+    return [case for line in lines if len({summary.ranks for summary in line}) > 1 for case in line]
 
 
 def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
     return estimates(
-        [one.ranks for one in line],
-        [one.estimate for one in line],
+        [case.ranks for case in line],
+        [case.estimate for case in line],
         name,
         slot=slot,
         mode="lines+markers" if joined else "markers",
-        text=[f"{name}, {one.ranks} ranks: {shown(one)}" for one in line],
+        text=[f"{name}, {case.ranks} ranks: {shown(case)}" for case in line],
     )
 
 

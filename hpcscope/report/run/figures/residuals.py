@@ -41,7 +41,11 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
     axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
     drawn = _series(fits, run.benchmarks)
     drawn = drawn[:: -(-len(drawn) // _MOST)]
-    found = {one.origin for one in run.statistics if one.benchmark in {fit.subject.benchmark for fit in fits}}
+    found = {
+        summary.origin
+        for summary in run.statistics
+        if summary.benchmark in {fit.subject.benchmark for fit in fits}
+    }
     return Figure(
         key=key,
         title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),

@@ -36,11 +36,11 @@ def figures(run: Run) -> Iterator[Figure]:
     if peak is None or memory is None or not lines:
         return
     top, slope = peak.median or 0.0, memory.median or 0.0
-    group = [one for line in lines.values() for _, one in line]
+    group = [case for line in lines.values() for _, case in line]
     xs = [x for line in lines.values() for x, _ in line]
     low, high = min(xs) / _ROOM, max(*xs, top / slope) * _ROOM
     roof = [low, top / slope, high]
-    ys = [one.median or 0.0 for one in group]
+    ys = [case.median or 0.0 for case in group]
     traces: list[Plot] = [
         scatter(
             roof,
@@ -62,7 +62,7 @@ def figures(run: Run) -> Iterator[Figure]:
         layout={"xaxis": axis, "yaxis": log_axis("arithmetic rate", [*ys, top, slope * low], "flop/s")},
         table=Table(
             ["case", "operations per byte", "arithmetic rate"],
-            [[one.label, f"{x:.3g}", shown(one)] for line in lines.values() for x, one in line],
+            [[case.label, f"{x:.3g}", shown(case)] for line in lines.values() for x, case in line],
         ),
         origins=origins(group),
         wide=True,
@@ -72,10 +72,10 @@ def figures(run: Run) -> Iterator[Figure]:
 def _points(name: str, line: list[Point], slot: int) -> Plot:
     return scatter(
         [x for x, _ in line],
-        [one.median for _, one in line],
+        [case.median for _, case in line],
         name,
         slot=slot,
-        text=[f"{one.label}: {shown(one)} at {x:.3g} operations per byte" for x, one in line],
+        text=[f"{case.label}: {shown(case)} at {x:.3g} operations per byte" for x, case in line],
     )
 
 
@@ -85,29 +85,29 @@ def _lines(run: Run) -> dict[str, list[Point]]:
     for benchmark in run.benchmarks:
         if benchmark.level != "node":
             continue
-        alone = [one for one in results(run, benchmark.name) if one.ranks == 1]
-        moved = {one.key: one.median for one in alone if _quantity(run, one) == "bytes"}
-        for one in alone:
-            if _quantity(run, one) == "flops" and moved.get(one.key):
-                found[benchmark.title].append(((one.median or 0.0) / (moved[one.key] or 1.0), one))
+        alone = [case for case in results(run, benchmark.name) if case.ranks == 1]
+        moved = {case.key: case.median for case in alone if _quantity(run, case) == "bytes"}
+        for summary in alone:
+            if _quantity(run, summary) == "flops" and moved.get(summary.key):
+                found[benchmark.title].append(((summary.median or 0.0) / (moved[summary.key] or 1.0), summary))
     longest = sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_SERIES]
     return dict(longest)
 
 
-def _quantity(run: Run, one: Summary) -> str:
-    declared = run.benchmarks.metric(one.benchmark, one.metric)
+def _quantity(run: Run, case: Summary) -> str:
+    declared = run.benchmarks.metric(case.benchmark, case.metric)
     return declared.quantity if declared else ""
 
 
 def _best(run: Run, pattern: Pattern, unit: str) -> Summary | None:
-    return max(_limits(run, pattern, unit), key=lambda one: one.median or 0.0, default=None)
+    return max(_limits(run, pattern, unit), key=lambda case: case.median or 0.0, default=None)
 
 
 def _memory(run: Run) -> Summary | None:
     """Return the rate of the largest arrays: smaller ones may be in a cache."""
     return max(
         _limits(run, "memory", "B/s"),
-        key=lambda one: (run.benchmarks.size(one.benchmark, one.parameters) or 0, one.median or 0.0),
+        key=lambda case: (run.benchmarks.size(case.benchmark, case.parameters) or 0, case.median or 0.0),
         default=None,
     )
 
@@ -115,12 +115,12 @@ def _memory(run: Run) -> Summary | None:
 def _limits(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
     """Return the limits of one process, with the default precision and other choices of the problem."""
     return [
-        one
+        case
         for place in run.benchmarks.standing(pattern, LIMIT)
-        for one in results(run, place.benchmark.name)
-        if one.ranks == 1
-        and one.unit == unit
-        and place.shows(one.metric)
-        and place.holds(one.parameters)
-        and (pattern == "memory" or has_default_problem(run.benchmarks, one))
+        for case in results(run, place.benchmark.name)
+        if case.ranks == 1
+        and case.unit == unit
+        and place.shows(case.metric)
+        and place.holds(case.parameters)
+        and (pattern == "memory" or has_default_problem(run.benchmarks, case))
     ]

@@ -20,13 +20,13 @@ COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the ways to access files by a benchmark, those on the most numbers of processes first."""
     kinds: dict[str, list[Saturation]] = defaultdict(list)
-    for one in run.models.saturations:
-        if one.subject.benchmark == benchmark:
-            kinds[one.origin].append(one)
+    for saturation in run.models.saturations:
+        if saturation.subject.benchmark == benchmark:
+            kinds[saturation.origin].append(saturation)
     for origin, group in kinds.items():
-        ordered = sorted(group, key=lambda one: -len(one.points))
-        rates = [point.bytes_per_s.value for one in ordered for point in one.points]
-        counts = sorted({point.ranks for one in ordered for point in one.points})
+        ordered = sorted(group, key=lambda saturation: -len(saturation.points))
+        rates = [point.bytes_per_s.value for saturation in ordered for point in saturation.points]
+        counts = sorted({point.ranks for saturation in ordered for point in saturation.points})
         drawn = ordered[:MOST_SERIES]
         yield Figure(
             key=f"{benchmark}-saturation-{origin}",
@@ -35,7 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
                 "All processes together. Lines: B(p) = p n / (c + p s); c is each process's own time, "
                 "s that of the part that all share."
             ),
-            traces=[trace for slot, one in enumerate(drawn) for trace in _traces(run, one, slot)],
+            traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
             layout={
                 "xaxis": {
                     "title": {"text": "processes"},
@@ -44,36 +44,36 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
                 },
                 "yaxis": log_axis("bandwidth", rates, "B/s"),
             },
-            table=Table(COLUMNS, [_row(one) for one in ordered]),
+            table=Table(COLUMNS, [_row(saturation) for saturation in ordered]),
             origins=[origin],
         )
 
 
-def _traces(run: Run, one: Saturation, slot: int) -> Iterator[Plot]:
-    points = one.points
+def _traces(run: Run, saturation: Saturation, slot: int) -> Iterator[Plot]:
+    points = saturation.points
     yield estimates(
         [point.ranks for point in points],
         [point.bytes_per_s for point in points],
-        chosen_words(one.subject, run.benchmarks, ("ranks",)) or "measured",
+        chosen_words(saturation.subject, run.benchmarks, ("ranks",)) or "measured",
         slot=slot,
-        mode="markers" if one.alone_bytes_per_s else "lines+markers",
+        mode="markers" if saturation.alone_bytes_per_s else "lines+markers",
         text=[f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
     )
-    if one.alone_bytes_per_s and one.saturated_bytes_per_s:
-        shared = 1 / one.saturated_bytes_per_s.value
-        own = max(1 / one.alone_bytes_per_s.value - shared, 0.0)
+    if saturation.alone_bytes_per_s and saturation.saturated_bytes_per_s:
+        shared = 1 / saturation.saturated_bytes_per_s.value
+        own = max(1 / saturation.alone_bytes_per_s.value - shared, 0.0)
         counts = np.linspace(points[0].ranks, points[-1].ranks, 60).tolist()
         yield scatter(counts, [n / (own + n * shared) for n in counts], role="fit", slot=slot, mode="lines")
 
 
-def _row(one: Saturation) -> list[str]:
-    enough = one.enough_ranks
+def _row(saturation: Saturation) -> list[str]:
+    enough = saturation.enough_ranks
     return [
-        one.subject.label,
-        in_unit(one.alone_bytes_per_s, "B/s"),
-        in_unit(one.saturated_bytes_per_s, "B/s"),
+        saturation.subject.label,
+        in_unit(saturation.alone_bytes_per_s, "B/s"),
+        in_unit(saturation.saturated_bytes_per_s, "B/s"),
         f"{enough.value:.0f} [{enough.low:.0f}, {enough.high:.0f}]"
         if enough and enough.low and enough.high
         else "–",
-        one.reason,
+        saturation.reason,
     ]

@@ -29,8 +29,8 @@ Rows = tuple[str, list[Row]]
 def choices(run: Run, benchmark: str) -> Iterator[DotPlot]:
     """Yield the first metric of a benchmark by a parameter of three or more choices, at four sizes."""
     usable = results(run, benchmark)
-    main = next((one.metric for one in usable), None)
-    times = [one for one in usable if one.metric == main]
+    main = next((case.metric for case in usable), None)
+    times = [case for case in usable if case.metric == main]
     variable = swept(times)
     if variable is None:
         return
@@ -43,7 +43,7 @@ def choices(run: Run, benchmark: str) -> Iterator[DotPlot]:
     ):
         return
     for transport in values(times, "transport"):
-        group = [one for one in times if one.transport == transport]
+        group = [case for case in times if case.transport == transport]
         if len(values(group, most)) >= _FEWEST_CHOICES:
             yield _at_sizes(
                 run,
@@ -56,23 +56,27 @@ def choices(run: Run, benchmark: str) -> Iterator[DotPlot]:
 
 def definitions(run: Run, benchmark: str) -> Iterator[DotPlot]:
     """Yield all definitions of time of a collective side by side, on the most ranks, at four sizes."""
-    mine = [one for one in run.statistics if one.benchmark == benchmark and one.valid and one.median]
-    times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
-    if len({one.definition for one in times}) < _FEWEST_CHOICES:
+    mine = [
+        summary
+        for summary in run.statistics
+        if summary.benchmark == benchmark and summary.valid and summary.median
+    ]
+    times = [case for case in mine if case.unit == "s" and case.definition != "observed"]
+    if len({case.definition for case in times}) < _FEWEST_CHOICES:
         return
-    ranks = max(one.ranks for one in times)
-    group = [one for one in times if one.ranks == ranks]
+    ranks = max(case.ranks for case in times)
+    group = [case for case in times if case.ranks == ranks]
     first = sorted(group, key=case_key)[0]
     variable = swept(group)
     kept = {name: value for name, value in factors(first).items() if name != variable}
-    group = [one for one in group if kept.items() <= factors(one).items()]
+    group = [case for case in group if kept.items() <= factors(case).items()]
     sizes: list[Value | None] = list(spread(values(group, variable), _PANELS)) if variable else [None]
     panels: list[Rows] = []
     for size in sizes:
         rows = [
-            (definition(one.definition) + (" (headline)" if one.primary else ""), one)
-            for one in group
-            if variable is None or one.parameters[variable] == size
+            (definition(case.definition) + (" (headline)" if case.primary else ""), case)
+            for case in group
+            if variable is None or case.parameters[variable] == size
         ]
         panels.append(("" if size is None or variable is None else _size(run, benchmark, variable, size), rows))
     yield beside(
@@ -89,14 +93,14 @@ def definitions(run: Run, benchmark: str) -> Iterator[DotPlot]:
 def singles(run: Run, benchmark: str) -> Iterator[DotPlot]:
     """Yield each metric of a benchmark that was not swept, a row for each case."""
     usable = results(run, benchmark)
-    for name in dict.fromkeys(one.metric for one in usable):
-        group = sorted((one for one in usable if one.metric == name), key=partial(choice_key, run.benchmarks))
+    for name in dict.fromkeys(case.metric for case in usable):
+        group = sorted((case for case in usable if case.metric == name), key=partial(choice_key, run.benchmarks))
         against_ranks = len(values(group, "ranks")) > 1 and group[0].unit == "s" and level(benchmark) in LEVELS
         alone = len(group) == 1 and any(definitions(run, benchmark))
         if swept(group) is not None or against_ranks or alone:
             continue
         names = series_factors(group, None)
-        rows = [(series_name(one, names, run.benchmarks, benchmark), one) for one in group[:_MOST_ROWS]]
+        rows = [(series_name(case, names, run.benchmarks, benchmark), case) for case in group[:_MOST_ROWS]]
         better = "higher" if group[0].better == "higher" else "lower"
         yield beside(
             run,
@@ -114,9 +118,9 @@ def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str
     ordered = sorted(sorted(group, key=case_key), key=partial(choice_key, run.benchmarks))
     panels: list[Rows] = []
     for size in spread(_common(group, variable), _PANELS):
-        rows = [one for one in ordered if one.parameters[variable] == size]
+        rows = [case for case in ordered if case.parameters[variable] == size]
         head = _size(run, group[0].benchmark, variable, size)
-        panels.append((head, [(series_name(one, names, run.benchmarks, ""), one) for one in rows]))
+        panels.append((head, [(series_name(case, names, run.benchmarks, ""), case) for case in rows]))
     transport = group[0].transport
     return beside(
         run,
@@ -124,7 +128,7 @@ def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str
         key=key,
         title=what.capitalize() + ("" if transport == "default" else f", {transport_words(transport)}"),
         caption=f"{points_shown(group)}, each size on its own axis; "
-        + ("" if any(one.printed for one in group) else "intervals that do not overlap show a difference; ")
+        + ("" if any(case.printed for case in group) else "intervals that do not overlap show a difference; ")
         + f"{group[0].better} is better.",
         names=[*names, variable],
     )
@@ -132,7 +136,7 @@ def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str
 
 def _common(group: list[Summary], variable: str) -> list[Value]:
     """Return the sizes at which the most choices were measured."""
-    counts = {size: sum(one.parameters[variable] == size for one in group) for size in values(group, variable)}
+    counts = {size: sum(case.parameters[variable] == size for case in group) for size in values(group, variable)}
     most = max(counts.values())
     return [size for size, number_of in counts.items() if number_of == most]
 
@@ -148,7 +152,7 @@ def beside(
     wide: bool = True,
 ) -> DotPlot:
     """Return panels of rows; `names` are the factors of the table."""
-    summaries = [one for _, rows in panels for _, one in rows]
+    summaries = [case for _, rows in panels for _, case in rows]
     return DotPlot(
         key=key,
         title=title,
@@ -161,7 +165,7 @@ def beside(
 
 
 def _marks(rows: Sequence[Row]) -> list[Mark]:
-    widest = max(max(one.ci_high or 0.0, one.median or 0.0) for _, one in rows) or 1.0
+    widest = max(max(case.ci_high or 0.0, case.median or 0.0) for _, case in rows) or 1.0
 
     def percent(value: float | None, otherwise: float | None) -> float:
         return round(100 * ((value if value is not None else otherwise) or 0.0) / widest, 2)
@@ -169,12 +173,12 @@ def _marks(rows: Sequence[Row]) -> list[Mark]:
     return [
         Mark(
             name,
-            shown(one),
-            percent(one.ci_low, one.median),
-            percent(one.median, None),
-            percent(one.ci_high, one.median),
+            shown(case),
+            percent(case.ci_low, case.median),
+            percent(case.median, None),
+            percent(case.ci_high, case.median),
         )
-        for name, one in rows
+        for name, case in rows
     ]
 
 

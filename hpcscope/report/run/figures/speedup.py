@@ -25,14 +25,16 @@ LAW = ["serial share", "critical number", "most cost-effective number"]
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a figure for each variant of a program with times of one process and of several."""
     kinds: dict[str, list[Speedup]] = defaultdict(list)
-    for one in run.models.speedups:
-        if one.subject.benchmark == benchmark and one.sequential_baseline:
-            sizes = run.benchmarks.of_role(benchmark, one.subject.parameters, "size") if one.size else {}
-            kinds[chosen_words(one.subject, run.benchmarks, (*sizes, "ranks")) + f" ({one.origin})"].append(one)
+    for speedup in run.models.speedups:
+        if speedup.subject.benchmark == benchmark and speedup.sequential_baseline:
+            sizes = run.benchmarks.of_role(benchmark, speedup.subject.parameters, "size") if speedup.size else {}
+            kinds[
+                chosen_words(speedup.subject, run.benchmarks, (*sizes, "ranks")) + f" ({speedup.origin})"
+            ].append(speedup)
     for index, (kind, group) in enumerate(kinds.items()):
         name = kind.removesuffix(" (measured)").strip()
         title = ", ".join(filter(None, [run.benchmarks[benchmark].title, name]))
-        yield _figure(sorted(group, key=lambda one: one.size), title, f"{benchmark}-speedup-{index}")
+        yield _figure(sorted(group, key=lambda speedup: speedup.size), title, f"{benchmark}-speedup-{index}")
 
 
 def compared(run: Run) -> Iterator[DotPlot]:
@@ -69,9 +71,9 @@ def compared(run: Run) -> Iterator[DotPlot]:
 
 
 def _figure(group: list[Speedup], program: str, key: str) -> Figure:
-    sizes = spread([one.size for one in group], MOST_SERIES)
-    drawn = [one for one in group if one.size in sizes]
-    counts = sorted({point.ranks for one in drawn for point in one.points})
+    sizes = spread([speedup.size for speedup in group], MOST_SERIES)
+    drawn = [speedup for speedup in group if speedup.size in sizes]
+    counts = sorted({point.ranks for speedup in drawn for point in speedup.points})
     traces = [_ideal(counts)]
     for slot, one in enumerate(drawn):
         traces.append(_points(one, slot))
@@ -86,33 +88,34 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
             "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
         },
         table=Table(
-            [*COLUMNS, *LAW], [[*_row(one, point), *_of_size(one)] for one in group for point in one.points]
+            [*COLUMNS, *LAW],
+            [[*_row(speedup, point), *_of_size(speedup)] for speedup in group for point in speedup.points],
         ),
-        origins=sorted({one.origin for one in group}),
+        origins=sorted({speedup.origin for speedup in group}),
     )
 
 
 def _caption(group: Sequence[Speedup]) -> str:
     text = "Relative to the same variant on one process; the dashed line is the ideal speed-up p."
-    laws = [one for one in group if one.amdahl]
+    laws = [speedup for speedup in group if speedup.amdahl]
     if not laws:
         return f"{text} No law was fitted: {group[-1].reason}."
     return (
         f"{text} Lines: T(n) = T_ser + T_par / n + α (n - 1), Amdahl's law with communication (Melas 2000, eq. "
-        "7.2). " + " ".join(_told(one, one.amdahl) for one in laws[-3:] if one.amdahl)
+        "7.2). " + " ".join(_told(speedup, speedup.amdahl) for speedup in laws[-3:] if speedup.amdahl)
     )
 
 
-def _told(one: Speedup, law: Amdahl) -> str:
+def _told(speedup: Speedup, law: Amdahl) -> str:
     share = law.serial_share
-    of_size = f"Size {one.size}: " if one.size else ""
+    of_size = f"Size {speedup.size}: " if speedup.size else ""
     serial = f"{of_size}{in_percent(share)} serial"
     critical = (
         f"no gain beyond {_count(law.critical_ranks)} processes"
         if law.critical_ranks
         else f"the critical number is {law.reason}"
     )
-    effective = f", most cost-effective on {_count(one.effective_ranks)}" if one.effective_ranks else ""
+    effective = f", most cost-effective on {_count(speedup.effective_ranks)}" if speedup.effective_ranks else ""
     return f"{serial}; {critical}{effective}."
 
 
@@ -137,12 +140,12 @@ def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
     ]
 
 
-def _of_size(one: Speedup) -> list[str]:
-    law, effective = one.amdahl, one.effective_ranks
+def _of_size(speedup: Speedup) -> list[str]:
+    law, effective = speedup.amdahl, speedup.effective_ranks
     critical = law.critical_ranks if law else None
     return [
         in_percent(law.serial_share if law else None),
-        _count(critical) if critical else (law.reason if law else one.reason),
+        _count(critical) if critical else (law.reason if law else speedup.reason),
         _count(effective) if effective else "–",
     ]
 
@@ -164,14 +167,14 @@ def _points(one: Speedup, slot: int) -> Plot:
     )
 
 
-def _name(one: Speedup) -> str:
+def _name(speedup: Speedup) -> str:
     """Return the name of a series; the title names the class of an application."""
-    return f"size {one.size}" if one.size else "measured"
+    return f"size {speedup.size}" if speedup.size else "measured"
 
 
-def _law(one: Speedup, law: Amdahl, slot: int) -> Plot:
+def _law(speedup: Speedup, law: Amdahl, slot: int) -> Plot:
     counts = np.linspace(law.points[0].x, law.points[-1].x, 60).tolist()
     serial, parallel, each = law.serial_s.value, law.parallel_s.value, law.per_process_s.value
-    sequential_s = one.points[0].time_s.value
+    sequential_s = speedup.points[0].time_s.value
     speedups = [sequential_s / (serial + parallel / n + each * (n - 1)) for n in counts]
     return scatter(counts, speedups, role="fit", slot=slot, mode="lines")

@@ -30,9 +30,9 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the time of each variant that was swept over both."""
     if level(benchmark) not in _LEVELS:
         return
-    usable = [one for one in results(run, benchmark) if one.unit == "s"]
-    for name in dict.fromkeys(one.metric for one in usable):
-        times = [one for one in usable if one.metric == name]
+    usable = [case for case in results(run, benchmark) if case.unit == "s"]
+    for name in dict.fromkeys(case.metric for case in usable):
+        times = [case for case in usable if case.metric == name]
         variable = swept(times)
         if variable is None:
             continue
@@ -53,7 +53,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
     by = catalog.parameter_label(variable, first.benchmark)
     sizes = [float(value) for value in values(group, variable)]
     counts = [int(value) for value in values(group, "ranks")]
-    grid = {(float(one.parameters[variable]), one.ranks): one for one in group}
+    grid = {(float(case.parameters[variable]), case.ranks): case for case in group}
     fit = _chosen_fit(run.models.fits, group, variable)
     fitted = {(point.x, point.ranks or 0): point.fitted for point in fit.points} if fit else {}
     ticks = [units.parameter(variable, value) for value in values(group, variable)]
@@ -93,23 +93,23 @@ def _cells(
     grid: Grid, sizes: Sequence[float], counts: Sequence[int], fitted: dict[tuple[float, int], float]
 ) -> Plot:
     rows = [[grid.get((size, count)) for size in sizes] for count in counts]
-    hover = [[_hover(one, fitted.get((size, count))) for one, size in zip(row, sizes, strict=True)]
+    hover = [[_hover(case, fitted.get((size, count))) for case, size in zip(row, sizes, strict=True)]
              for row, count in zip(rows, counts, strict=True)]  # fmt: skip
-    written = [[units.quantity(one.median, one.unit) if one else "" for one in row] for row in rows]
+    written = [[units.quantity(case.median, case.unit) if case else "" for case in row] for row in rows]
     return cells(
         range(len(sizes)),
         range(len(counts)),
-        [[one.median if one else None for one in row] for row in rows],
+        [[case.median if case else None for case in row] for row in rows],
         hover,
         written if len(sizes) <= _WRITTEN else None,
     )
 
 
-def _hover(one: Summary | None, fitted: float | None) -> str:
-    if one is None:
+def _hover(case: Summary | None, fitted: float | None) -> str:
+    if case is None:
         return ""
-    model_says = f", model {units.quantity(fitted, one.unit)}" if fitted is not None else ""
-    return f"{one.ranks} processes: {shown(one)}{model_says}"
+    model_says = f", model {units.quantity(fitted, case.unit)}" if fitted is not None else ""
+    return f"{case.ranks} processes: {shown(case)}{model_says}"
 
 
 def _surface(
@@ -123,13 +123,13 @@ def _surface(
 ) -> Plot:
     """Return the plot in three dimensions: the measured points, and the surface of the model or through them."""
     across = [math.log2(place(size, sizes)) for size in sizes]
-    measured = {at: one.median for at, one in grid.items() if one.median}
+    measured = {at: case.median for at, case in grid.items() if case.median}
     low, high = scale([*measured.values(), *(value for value in fitted.values() if value > 0)])
     surface = fitted or measured
     heights = [[_log10(surface.get((size, count))) for size in sizes] for count in counts]
     depth = [math.log2(count) for count in counts]
     heat = {"cmin": number(math.log10(low)), "cmax": number(math.log10(high))}
-    points = [(size, count, one) for (size, count), one in sorted(grid.items())]
+    points = [(size, count, case) for (size, count), case in sorted(grid.items())]
     upward = log_ticks(low, high)
     stride = -(-len(sizes) // 8)
     return {
@@ -149,10 +149,10 @@ def _surface(
                 "mode": "markers",
                 "x": [number(across[sizes.index(size)]) for size, _, _ in points],
                 "y": [number(math.log2(count)) for _, count, _ in points],
-                "z": [_log10(one.median) for _, _, one in points],
+                "z": [_log10(case.median) for _, _, case in points],
                 "text": [
-                    f"{units.parameter(variable, one.parameters[variable])}, {_hover(one, None)}"
-                    for _, _, one in points
+                    f"{units.parameter(variable, case.parameters[variable])}, {_hover(case, None)}"
+                    for _, _, case in points
                 ],
                 "hovertemplate": "%{text}",
                 "meta": {"role": "points3d"},
