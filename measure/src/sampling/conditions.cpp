@@ -8,7 +8,7 @@ namespace scope {
 namespace {
 
 // In kHz.
-std::optional<double> frequency_hz(const std::string& processors) {
+std::optional<double> read_frequency_hz(const std::string& processors) {
   std::ifstream file(processors + "/cpu" + std::to_string(sched_getcpu()) + "/cpufreq/scaling_cur_freq");
   double khz = 0;
   if (!(file >> khz)) return std::nullopt;
@@ -16,7 +16,7 @@ std::optional<double> frequency_hz(const std::string& processors) {
 }
 
 // `AnonHugePages:      2048 kB`
-std::optional<double> huge_pages_bytes(const std::string& sums) {
+std::optional<double> read_huge_pages_bytes(const std::string& sums) {
   std::ifstream file(sums);
   for (std::string word; file >> word;) {
     double kib = 0;
@@ -28,7 +28,8 @@ std::optional<double> huge_pages_bytes(const std::string& sums) {
 }  // namespace
 
 Conditions Conditions::now(const std::string& root) {
-  return {frequency_hz(root + "/sys/devices/system/cpu"), huge_pages_bytes(root + "/proc/self/smaps_rollup")};
+  return {read_frequency_hz(root + "/sys/devices/system/cpu"),
+          read_huge_pages_bytes(root + "/proc/self/smaps_rollup")};
 }
 
 }  // namespace scope
