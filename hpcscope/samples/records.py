@@ -256,6 +256,22 @@ class Disturbances(Strict):
     """Processor time that a hypervisor withheld, over all processors of the host with the most."""
 
 
+class RangeOverRanks(Strict):
+    """The smallest and the largest value of any rank."""
+
+    minimum: float
+    maximum: float
+
+
+class Conditions(Strict):
+    """What the kernel shows of processors and memory at the end of a visit."""
+
+    frequency_hz: RangeOverRanks | None = None
+    """Of the processors that the ranks ran on; None where the kernel does not tell, as in virtual machines."""
+    huge_pages_bytes: RangeOverRanks | None = None
+    """Anonymous memory of a rank in huge pages."""
+
+
 class CaseRecord(Line):
     """All raw times of one case in one launch, or the reason why there are none."""
 
@@ -275,6 +291,8 @@ class CaseRecord(Line):
     work: Work | None = None
     disturbances: Disturbances | None = None
     """None in runs of before they were recorded."""
+    conditions: Conditions | None = None
+    """None where nothing was sampled."""
     stopped: Literal["precision", "budget", "repetitions", ""] = ""
     """Why sampling ended."""
     relative_interval: float | None = None

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "check.hpp"
+#include "sampling/conditions.hpp"
 
 using namespace scope;
 namespace fs = std::filesystem;
@@ -27,10 +28,25 @@ class MockedHost {
     std::ofstream(root_ + path) << text;
   }
   std::optional<double> quota() const { return processor_quota(root_); }
+  Conditions conditions() const { return Conditions::now(root_); }
 
  private:
   std::string root_;
 };
+
+void reads_frequency_and_huge_pages() {
+  MockedHost host;
+  CHECK(!host.conditions().frequency_hz);
+  CHECK(!host.conditions().huge_pages_bytes);
+  for (const int processor : allowed_processors()) {
+    const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(processor);
+    host.write(folder + "/cpufreq/scaling_cur_freq", "2450000\n");
+  }
+  host.write("/proc/self/smaps_rollup",
+             "55d0-7ffe ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nAnonHugePages: 4096 kB\n");
+  CHECK(host.conditions().frequency_hz == 2.45e9);
+  CHECK(host.conditions().huge_pages_bytes == 4096 * 1024);
+}
 
 void reads_version_2() {
   MockedHost host;
@@ -83,6 +99,7 @@ void counts_what_is_shared() {
 }  // namespace
 
 int main() {
+  reads_frequency_and_huge_pages();
   reads_version_2();
   reads_version_1();
   counts_what_is_shared();

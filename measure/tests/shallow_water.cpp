@@ -18,7 +18,7 @@ namespace {
 
 constexpr Resolution t21 = resolution_named("T21");
 constexpr Resolution t42 = resolution_named("T42");
-const std::array widths = {Width::bits_128, scope::npb::widest_vectors()};
+const std::array widths = {Width::scalar, scope::npb::widest_vectors()};
 
 double random_value() {
   static std::mt19937 random(7);
@@ -87,7 +87,7 @@ void fourier_transforms_are_sums() {
       }
     }
   }
-  CHECK(scope::testing::thrown([] { FourierTransform(14, 1, Width::bits_128); }) ==
+  CHECK(scope::testing::thrown([] { FourierTransform(14, 1, Width::scalar); }) ==
         "14 points: must have no other prime factors than 2, 3 and 5");
 }
 

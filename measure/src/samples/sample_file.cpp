@@ -179,6 +179,23 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
   json.end();
 }
 
+// Only what every rank knows.
+void write_conditions(Json& json, const Conditions& mine, const Communicator& world) {
+  const auto write = [&](const char* name, const std::optional<double>& value) {
+    const double least = world.smallest(value.value_or(-1));
+    const double most = world.largest(value.value_or(-1));
+    if (least < 0) return;
+    json.object(name);
+    json.member("minimum", least);
+    json.member("maximum", most);
+    json.end();
+  };
+  json.object("conditions");
+  write("frequency_hz", mine.frequency_hz);
+  write("huge_pages_bytes", mine.huge_pages_bytes);
+  json.end();
+}
+
 void write_settings(Json& json, const std::vector<ControlVariable>& settings) {
   json.object("settings");
   for (const auto& [name, value] : settings)
@@ -203,6 +220,7 @@ void write_outcome(Json& json, const Outcome& outcome, const Declaration& declar
   json.member("steps", outcome.work.steps);
   json.end();
   write_disturbances(json, outcome.disturbances, world);
+  write_conditions(json, outcome.conditions, world);
   json.member("stopped", outcome.stopped);
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
   if (outcome.median_s) json.member("median_s", *outcome.median_s);

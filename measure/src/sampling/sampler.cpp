@@ -89,6 +89,7 @@ class Sampling {
     add_missing_loops();
     refuse_overlap();
     outcome_.disturbances = Disturbances::so_far().since(before);
+    outcome_.conditions = Conditions::now();
     settle_warmup();
     outcome_.work = benchmark_.work();
     outcome_.settings = benchmark_.settings();

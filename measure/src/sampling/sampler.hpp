@@ -4,6 +4,7 @@
 #include "benchmark.hpp"
 #include "faults/faults.hpp"
 #include "progress/progress.hpp"
+#include "sampling/conditions.hpp"
 #include "sampling/disturbances.hpp"
 
 namespace scope {
@@ -49,6 +50,7 @@ struct Outcome {
   Verification verification;
   Work work;
   Disturbances disturbances;  // of this rank, from before the first repetition to after the last
+  Conditions conditions;      // of this rank, after the last repetition
   std::string stopped;
   std::optional<double> relative_interval;
   std::optional<double> median_s;         // of one operation under the benchmark's definition; on the root

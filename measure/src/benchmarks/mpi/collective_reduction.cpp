@@ -172,6 +172,8 @@ Declaration declaration(const Row& row) {
       row, bytes, {problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
       row.result == Result::all_on_root, main, "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi");
   if (main) made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
+  if (row.result == Result::all_on_root)
+    made.sweeps.push_back({"baseline", "ranks=all operator=lor message_bytes=8,1Ki,64Ki"});
   add_last_sweeps(made, row, row.result == Result::all);
   made.make = [&row](const Parameters& parameters,
                      const Communicator& communicator) -> std::unique_ptr<Benchmark> {

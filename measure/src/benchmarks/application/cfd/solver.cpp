@@ -71,18 +71,16 @@ struct Largest {
   using Real = typename Vector<lanes>::Type;
   using Mask = typename Bits<lanes>::Mask;
 
-  SCOPE_INLINE void include(const Real& residual) {
+  SCOPE_INLINE void include(const Real& residual)
+    requires(lanes > 1)
+  {
     const Real magnitude = (Real)((Mask)residual & ~(Mask{} + INT64_MIN));
     of_vectors = magnitude > of_vectors ? magnitude : of_vectors;
   }
-  SCOPE_INLINE void include(double residual)
-    requires(lanes > 1)
-  {
-    of_cells = std::max(of_cells, std::abs(residual));
-  }
+  SCOPE_INLINE void include(double residual) { of_cells = std::max(of_cells, std::abs(residual)); }
   SCOPE_INLINE double all() const {
     double most = of_cells;
-    for (int lane = 0; lane < lanes; ++lane) most = std::max(most, double{of_vectors[lane]});
+    for (int lane = 0; lane < lanes; ++lane) most = std::max(most, npb::number(of_vectors, lane));
     return most;
   }
 

@@ -20,7 +20,7 @@
 namespace scope::cfd {
 
 struct Methods {
-  npb::Width width = npb::Width::bits_128;
+  npb::Width width = npb::Width::scalar;
   bool fused = false;       // iterations up to the next look at the criterion in one pass over memory
   bool overlapped = false;  // messages travel while the interior is relaxed
 };

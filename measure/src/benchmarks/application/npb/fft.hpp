@@ -67,8 +67,8 @@ class Fft {
       for (int group = 0; group < groups; ++group) {
         each<lanes>([&](auto lane) SCOPE_INLINE {
           const Complex value = from(i, group * lanes + lane);
-          in[i * groups + group].re[int{lane}] = value.re;
-          in[i * groups + group].im[int{lane}] = value.im;
+          set_number(in[i * groups + group].re, lane, value.re);
+          set_number(in[i * groups + group].im, lane, value.im);
         });
       }
     }
@@ -86,7 +86,7 @@ class Fft {
       for (int group = 0; group < groups; ++group) {
         each<lanes>([&](auto lane) SCOPE_INLINE {
           const Values& value = in[i * groups + group];
-          to(i, group * lanes + lane) = {value.re[int{lane}], value.im[int{lane}]};
+          to(i, group * lanes + lane) = {number(value.re, lane), number(value.im, lane)};
         });
       }
     }

@@ -10,7 +10,7 @@
 // All code that takes or makes vectors is inlined into `in_lanes`, which is compiled for the target
 // processor; large functions and lambdas need an attribute for that. Sanitizers take minutes for code of this
 // size, and without optimization vectors would be passed between functions for different processors: both only
-// get the narrow ones.
+// get vectors that every processor of the architecture has.
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define SCOPE_NARROW
 #define SCOPE_INLINE
@@ -64,34 +64,38 @@ SCOPE_INLINE inline void store(double* to, const Real& value) {
   std::memcpy(to, &value, sizeof(Real));
 }
 
+template <class Real>
+SCOPE_INLINE inline double number(const Real& value, int lane) {
+  if constexpr (lanes_of<Real> == 1)
+    return value;
+  else
+    return value[lane];
+}
+template <class Real>
+SCOPE_INLINE inline void set_number(Real& value, int lane, double number) {
+  if constexpr (lanes_of<Real> == 1)
+    value = number;
+  else
+    value[lane] = number;
+}
+
 // Items `apart` doubles from each other.
 template <class Real>
 SCOPE_INLINE inline Real gather(const double* from, Stride apart) {
-  if constexpr (lanes_of<Real> == 1) {
-    return *from;
-  } else {
-    Real value;
-    each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { value[int{lane}] = from[lane * apart]; });
-    return value;
-  }
+  Real value;
+  each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { set_number(value, lane, from[lane * apart]); });
+  return value;
 }
 template <class Real>
 SCOPE_INLINE inline void scatter(double* to, Stride apart, const Real& value) {
-  if constexpr (lanes_of<Real> == 1)
-    *to = value;
-  else
-    each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { to[lane * apart] = value[int{lane}]; });
+  each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { to[lane * apart] = number(value, lane); });
 }
 
 template <class Real>
 SCOPE_INLINE inline Real square_root(const Real& of) {
-  if constexpr (lanes_of<Real> == 1) {
-    return std::sqrt(of);
-  } else {
-    Real value;
-    each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { value[int{lane}] = std::sqrt(of[int{lane}]); });
-    return value;
-  }
+  Real value;
+  each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { set_number(value, lane, std::sqrt(number(of, lane))); });
+  return value;
 }
 
 // Passes a number of lanes as a function argument.
@@ -109,36 +113,37 @@ SCOPE_INLINE inline void in_runs(int begin, int end, Action&& action) {
   for (; at < end; ++at) action(Lanes<1>{}, at);
 }
 
-enum class Width { bits_128, bits_256 };
+enum class Width { scalar, vectors };
 
-// The widest vectors of this processor, up to 256 bits: wider ones would double the time to compile.
+// Vectors are of 256 bits on x86-64, which not every processor has; wider ones would double the time to compile.
+// Elsewhere they are of 128 bits.
+#if defined(__x86_64__) && !defined(SCOPE_NARROW)
+#define SCOPE_VECTORS [[gnu::target("avx2,fma")]]
+constexpr int vector_lanes = 4;
 inline Width widest_vectors() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Width::bits_256;
-#endif
-  return Width::bits_128;
+  const bool here = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return here ? Width::vectors : Width::scalar;
 }
+#else
+#define SCOPE_VECTORS
+constexpr int vector_lanes = 2;
+inline Width widest_vectors() { return Width::vectors; }
+#endif
 
 // The contents of `job` are compiled as a whole for each width, whatever the build flags.
-#if defined(__x86_64__) && !defined(SCOPE_NARROW)
 template <class Job>
-SCOPE_WHOLE [[gnu::target("avx2,fma"), gnu::noinline]] void by_256_bits(Job& job) {
-  job.template operator()<4>();
+SCOPE_WHOLE SCOPE_VECTORS [[gnu::noinline]] void by_vectors(Job& job) {
+  job.template operator()<vector_lanes>();
 }
-#endif
 template <class Job>
-SCOPE_WHOLE [[gnu::noinline]] void by_128_bits(Job& job) {
-  job.template operator()<2>();
+SCOPE_WHOLE [[gnu::noinline]] void by_scalars(Job& job) {
+  job.template operator()<1>();
 }
 
 // Does `job`, a lambda with a template parameter for the lanes: in_lanes(width, [&]<int lanes>() { ... }).
 template <class Job>
 void in_lanes(Width width, Job&& job) {
-#if defined(__x86_64__) && !defined(SCOPE_NARROW)
-  if (width == Width::bits_256) return by_256_bits(job);
-#endif
-  (void)width;
-  by_128_bits(job);
+  width == Width::vectors ? by_vectors(job) : by_scalars(job);
 }
 
 }  // namespace scope::npb

@@ -65,7 +65,7 @@ LongitudeTransform::LongitudeTransform(const Decomposition& decomposition, const
 }
 
 double LongitudeTransform::flops(const Resolution& resolution, int values) {
-  const FourierTransform whole(resolution.longitudes, values, npb::Width::bits_128);
+  const FourierTransform whole(resolution.longitudes, values, npb::Width::scalar);
   return resolution.pairs() * (whole.flops() + flops_of_split * values * (resolution.truncation + 1));
 }
 

@@ -1,0 +1,35 @@
+#include "sampling/conditions.hpp"
+
+#include <sched.h>
+
+#include <fstream>
+
+namespace scope {
+namespace {
+
+// In kHz.
+std::optional<double> read_frequency_hz(const std::string& processors) {
+  std::ifstream file(processors + "/cpu" + std::to_string(sched_getcpu()) + "/cpufreq/scaling_cur_freq");
+  double khz = 0;
+  if (!(file >> khz)) return std::nullopt;
+  return khz * 1e3;
+}
+
+// `AnonHugePages:      2048 kB`
+std::optional<double> read_huge_pages_bytes(const std::string& sums) {
+  std::ifstream file(sums);
+  for (std::string word; file >> word;) {
+    double kib = 0;
+    if (word == "AnonHugePages:" && file >> kib) return kib * 1024;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Conditions Conditions::now(const std::string& root) {
+  return {read_frequency_hz(root + "/sys/devices/system/cpu"),
+          read_huge_pages_bytes(root + "/proc/self/smaps_rollup")};
+}
+
+}  // namespace scope
