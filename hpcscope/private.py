@@ -91,12 +91,12 @@ def home() -> Path:
 
 def refuse_shared(folder: Path) -> None:
     """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write."""
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode):
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
         raise ScopeError(f"{folder}: is no folder; remove it")
-    if found.st_uid != os.getuid():
-        raise ScopeError(f"{folder}: belongs to user {found.st_uid}; must belong to user {os.getuid()}")
-    mode = stat.S_IMODE(found.st_mode)
+    if status.st_uid != os.getuid():
+        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must belong to user {os.getuid()}")
+    mode = stat.S_IMODE(status.st_mode)
     if mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: mode {mode:04o}: others may have changed its files; remove it (must be 0700)")
 
@@ -106,10 +106,10 @@ def refuse_foreign_programs(folder: Path) -> None:
 
     Programs there are run later.
     """
-    found = folder.stat()
-    if found.st_uid not in (0, os.getuid()):
-        raise ScopeError(f"{folder}: belongs to user {found.st_uid}; programs are run only from your own folders")
-    if found.st_mode & OTHERS_MAY_WRITE:
+    status = folder.stat()
+    if status.st_uid not in (0, os.getuid()):
+        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; programs are run only from your own folders")
+    if status.st_mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: others may write there; programs are run from it; chmod go-w {folder}")
 
 
@@ -165,11 +165,11 @@ def _remove(folder: Path, cleared: Callable[[Path], bool] | None) -> None:
 def _is_leftover(folder: Path) -> bool:
     """Say whether a folder is as `temporary_folder` makes it, and was held once or is not young."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    private = found.st_mode == stat.S_IFDIR | stat.S_IRWXU and found.st_uid == os.getuid()
-    return private and ((folder / HELD).exists() or time.time() - found.st_mtime > YOUNG_S)
+    private = status.st_mode == stat.S_IFDIR | stat.S_IRWXU and status.st_uid == os.getuid()
+    return private and ((folder / HELD).exists() or time.time() - status.st_mtime > YOUNG_S)
 
 
 @contextmanager
@@ -196,11 +196,11 @@ def _words_of_processes() -> Iterator[bytes]:
 
 def _refuse_parent(parent: Path) -> None:
     """Raise ScopeError where another user could rename what this user makes."""
-    found = parent.stat()
+    status = parent.stat()
     unmapped = int(Path("/proc/sys/fs/overflowuid").read_text())  # root's files inside a user namespace
-    if found.st_uid not in (0, os.getuid(), unmapped):
-        raise ScopeError(f"{parent}: belongs to user {found.st_uid}; TMPDIR chooses another folder")
-    if found.st_mode & OTHERS_MAY_WRITE and not found.st_mode & stat.S_ISVTX:
+    if status.st_uid not in (0, os.getuid(), unmapped):
+        raise ScopeError(f"{parent}: belongs to user {status.st_uid}; TMPDIR chooses another folder")
+    if status.st_mode & OTHERS_MAY_WRITE and not status.st_mode & stat.S_ISVTX:
         raise ScopeError(
             f"{parent}: others may rename files there; the sticky bit (chmod +t) or another TMPDIR prevents that"
         )

@@ -78,7 +78,7 @@ class Confirmation:
 
 def confirm(
     repository: Repository,
-    found: History,
+    history: History,
     known: set[str],
     given: Mapping[str, Any],
     command: Sequence[str],
@@ -89,21 +89,24 @@ def confirm(
     Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
     where this machine has none of them, or not the MPI compiler that is given.
     """
-    regressions = found.last_regressions()[:MOST_CASES]
+    regressions = history.last_regressions()[:MOST_CASES]
     if not regressions:
         return None, []
-    controls = steadiest(repository, found.cluster)[:MOST_CONTROLS]
+    controls = steadiest(repository, history.cluster)[:MOST_CONTROLS]
     keys = [change.course.key for change in regressions] + [course.key for course in controls]
     cases = list(dict.fromkeys(request(key) for key in keys))
     asked = resolve(None, {**given, "case": cases})
-    elsewhere = f"--confirm: this machine is not the cluster {found.cluster}"
+    elsewhere = f"--confirm: this machine is not the cluster {history.cluster}"
     if asked.mpi and not os.access(asked.mpi, os.X_OK):
         raise UsageError(f"{elsewhere}: it has no {asked.mpi}, the MPI compiler of the newest run")
     if fingerprint(running.locate(asked, COMMAND_LINE).machine(None)) not in known:
         raise UsageError(elsewhere)
     path = running.run(asked, command=command, progress=progress).directory.path
     now = read_statistics(path)
-    in_state = {one.course.key: explained(one, _course(repository, one.last_before), now) for one in regressions}
+    in_state = {
+        change.course.key: explained(change, _course(repository, change.last_before), now)
+        for change in regressions
+    }
     return path, judged(regressions, controls, figures(now.summaries), in_state)
 
 
@@ -114,7 +117,7 @@ def judged(
     in_state: Mapping[str, str],
 ) -> list[Confirmation]:
     """Return each regression with the result of its case that was measured now, and how a state explains it."""
-    now = {one.key: one for one in measured}
+    now = {kept.key: kept for kept in measured}
     machine = slowness(controls, now)
     return [
         Confirmation(change, now.get(change.course.key), machine, in_state.get(change.course.key, ""))
@@ -124,11 +127,13 @@ def judged(
 
 def explained(regression: LevelChange, before: Course | None, now: Summaries) -> str:
     """Return how another state of the machine than before a change explains a result of now; empty if none."""
-    found = next((one for one in figures(now.summaries) if one.key == regression.course.key), None)
-    if found is None or before is None or now.course is None:
+    kept = next(
+        (kept_figure for kept_figure in figures(now.summaries) if kept_figure.key == regression.course.key), None
+    )
+    if kept is None or before is None or now.course is None:
         return ""
     between = states.change(before, now.course)
-    return states.explains(between, found.better, found.median / regression.point.before)
+    return states.explains(between, kept.better, kept.median / regression.point.before)
 
 
 def _course(repository: Repository, run: str) -> Course | None:

@@ -164,26 +164,34 @@ def figures(summaries: Iterable[Summary]) -> list[KeptFigure]:
     """Return the results of a run: of each metric of each case the one under its headline definition."""
     return [
         KeptFigure(
-            benchmark=one.benchmark,
-            metric=one.metric,
-            label=one.label,
-            key=_key(one),
-            ranks=one.ranks,
-            unit=one.unit,
-            better=one.better,
-            origin=one.origin,
-            median=one.median,
-            low=one.ci_low,
-            high=one.ci_high,
-            launches=one.launches,
+            benchmark=summary.benchmark,
+            metric=summary.metric,
+            label=summary.label,
+            key=_key(summary),
+            ranks=summary.ranks,
+            unit=summary.unit,
+            better=summary.better,
+            origin=summary.origin,
+            median=summary.median,
+            low=summary.ci_low,
+            high=summary.ci_high,
+            launches=summary.launches,
         )
-        for one in summaries
-        if one.is_headline and one.median is not None
+        for summary in summaries
+        if summary.is_headline and summary.median is not None
     ]
 
 
-def _key(one: Summary) -> str:
-    parts = [one.benchmark, one.parameters, one.ranks, one.transport, str(one.placement), one.metric, one.origin]
+def _key(case: Summary) -> str:
+    parts = [
+        case.benchmark,
+        case.parameters,
+        case.ranks,
+        case.transport,
+        str(case.placement),
+        case.metric,
+        case.origin,
+    ]
     return json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -120,7 +120,7 @@ class Folder:
 
     def ids(self) -> set[str]:
         """Return the ids of all runs that have a file."""
-        names = (each.name for each in (self.path / RUNS).iterdir())
+        names = (path.name for path in (self.path / RUNS).iterdir())
         return {name.removesuffix(SUFFIX) for name in names if re.fullmatch(ID + re.escape(SUFFIX), name)}
 
     def notes(self, name: str) -> Notes:
@@ -133,7 +133,7 @@ class Folder:
 
     def noted(self) -> set[str]:
         """Return the ids of all runs that have notes."""
-        names = (each.name for each in (self.path / RUNS).iterdir())
+        names = (path.name for path in (self.path / RUNS).iterdir())
         return {name.removesuffix(".json") for name in names if re.fullmatch(rf"{ID}\.json", name)}
 
     def take_notes(self, other: Folder) -> set[str]:

@@ -47,7 +47,7 @@ class LevelChange:
     @property
     def medians_before(self) -> list[float]:
         """The medians of the runs of the level before."""
-        return [one.median for one in self.course.points[self.point.begin : self.point.first_after]]
+        return [point.median for point in self.course.points[self.point.begin : self.point.first_after]]
 
     @property
     def worse(self) -> float:
@@ -90,7 +90,9 @@ class History:
     def last_regressions(self) -> list[LevelChange]:
         """Return the last change of each figure that it made worse, the gravest first."""
         last = {id(change.course): change for event in self.events for change in event.changes}
-        return sorted((one for one in last.values() if one.worse > 0), key=lambda one: -one.worse)
+        return sorted(
+            (change for change in last.values() if change.worse > 0), key=lambda level_change: -level_change.worse
+        )
 
     def worst_regression(self) -> float:
         """Return the greatest share by which a figure's last change made it worse; 0 where none did."""
@@ -123,8 +125,8 @@ def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
     with repository.index() as index:
         chosen = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
     medians = {course.key: [point.median for point in course.points] for course in chosen}
-    known = [one for one in chosen if len(one.points) >= FEWEST_RUNS and min(medians[one.key]) > 0]
-    steady = [one for one in known if not change_points(medians[one.key])]
+    known = [series for series in chosen if len(series.points) >= FEWEST_RUNS and min(medians[series.key]) > 0]
+    steady = [series for series in known if not change_points(medians[series.key])]
     steady.sort(key=lambda course: max(medians[course.key]) / min(medians[course.key]))
     first: dict[str, FigureSeries] = {}
     for course in steady:
@@ -138,7 +140,7 @@ def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSer
     changes = [
         LevelChange(course, point)
         for course in chosen
-        for point in change_points([each.median for each in course.points])
+        for point in change_points([series_point.median for series_point in course.points])
     ]
     runs = {point.run for course in chosen for point in course.points}
     return History(cluster, chosen, len(runs), _events(repository, changes))
@@ -148,7 +150,7 @@ def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[Leve
     """Return the changes in groups of those that are at most `NEAR` runs after the one before, oldest first."""
     order = {run: number for number, run in enumerate(_runs(changes))}
     groups: list[list[LevelChange]] = []
-    for change in sorted(changes, key=lambda one: order[one.first_after]):
+    for change in sorted(changes, key=lambda level_change: order[level_change.first_after]):
         if groups and order[change.first_after] - order[groups[-1][-1].first_after] <= NEAR:
             groups[-1].append(change)
         else:
@@ -164,13 +166,13 @@ def _runs(changes: Sequence[LevelChange]) -> list[str]:
 
 def _event(repository: Repository, changes: Sequence[LevelChange]) -> LevelEvent:
     """Return the event of neighboring changes, at the place of most of them."""
-    (before, after), _ = Counter((one.last_before, one.first_after) for one in changes).most_common(1)[0]
-    place = next(one for one in changes if one.first_after == after)
+    (before, after), _ = Counter((change.last_before, change.first_after) for change in changes).most_common(1)[0]
+    place = next(change for change in changes if change.first_after == after)
     return LevelEvent(
         before=before,
         after=after,
         started_unix_s=place.course.points[place.point.first_after].started_unix_s,
-        changes=sorted(changes, key=lambda one: -abs(one.worse)),
+        changes=sorted(changes, key=lambda level_change: -abs(level_change.worse)),
         differences=_differences(repository, before, after),
     )
 

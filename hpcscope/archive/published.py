@@ -29,8 +29,17 @@ class PrintedCourse:
     @property
     def course(self) -> FigureSeries:
         """The case of the source, which has no runs."""
-        one = self.figure
-        return FigureSeries(one.benchmark, one.metric, one.label, "", one.unit, one.better, ORIGIN, [])
+        published = self.figure
+        return FigureSeries(
+            published.benchmark,
+            published.metric,
+            published.label,
+            "",
+            published.unit,
+            published.better,
+            ORIGIN,
+            [],
+        )
 
     @property
     def source(self) -> str:
@@ -67,10 +76,10 @@ def by_subject(
     courses: Iterable[tuple[str, str, FigureSeries]], subjects: Container[Subject]
 ) -> dict[Subject, list[MeasuredCourse]]:
     """Return the courses of these subjects, each with the id of its case and its cluster, by subject."""
-    found: dict[Subject, list[MeasuredCourse]] = {}
+    subject: dict[Subject, list[MeasuredCourse]] = {}
     for case, cluster, course in courses:
         benchmark, parameters, ranks, transport, _, metric, _ = json.loads(course.key)
         if (benchmark, metric, ranks) in subjects:
-            one = MeasuredCourse(case, cluster, course, parameters, transport)
-            found.setdefault((benchmark, metric, ranks), []).append(one)
-    return found
+            measured_course = MeasuredCourse(case, cluster, course, parameters, transport)
+            subject.setdefault((benchmark, metric, ranks), []).append(measured_course)
+    return subject

@@ -29,11 +29,11 @@ def ranking(newest: Iterable[tuple[str, SeriesPoint]], better: str) -> list[Rank
     """
     known = sorted(newest, key=lambda one: one[1].median, reverse=better == "higher")
 
-    def certainly(one: SeriesPoint, other: SeriesPoint) -> bool:
+    def certainly(series_point: SeriesPoint, other: SeriesPoint) -> bool:
         """Return whether the first is certainly better."""
-        if None in (one.low, one.high, other.low, other.high):
+        if None in (series_point.low, series_point.high, other.low, other.high):
             return False
-        low, high = (one, other) if better == "lower" else (other, one)
+        low, high = (series_point, other) if better == "lower" else (other, series_point)
         return (low.high or 0.0) < (high.low or 0.0)
 
     points = [point for _, point in known]

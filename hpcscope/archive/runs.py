@@ -70,8 +70,8 @@ def listed(folder: Path) -> list[KeptRun]:
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError as error:
         raise UsageError(f"{folder}: cannot be read: {error.strerror}") from error
-    found = [run for path in inside if (run := _kept(path)) is not None]
-    return sorted(found, key=lambda run: (-run.started_unix_s, run.path.name))
+    runs = [run for path in inside if (run := _kept(path)) is not None]
+    return sorted(runs, key=lambda run: (-run.started_unix_s, run.path.name))
 
 
 def packed(folder: Path) -> list[Path]:

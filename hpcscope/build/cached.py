@@ -57,7 +57,7 @@ def entries() -> list[Cached]:
                     kept.append(_directory(path, "build" if folder.name == BUILDS else OBJECTS))
             elif path.is_file() and not path.is_symlink():
                 kept.append(Cached(path, "program", folder.name, path.stat().st_mtime, path.stat().st_size))
-    return sorted(kept, key=lambda each: -each.used_unix_s)
+    return sorted(kept, key=lambda cached: -cached.used_unix_s)
 
 
 def remove(entry: Cached) -> bool:

@@ -43,18 +43,18 @@ def find(asked: str | None = None) -> MpiInstallation:
     broken: list[Broken] = []
     without_launcher: list[MpiInstallation] = []
     others: list[MpiInstallation] = []
-    for found in _identified():
-        if isinstance(found, Broken):
-            broken.append(found)
-        elif asked not in _answers_to(found):
-            others.append(found)
-        elif not found.launcher:
-            without_launcher.append(found)
+    for installation in _identified():
+        if isinstance(installation, Broken):
+            broken.append(installation)
+        elif asked not in _answers_to(installation):
+            others.append(installation)
+        elif not installation.launcher:
+            without_launcher.append(installation)
         else:
-            return _chosen(found, asked)
+            return _chosen(installation, asked)
     if without_launcher:
         return _chosen(without_launcher[0], asked)
-    allowed = ", ".join(f"{found.name} ({found.compiler})" for found in others) or "none"
+    allowed = ", ".join(f"{installation.name} ({installation.compiler})" for installation in others) or "none"
     failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
     what = f"--mpi {asked}: no such MPI" if asked else "no MPI compiler on PATH or beside Scope"
     raise UsageError(
@@ -72,8 +72,8 @@ def _answers_to(installation: MpiInstallation) -> tuple[str | None, ...]:
 def survey() -> tuple[list[MpiInstallation], list[Broken]]:
     """Return every working installation, in order of preference, and the wrappers that do not work."""
     everything = list(_identified())
-    working = [each for each in everything if isinstance(each, MpiInstallation)]
-    return working, [each for each in everything if isinstance(each, Broken)]
+    working = [installation for installation in everything if isinstance(installation, MpiInstallation)]
+    return working, [broken for broken in everything if isinstance(broken, Broken)]
 
 
 def _identified() -> Iterator[MpiInstallation | Broken]:
@@ -93,8 +93,8 @@ def _identified() -> Iterator[MpiInstallation | Broken]:
 def _embedded() -> MpiInstallation | None:
     """Return the MPI beside Scope; None where there is none that works."""
     compiler = next((compiler for compiler, origin in _candidates() if origin == EMBEDDED), None)
-    found = identify(compiler, EMBEDDED) if compiler else None
-    return found if isinstance(found, MpiInstallation) and found.launcher else None
+    installation = identify(compiler, EMBEDDED) if compiler else None
+    return installation if isinstance(installation, MpiInstallation) and installation.launcher else None
 
 
 def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation:

@@ -16,7 +16,7 @@ def of_mkl(name: str) -> list[str]:
     """Return the shared libraries of this name in the MKL of the environment: `rt` is libmkl_rt.so."""
     root = os.environ.get(MKLROOT)
     folders = [Path(root, folder) for folder in ("lib", "lib/intel64")] if root else []
-    return [str(found) for folder in folders for found in sorted(folder.glob(f"libmkl_{name}.so*"))]
+    return [str(path) for folder in folders for path in sorted(folder.glob(f"libmkl_{name}.so*"))]
 
 
 def of_pkg_config(package: str) -> list[str]:

@@ -52,7 +52,7 @@ class Logicals:
 
     def read(self, bits: Sequence[int]) -> list[bool]:
         """Return how the compiler's programs read these bits."""
-        said = _run([str(self.program)], "".join(f"{each}\n" for each in bits))[2:]
+        said = _run([str(self.program)], "".join(f"{bit}\n" for bit in bits))[2:]
         return [word == "T" for word in said]
 
 

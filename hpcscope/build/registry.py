@@ -36,8 +36,10 @@ def load(program: str, start: Sequence[str] = ()) -> Catalog:
     except ValidationError as error:
         raise ScopeError(f"{program}: its list of benchmarks: {explain(error)}") from error
     sources: dict[str, str] = {}
-    for one in benchmarks:
-        if one.name in sources:
-            raise ScopeError(f"{one.source}: {one.name}: declared by {sources[one.name]}, too; must be unique")
-        sources[one.name] = one.source
+    for benchmark in benchmarks:
+        if benchmark.name in sources:
+            raise ScopeError(
+                f"{benchmark.source}: {benchmark.name}: declared by {sources[benchmark.name]}, too; must be unique"
+            )
+        sources[benchmark.name] = benchmark.source
     return Catalog(benchmarks)

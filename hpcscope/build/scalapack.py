@@ -31,18 +31,18 @@ def find(mpi: MpiInstallation) -> Scalapack | None:
     return None if registry.named(mpi.name).simulates else _find(mpi.name, mpi.compiler)
 
 
-def definitions(found: Scalapack) -> list[str]:
+def definitions(scalapack: Scalapack) -> list[str]:
     """Return what CMake is told of it."""
     return [
-        f"-DSCOPE_SCALAPACK_LIBRARY={found.library}",
-        f"-DSCOPE_SCALAPACK_MPI_NAME={found.mpi_name}",
-        *([f"-DSCOPE_SCALAPACK_PARTS={';'.join(found.parts)}"] if found.parts else []),
+        f"-DSCOPE_SCALAPACK_LIBRARY={scalapack.library}",
+        f"-DSCOPE_SCALAPACK_MPI_NAME={scalapack.mpi_name}",
+        *([f"-DSCOPE_SCALAPACK_PARTS={';'.join(scalapack.parts)}"] if scalapack.parts else []),
     ]
 
 
-def described(found: Scalapack) -> str:
+def described(scalapack: Scalapack) -> str:
     """Return what people read of it: version, where it comes from, path."""
-    return f"ScaLAPACK {found.version} ({found.origin}), {found.library}".replace("  ", " ")
+    return f"ScaLAPACK {scalapack.version} ({scalapack.origin}), {scalapack.library}".replace("  ", " ")
 
 
 def advice(mpi: MpiInstallation) -> str:
@@ -53,9 +53,9 @@ def advice(mpi: MpiInstallation) -> str:
     )
 
 
-def link_mpi_name(program: Path, found: Scalapack) -> None:
+def link_mpi_name(program: Path, scalapack: Scalapack) -> None:
     """Put a link beside the program that leads from the name ScaLAPACK asks for to the MPI of the program."""
-    link = program.parent / NAME_LINKS / found.mpi_name
+    link = program.parent / NAME_LINKS / scalapack.mpi_name
     if link.exists():
         return
     link.parent.mkdir(exist_ok=True)

@@ -60,26 +60,28 @@ class Output:
     @property
     def figures(self) -> list[PrintedFigure]:
         """The figures in the order in which they were printed."""
-        return sorted(filter(_is_possible, self._printed), key=lambda one: one.line)
+        return sorted(filter(_is_possible, self._printed), key=lambda printed: printed.line)
 
     @property
     def _printed(self) -> list[PrintedFigure]:
-        return [one for each in self.readings for one in each.figures]
+        return [printed for reading in self.readings for printed in reading.figures]
 
     @property
     def unread(self) -> list[Line]:
         """The lines that no format understood; rulers between sections say nothing."""
-        understood = {number for one in self.readings for number in one.understood}
-        understood |= {one.line for one in self.figures}
-        understood -= {one.line for one in self._printed if not _is_possible(one)}
+        understood = {number for reading in self.readings for number in reading.understood}
+        understood |= {printed.line for printed in self.figures}
+        understood -= {printed.line for printed in self._printed if not _is_possible(printed)}
         left = (line for line in self.lines if line.number not in understood)
         return [line for line in left if any(letter.isalnum() for letter in line.text)]
 
 
-def _is_possible(one: PrintedFigure) -> bool:
+def _is_possible(printed: PrintedFigure) -> bool:
     """Return whether a figure is one that a program can have found: a line that is damaged may say others."""
-    counts = [count for count in (one.ranks, one.repetitions) if count is not None]
-    return all(map(math.isfinite, [*one.values, *one.beside.values()])) and all(count > 0 for count in counts)
+    counts = [count for count in (printed.ranks, printed.repetitions) if count is not None]
+    return all(map(math.isfinite, [*printed.values, *printed.beside.values()])) and all(
+        count > 0 for count in counts
+    )
 
 
 def names() -> list[str]:
@@ -100,7 +102,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
             raise UsageError(f"{profile[0]}: is a profile; must be imported alone")
         return monitor.import_profile(profile[0], output)
     outputs = [_read(file, format_) for file in files]
-    foreign = [one for each in outputs for reading in each.readings for one in reading.benchmarks]
+    foreign = [benchmark for each in outputs for reading in each.readings for benchmark in reading.benchmarks]
     catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))
     directory = new_directory("import", output)
@@ -120,29 +122,29 @@ def _read(file: Path, format_: str | None) -> Output:
     content = _content(file)
     all_lines = lines(decoded(str(file), content))
     formats = [imports.format_of(name) for name in ([format_] if format_ else imports.names())]
-    found: list[Reading] = []
+    readings: list[Reading] = []
     refusals: list[UsageError] = []
     try:
         for one in formats:
             try:
                 if one.claims(all_lines) or format_:
-                    found.append(imports.read(one, all_lines))
+                    readings.append(imports.read(one, all_lines))
             except UsageError as refusal:
                 refusals.append(refusal)
     except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
         raise UsageError(f"{file}: cannot be understood: {error}") from error
-    if refusals and not any(one.figures for one in found):
+    if refusals and not any(reading.figures for reading in readings):
         raise UsageError(f"{file}: {refusals[0]}") from refusals[0]
-    result = Output(file.name, content, all_lines, found)
+    result = Output(file.name, content, all_lines, readings)
     if not all_lines:
         raise UsageError(f"{file}: is empty; must be the output of a benchmark")
-    if not found:
+    if not readings:
         known = ", ".join(names())
         raise UsageError(f"{file}: is in no format that is known; must be of one of {known}")
     if not result.figures:
-        if refused := [what for one in found for what in one.refused]:
+        if refused := [what for reading in readings for what in reading.refused]:
             raise UsageError(f"{file}: {refused[0]}")
-        programs = " or ".join(one.program for one in found)
+        programs = " or ".join(reading.program for reading in readings)
         said = next((line for line in all_lines if any(map(str.isalnum, line.text))), all_lines[0])
         raise UsageError(
             f"{file}: holds no figure of {programs}; line {said.number} is: {said.text.strip()[:KEPT_CHARACTERS]}"
@@ -162,64 +164,64 @@ def _content(file: Path) -> bytes:
 def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> Iterable[PrintedRecord]:
     """Yield the lines of `samples.jsonl`; what is printed again is a further launch."""
     launches: Counter[str] = Counter()
-    for each in outputs:
-        for one in each.figures:
-            where = f"{each.name}:{one.line}"
-            record = _record(each.name, where, one, catalog, ranks)
+    for output in outputs:
+        for printed in output.figures:
+            where = f"{output.name}:{printed.line}"
+            record = _record(output.name, where, printed, catalog, ranks)
             case = record.model_dump_json(include=_CASE)
             yield record.model_copy(update={"launch": launches[case]})
             launches[case] += 1
 
 
-def _record(file: str, where: str, one: PrintedFigure, catalog: Catalog, ranks: int | None) -> PrintedRecord:
-    benchmark = catalog[one.benchmark]
-    metric = benchmark.metric[one.metric]
-    known = one.ranks or ranks
+def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ranks: int | None) -> PrintedRecord:
+    benchmark = catalog[printed.benchmark]
+    metric = benchmark.metric[printed.metric]
+    known = printed.ranks or ranks
     if known is None:
         raise UsageError(f"{where}: {benchmark.title}: prints no number of processes; --ranks must say it")
     # What a program does not vary is what a plain program does: the declared default.
-    parameters = {**catalog.defaults(one.benchmark), **one.parameters}
+    parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):
         raise UsageError(
-            f"{where}: {one.benchmark}: has no parameter {unknown[0]}; the build is of another version"
+            f"{where}: {printed.benchmark}: has no parameter {unknown[0]}; the build is of another version"
         )
     return PrintedRecord(
         record="printed",
         launch=0,
-        benchmark=one.benchmark,
+        benchmark=printed.benchmark,
         parameters=parameters,
         ranks=known,
-        metric=one.metric,
-        definition="observed" if metric.quantity == "observed" else one.definition or metric.definition,
-        values=list(one.values),
-        statistic=one.statistic,
-        repetitions=one.repetitions,
-        beside=one.beside,
-        failure=one.failure,
-        transport=one.transport,
-        placement=one.placement,
-        origin=one.origin,
-        summary=one.summary,
+        metric=printed.metric,
+        definition="observed" if metric.quantity == "observed" else printed.definition or metric.definition,
+        values=list(printed.values),
+        statistic=printed.statistic,
+        repetitions=printed.repetitions,
+        beside=printed.beside,
+        failure=printed.failure,
+        transport=printed.transport,
+        placement=printed.placement,
+        origin=printed.origin,
+        summary=printed.summary,
         file=file,
-        line=one.line,
+        line=printed.line,
     )
 
 
 def _write(
     directory: RunDirectory, outputs: Sequence[Output], catalog: Catalog, records: Sequence[PrintedRecord]
 ) -> None:
-    readings = [reading for one in outputs for reading in one.readings]
+    readings = [reading for output in outputs for reading in output.readings]
     unread = [
-        Unread(file=one.name, line=line.number, text=line.text[:KEPT_CHARACTERS])
-        for one in outputs
-        for line in one.unread
+        Unread(file=output.name, line=line.number, text=line.text[:KEPT_CHARACTERS])
+        for output in outputs
+        for line in output.unread
     ]
-    started = [one.started_unix_s for one in readings if one.started_unix_s is not None]
+    started = [reading.started_unix_s for reading in readings if reading.started_unix_s is not None]
     now_s = time.time()
     directory.imported.mkdir()
-    write_json(directory.benchmarks, [one.model_dump() for one in catalog])
+    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
     write_json(directory.machine, _machine())
-    written = [with_checksum(one.model_dump_json(exclude={"crc32"}).encode()) for one in records]
+    written = [with_checksum(record.model_dump_json(exclude={"crc32"}).encode()) for record in records]
     write_text(directory.samples, "".join(f"{line.decode()}\n" for line in written))
     for number, one in enumerate(outputs, 1):
         (directory.imported / f"{number:04d}-{_safe(one.name)}").write_bytes(one.content)
@@ -235,10 +237,12 @@ def _write(
             finished_unix_s=now_s,
             status="finished",
             imported=Imported(
-                files=[_file(one) for one in outputs],
+                files=[_file(output) for output in outputs],
                 missing=_missing(readings, records),
                 differences=list(
-                    dict.fromkeys(what for one in readings for what in [*one.refused, *one.differences])
+                    dict.fromkeys(
+                        what for reading in readings for what in [*reading.refused, *reading.differences]
+                    )
                 ),
                 unread=unread[:KEPT_LINES],
                 unread_lines=len(unread),
@@ -248,17 +252,17 @@ def _write(
     note_checksums(directory.path, [directory.run, directory.machine, directory.benchmarks])
 
 
-def _file(one: Output) -> ImportedFile:
-    digest = hashlib.sha256(one.content).hexdigest()
-    return ImportedFile(name=one.name, sha256=digest, programs=[each.program for each in one.readings])
+def _file(output: Output) -> ImportedFile:
+    digest = hashlib.sha256(output.content).hexdigest()
+    return ImportedFile(name=output.name, sha256=digest, programs=[reading.program for reading in output.readings])
 
 
 def _missing(readings: Sequence[Reading], records: Sequence[PrintedRecord]) -> list[str]:
     """Return what the outputs do not say, each once."""
-    found = [] if all(one.statistic == "each" for one in records) else ["single repetitions"]
-    found += [] if all(one.hosts for one in readings) else ["the hosts"]
-    found += [] if all(one.started_unix_s is not None for one in readings) else ["the time of the run"]
-    return list(dict.fromkeys([*found, *(what for one in readings for what in one.missing)]))
+    found = [] if all(record.statistic == "each" for record in records) else ["single repetitions"]
+    found += [] if all(reading.hosts for reading in readings) else ["the hosts"]
+    found += [] if all(reading.started_unix_s is not None for reading in readings) else ["the time of the run"]
+    return list(dict.fromkeys([*found, *(what for reading in readings for what in reading.missing)]))
 
 
 def _safe(name: str) -> str:

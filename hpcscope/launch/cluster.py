@@ -46,12 +46,12 @@ class Cluster:
     @property
     def architectures(self) -> dict[str, HostSlots]:
         """The first listed host of each architecture; empty where there is one host, or one did not answer."""
-        found: dict[str, HostSlots] = {}
+        slots: dict[str, HostSlots] = {}
         for host in self.site.hosts:
             facts = _facts_of(host.name, self.hosts)
             if facts is not None:
-                found.setdefault(facts.processor.architecture, host)
-        return found
+                slots.setdefault(facts.processor.architecture, host)
+        return slots
 
     @property
     def place(self) -> Place:

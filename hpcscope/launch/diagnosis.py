@@ -92,7 +92,7 @@ def diagnose(output: str) -> Death:
 def _of_srun(victim: re.Match[str]) -> Death:
     """Read `srun: error: node1: task 0: Killed`, where signals are spelt as by strsignal(3)."""
     rank, host, how = int(victim["rank"]), victim["host"], victim["how"].removesuffix(" (core dumped)")
-    number = next((each for each in signal.valid_signals() if signal.strsignal(each) == how), None)
+    number = next((signals for signals in signal.valid_signals() if signal.strsignal(signals) == how), None)
     if number is None:
         return Death(f"rank {rank} on {host}: {how}", rank, host)
     return Death(_sentence(f"rank {rank} on {host}", None, number), rank, host, None, number)

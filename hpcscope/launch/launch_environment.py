@@ -41,7 +41,7 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
 def _is_set_in_a_file(path: str) -> bool:
     """Return whether the user or a site chose session directories; beside that choice SESSION would be refused."""
     launchers = (shutil.which("prterun", path=path), shutil.which("mpiexec", path=path))
-    prefixes = {Path(one).resolve().parents[1] for one in launchers if one}
+    prefixes = {Path(launcher).resolve().parents[1] for launcher in launchers if launcher}
     folders = (home() / ".prte", home() / ".openmpi", *(prefix / "etc" for prefix in sorted(prefixes)))
     for file in (file for folder in folders for file in folder.glob(f"*{PARAMETERS}")):
         with suppress(OSError):

@@ -111,8 +111,8 @@ def _storage_removed(folder: Path) -> bool:
 
 def _is_own_folder(entry: os.DirEntry[str]) -> bool:
     with suppress(OSError):
-        found = entry.stat(follow_symlinks=False)
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        status = entry.stat(follow_symlinks=False)
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     return False
 
 
@@ -148,9 +148,9 @@ def _shared_memory() -> Iterator[tuple[Path, Identity]]:
         for entry in entries:
             if any(fnmatch(entry.name, pattern) for pattern in registry.SHARED_MEMORY):
                 with suppress(OSError):
-                    found = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
-                        yield Path(entry.path), (found.st_dev, found.st_ino)
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+                        yield Path(entry.path), (status.st_dev, status.st_ino)
 
 
 def _sessions(processes: Iterable[psutil.Process]) -> Iterator[tuple[Path, Identity]]:
@@ -159,8 +159,8 @@ def _sessions(processes: Iterable[psutil.Process]) -> Iterator[tuple[Path, Ident
         for pattern in registry.SESSIONS:
             path = _session(pattern, process.pid)
             with suppress(OSError):
-                found = path.stat()
-                yield path, (found.st_dev, found.st_ino)
+                status = path.stat()
+                yield path, (status.st_dev, status.st_ino)
 
 
 def _session(pattern: str, launcher: int) -> Path:
@@ -189,12 +189,12 @@ def _remove_session(path: Path, inode: str) -> None:
 
 def _mapped(processes: Iterable[psutil.Process]) -> set[Identity]:
     """Return the files that processes have mapped."""
-    found = set()
+    mapped = set()
     for process in processes:
         with suppress(OSError):
             for line in Path(f"/proc/{process.pid}/maps").read_bytes().splitlines():
                 _range, _access, _offset, device, inode, *_path = line.split(maxsplit=5)
                 if inode != b"0":
                     major, _, minor = device.partition(b":")
-                    found.add((os.makedev(int(major, 16), int(minor, 16)), int(inode)))
-    return found
+                    mapped.add((os.makedev(int(major, 16), int(minor, 16)), int(inode)))
+    return mapped

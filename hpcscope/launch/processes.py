@@ -72,12 +72,12 @@ def kill(find: Callable[[], list[psutil.Process]]) -> None:
 
 
 def _living(matches: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid != os.getpid() and process.status() in STATES and matches(process):
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -20,7 +20,7 @@ def control_groups(controller: str, root: Path) -> list[ControlGroup]:
 
     Inside a container the group itself may lie outside the mounted part. `root`: where /proc and /sys are mounted.
     """
-    found = []
+    groups = []
     for line in text_of(root / "proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         named = controller in controllers.split(",")
@@ -28,5 +28,5 @@ def control_groups(controller: str, root: Path) -> list[ControlGroup]:
             mount = root / "sys/fs/cgroup" / (controller if named else "")
             path = mount / group.lstrip("/")
             folders = [path, *(parent for parent in path.parents if parent.is_relative_to(mount))]
-            found += [ControlGroup(folder, 1 if named else 2) for folder in folders]
-    return found
+            groups += [ControlGroup(folder, 1 if named else 2) for folder in folders]
+    return groups

@@ -14,8 +14,8 @@ from hpcscope.machine.kernel_files import text_of
 
 def available_bytes(root: Path = Path("/")) -> float:
     """Return the memory available without swapping, within the limits of control groups; infinite if unknown."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
-    host = float(found[1]) * 1024 if found else float("inf")
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
+    host = float(match[1]) * 1024 if match else float("inf")
     return min([host, *map(_left_in, control_groups("memory", root))])
 
 

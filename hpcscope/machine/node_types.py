@@ -22,11 +22,11 @@ def node_types(hosts: Sequence[Host]) -> list[list[int]]:
     return types
 
 
-def alike(one: Host, other: Host) -> bool:
+def alike(host: Host, other: Host) -> bool:
     """Return whether two hosts have the same processors, caches and memory."""
-    larger = max(one.memory_bytes, other.memory_bytes, 1)
-    return _identity(one) == _identity(other) and (
-        abs(one.memory_bytes - other.memory_bytes) <= MEMORY_TOLERANCE * larger
+    larger = max(host.memory_bytes, other.memory_bytes, 1)
+    return _identity(host) == _identity(other) and (
+        abs(host.memory_bytes - other.memory_bytes) <= MEMORY_TOLERANCE * larger
     )
 
 

@@ -51,17 +51,17 @@ def storage_folder(folder: Path, mounts: str | None = None) -> StorageFolder:
 
 def _mount_of(place: Path, mounts: str) -> tuple[str, str, str, str]:
     """Return type, source, mount point and options of the last mount on the longest way to a place (proc(5))."""
-    found = ("", "", "", "")
+    mount = ("", "", "", "")
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         fields, more = before.split(), after.split()
         if len(fields) < 6 or len(more) < 3:
             continue
         point = _unescaped(fields[4])
-        if place.is_relative_to(point) and len(point) >= len(found[2]):
+        if place.is_relative_to(point) and len(point) >= len(mount[2]):
             options = dict.fromkeys([*fields[5].split(","), *more[2].split(",")])
-            found = (more[0], _unescaped(more[1]), point, ",".join(options))
-    return found
+            mount = (more[0], _unescaped(more[1]), point, ",".join(options))
+    return mount
 
 
 def _unescaped(word: str) -> str:

@@ -190,7 +190,7 @@ class Contention:
 
     def _most_contradictory(self, groups: Integers) -> Round | None:
         """Return the round with most transfers that contradict the groups and were not repeated enough."""
-        found, most, least = None, 0, self._least_kept()
+        contradictory, most, least = None, 0, self._least_kept()
         for one in self.rounds:
             if len(one.shares) >= MOST_REPETITIONS:
                 continue
@@ -198,8 +198,8 @@ class Contention:
             same = groups[flows[:, 0]] == groups[flows[:, 1]]
             against = int((same != (one.kept >= least)).sum())
             if against > most and (one.kept < least).any():
-                found, most = one, against
-        return found
+                contradictory, most = one, against
+        return contradictory
 
     def _doubts(self, groups: Integers) -> dict[str, float]:
         """Return for each host the probability that all support for its group is chance."""

@@ -93,12 +93,12 @@ def _ends(parts: list[_Joined], trunk: Trunk) -> tuple[_Joined, _Joined]:
 
 
 def _reached(parts: list[_Joined], trunks: list[Trunk], start: _Joined) -> list[_Joined]:
-    found = [start]
-    for part in found:
+    reached = [start]
+    for part in reached:
         for trunk in trunks:
             ends = _ends(parts, trunk)
-            found += [end for end in ends if part in ends and end not in found]
-    return found
+            reached += [end for end in ends if part in ends and end not in reached]
+    return reached
 
 
 def _over(lab: Lab, inside: list[_Joined], trunks: list[Trunk], rate: float, groups: list[Group]) -> Group:

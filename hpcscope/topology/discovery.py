@@ -173,12 +173,12 @@ class _Discoverer:
         classes: list[list[int]] = []
         for host in order:
             # The diagonal holds the ports; those of the class are no slower than this one.
-            fits = [one for one in classes if np.median(reach[host, one]) >= KEEPS * reach[host, host]]
+            fits = [kind for kind in classes if np.median(reach[host, kind]) >= KEEPS * reach[host, host]]
             if len(fits) == 1:
                 fits[0].append(host)
             elif not fits:
                 classes.append([host])
-        return [[hosts[i] for i in one] for one in classes]
+        return [[hosts[i] for i in kind] for kind in classes]
 
     def _usual(self, members: Sequence[str]) -> list[list[str]]:
         """Return the hosts of a class by their ports, without the few that are slower than most.
@@ -318,13 +318,13 @@ def discover(
 
 def _exceptions(root: Node, survey: Survey) -> list[HostException]:
     """Return the hosts whose slower direction is below the ports of their group."""
-    found = []
+    exceptions = []
     for leaf in root.below():
         for host in leaf.hosts:
             slower = min(survey.out_port(host), survey.in_port(host))
             if slower * max(SLOWER, survey.step) < leaf.bandwidth:
-                found.append(HostException(host=host, bandwidth_bytes_per_s=slower, latency_s=leaf.latency_s))
-    return found
+                exceptions.append(HostException(host=host, bandwidth_bytes_per_s=slower, latency_s=leaf.latency_s))
+    return exceptions
 
 
 def _sure(group: Group, doubts: dict[str, float], root: Node) -> Group:

@@ -13,9 +13,14 @@ from hpcscope.topology.topology import Group, Topology
 def text(topology: Topology, ascii_only: bool = False) -> str:
     """Return the tree, its exceptions, and the figures inside a host, one per line."""
     lines = list(_branch(topology, topology.root, "", ascii_only))
-    for each in topology.exception:
-        rate, latency = units.quantity(each.bandwidth_bytes_per_s, "B/s"), units.quantity(each.latency_s, "s")
-        lines.append(f"exception: {each.host} of {topology.group_of[each.host].name}: {rate}, {latency}")
+    for host_exception in topology.exception:
+        rate, latency = (
+            units.quantity(host_exception.bandwidth_bytes_per_s, "B/s"),
+            units.quantity(host_exception.latency_s, "s"),
+        )
+        lines.append(
+            f"exception: {host_exception.host} of {topology.group_of[host_exception.host].name}: {rate}, {latency}"
+        )
     if topology.host:
         rate = units.quantity(topology.host.bandwidth_bytes_per_s, "B/s")
         lines.append(f"inside a host: {rate}, {units.quantity(topology.host.latency_s, 's')}")
@@ -24,16 +29,16 @@ def text(topology: Topology, ascii_only: bool = False) -> str:
     return "\n".join(lines)
 
 
-def cost(found: Discovery) -> str:
+def cost(discovery: Discovery) -> str:
     """Return the cost of a discovery and the result of its held-out check."""
-    count = len(found.ports)
-    check = f"median error {units.share(found.check.error)}"
+    count = len(discovery.ports)
+    check = f"median error {units.share(discovery.check.error)}"
     lines = [
-        f"{found.transfers} transfers and {found.ping_pongs} ping-pongs among {count} hosts",
-        f"check with {len(found.check.transfers)} new transfers: {check}"
-        + ("" if found.check.passed else "; the topology does not predict them: do not rely on it"),
+        f"{discovery.transfers} transfers and {discovery.ping_pongs} ping-pongs among {count} hosts",
+        f"check with {len(discovery.check.transfers)} new transfers: {check}"
+        + ("" if discovery.check.passed else "; the topology does not predict them: do not rely on it"),
     ]
-    return "\n".join(lines + [f"note: {note}" for note in found.notes])
+    return "\n".join(lines + [f"note: {note}" for note in discovery.notes])
 
 
 def described(group: Group) -> str:

@@ -44,5 +44,5 @@ def estimate(
     if answer.returncode != 0:
         raise ScopeError(f"{estimator.name}: {answer.stderr.strip() or answer.stdout.strip()}")
     lines = [line for line in answer.stdout.splitlines() if line.strip()]
-    found = [AlgorithmEstimate.model_validate_json(line) for line in lines]
-    return {one.algorithm: one for one in found}
+    estimates = [AlgorithmEstimate.model_validate_json(line) for line in lines]
+    return {estimate.algorithm: estimate for estimate in estimates}

@@ -108,7 +108,7 @@ def cuts(topology: Topology) -> list[Cut]:
             continue
         seen.add(parts)
         *streams, beside = pairs
-        for direction, transfers in (("out", streams), ("in", [each.reversed for each in streams])):
+        for direction, transfers in (("out", streams), ("in", [transfer.reversed for transfer in streams])):
             predicted = [float(rate) for rate in predicted_rates(topology, transfers)]
             found.append(Cut(name, direction, transfers, beside, predicted))
     return found
@@ -126,13 +126,13 @@ def _outside(topology: Topology, group: Group) -> list[str]:
 def load(prober: LoadingProber, topology: Topology, tell: Tell) -> list[LoadedCut]:
     """Measure all cuts of a topology under all levels of load."""
     loaded = [LoadedCut(cut, [Level(share) for share in LEVELS]) for cut in cuts(topology)]
-    for one in loaded:
-        tell(f"load on {one.cut.name}, {one.cut.direction}")
+    for loaded_cut in loaded:
+        tell(f"load on {loaded_cut.cut.name}, {loaded_cut.cut.direction}")
         for number in range(ROUNDS):
             # There and back, so that a drift of the network touches all levels alike.
-            for level in one.levels if number % 2 == 0 else reversed(one.levels):
-                rates = [level.share * rate for rate in one.cut.predicted_bytes_per_s]
-                answer, halves = prober.loaded(one.cut.transfers, rates, one.cut.pair)
+            for level in loaded_cut.levels if number % 2 == 0 else reversed(loaded_cut.levels):
+                rates = [level.share * rate for rate in loaded_cut.cut.predicted_bytes_per_s]
+                answer, halves = prober.loaded(loaded_cut.cut.transfers, rates, loaded_cut.cut.pair)
                 level.delivered_bytes_per_s.append(float(answer.rates.sum()))
                 level.half_round_trips_s.append(sorted(halves)[len(halves) // 2])
                 level.starved += answer.starved

@@ -71,7 +71,7 @@ class Resources:
 
 def predicted_rates(topology: Topology, transfers: Sequence[Transfer]) -> Floats:
     """Return the rate of each of several concurrent transfers, in bytes per second."""
-    ports = {each.host: each.bandwidth_bytes_per_s for each in topology.exception}
+    ports = {exception.host: exception.bandwidth_bytes_per_s for exception in topology.exception}
     resources = Resources()
     for number, transfer in enumerate(transfers):
         resources.add(_uses(topology, ports, transfer, number))

@@ -167,7 +167,7 @@ class Survey:
         rates = np.zeros((len(hosts), len(hosts)))
         component = np.arange(len(hosts))
         pairs = {frozenset((t.source, t.target)): self.between(t.source, t.target) for t in self.solo}
-        for pair, rate in sorted(pairs.items(), key=lambda each: -each[1]):
+        for pair, rate in sorted(pairs.items(), key=lambda item: -item[1]):
             a, b = (index[host] for host in pair)
             if component[a] == component[b]:
                 continue

@@ -131,8 +131,8 @@ def write(topology: Topology) -> str:
         lines += ["", "[host]", *_assignments(topology.host)]
     for group in topology.group:
         lines += ["", "[[group]]", *_assignments(group)]
-    for each in topology.exception:
-        lines += ["", "[[exception]]", *_assignments(each)]
+    for host_exception in topology.exception:
+        lines += ["", "[[exception]]", *_assignments(host_exception)]
     return "\n".join(lines) + "\n"
 
 
@@ -199,6 +199,6 @@ def _check_tree(topology: Topology, path: Path) -> None:
             )
         if twice := [host for host in group.hosts if counts[host] > 1]:
             raise refuse(f"{where}.hosts: {twice[0]} must be in one group only, once")
-    for index, each in enumerate(topology.exception):
-        if each.host not in topology.group_of:
-            raise refuse(f"exception[{index}].host = {each.host}: must be a host of a group")
+    for index, host_exception in enumerate(topology.exception):
+        if host_exception.host not in topology.group_of:
+            raise refuse(f"exception[{index}].host = {host_exception.host}: must be a host of a group")

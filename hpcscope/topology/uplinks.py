@@ -41,7 +41,7 @@ def find_uplinks(root: Node, survey: Survey, exceptions: Sequence[HostException]
     for node in root.below():
         if node is root:
             continue
-        transfers = _crossing(root, node, survey, {each.host for each in exceptions})
+        transfers = _crossing(root, node, survey, {exception.host for exception in exceptions})
         out, into = _both_ways(transfers, survey)
         loads += [out, into]
         uplinks[node.name] = Uplink(max(out.achieved, into.achieved))
@@ -135,7 +135,7 @@ def _with_duplex(
 ) -> Uplink:
     """Return the uplink with whether its two directions share it."""
     node = next(each for each in root.below() if each.name == name)
-    there = _crossing(root, node, survey, {each.host for each in exceptions})
+    there = _crossing(root, node, survey, {exception.host for exception in exceptions})
     transfers = [*there, *(transfer.reversed for transfer in there)]
     both = _load(transfers, survey)
     if both.achieved < HALF * 2 * uplink.rate:

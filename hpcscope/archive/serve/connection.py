@@ -19,7 +19,7 @@ class BoundedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Refuse it where its client has too many."""
         super().connection_made(transport)
-        if sum(one.host() == self.host() for one in self.connections) > MOST_OF_A_CLIENT:
+        if sum(connection.host() == self.host() for connection in self.connections) > MOST_OF_A_CLIENT:
             transport.abort()
         else:
             self.loop.call_later(REQUEST_S, self._end_without_request)

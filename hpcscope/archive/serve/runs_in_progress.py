@@ -84,7 +84,9 @@ class RunInProgress:
             found = find_all(derived(self.directory.path))
         except ScopeError:  # no case has ended yet
             found = []
-        self.findings = [{"severity": one.severity, "title": one.title} for one in found[:MOST_FINDINGS]]
+        self.findings = [
+            {"severity": finding.severity, "title": finding.title} for finding in found[:MOST_FINDINGS]
+        ]
         self.derived = time.monotonic()
 
 

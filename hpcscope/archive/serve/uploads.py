@@ -38,7 +38,7 @@ class Upload:
     def begin(cls, folder: Path) -> Upload:
         """Return an empty upload to a folder of this user alone; FullError where too many wait there."""
         private_folder(folder)
-        if sum(1 for one in folder.iterdir() if one.suffix == packing.SUFFIX) >= MOST_WAITING:
+        if sum(1 for path in folder.iterdir() if path.suffix == packing.SUFFIX) >= MOST_WAITING:
             raise FullError(f"{MOST_WAITING} runs wait to be looked at; no more are taken")
         handle, name = tempfile.mkstemp(prefix=".upload-", suffix=packing.SUFFIX, dir=folder)
         return cls(folder, os.fdopen(handle, "wb"), Path(name))
@@ -53,10 +53,10 @@ class Upload:
         """Check the run and put it aside under its id; return its file. UsageError for what is no whole run."""
         self.file.close()
         with packing.opened(self.temporary, MOST_UNPACKED_BYTES) as folder:
-            found = Run(folder)
-            if found.record.status == "running":
+            run = Run(folder)
+            if run.record.status == "running":
                 raise UsageError("the run has not ended")
-            _ = found.machine, found.statistics, found.raw_samples  # what a repository and its pages read
+            _ = run.machine, run.statistics, run.raw_samples  # what a repository and its pages read
             target = self.folder / f"{identity(RunDirectory(folder))}{packing.SUFFIX}"
         self.temporary.replace(target)
         return target

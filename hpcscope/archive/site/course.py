@@ -50,7 +50,7 @@ def plot(course: FigureSeries, changes: Sequence[ChangePoint], cluster: str) -> 
         "layout": {
             "xaxis": _time_axis(x),
             "yaxis": share_axis(metric, values) if share else log_axis(metric, values, course.unit),
-            "shapes": [_line(x[one.first_after - first]) for one in changes if one.first_after >= first],
+            "shapes": [_line(x[change.first_after - first]) for change in changes if change.first_after >= first],
             "annotations": [],
         },
     }

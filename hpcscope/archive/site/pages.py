@@ -65,7 +65,7 @@ class Pages:
 
     def index(self, clusters: Sequence[ClusterPage], cases: int, historic: Sequence[PublishedMachine]) -> str:
         """Return the first page: all clusters, and the historic machines."""
-        runs = sum(len(one.runs) for one in clusters)
+        runs = sum(len(cluster.runs) for cluster in clusters)
         return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases, "historic": historic})
 
     def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, FigureSeries, PrintedCourse]]) -> str:

@@ -61,18 +61,18 @@ def runs(entries: Sequence[Entry], with_report: set[str]) -> list[list[object]]:
     """
     return [
         [
-            one.id,
-            one.name,
-            one.notes.cluster,
-            cluster_id(one.notes.cluster),
-            round(one.started_unix_s),
-            one.module,
-            one.mpi,
-            one.notes.tags,
-            one.notes.note,
-            one.id in with_report,
+            entry.id,
+            entry.name,
+            entry.notes.cluster,
+            cluster_id(entry.notes.cluster),
+            round(entry.started_unix_s),
+            entry.module,
+            entry.mpi,
+            entry.notes.tags,
+            entry.notes.note,
+            entry.id in with_report,
         ]
-        for one in entries
+        for entry in entries
     ]
 
 
@@ -89,14 +89,14 @@ def case(course: FigureSeries) -> list[object]:
 
 
 def standings(
-    course: FigureSeries, found: Sequence[RankedCluster], beside: Sequence[PrintedCourse]
+    course: FigureSeries, clusters: Sequence[RankedCluster], beside: Sequence[PrintedCourse]
 ) -> list[list[object]]:
     """Return a row for each cluster, and among them one for each published figure, best first.
 
     It has name, page, begin, figure in words, places, the bar in percent, and the source of a published figure,
     which has no begin and no places. Bars are scaled to what was measured; None is off this scale.
     """
-    points = [one.point for one in found] or [one.point for one in beside]
+    points = [cluster.point for cluster in clusters] or [printed_course.point for printed_course in beside]
     widest = max((point.high or point.median for point in points), default=0.0) or 1.0
 
     def bar(point: SeriesPoint) -> list[float | None]:
@@ -105,23 +105,33 @@ def standings(
 
     rows: list[tuple[float, list[object]]] = [
         (
-            one.point.median,
+            ranked_cluster.point.median,
             [
-                *(one.cluster, cluster_id(one.cluster), round(one.point.started_unix_s), shown(course, one.point)),
-                *(one.best, one.worst, *bar(one.point), ""),
+                *(
+                    ranked_cluster.cluster,
+                    cluster_id(ranked_cluster.cluster),
+                    round(ranked_cluster.point.started_unix_s),
+                    shown(course, ranked_cluster.point),
+                ),
+                *(ranked_cluster.best, ranked_cluster.worst, *bar(ranked_cluster.point), ""),
             ],
         )
-        for one in found
+        for ranked_cluster in clusters
     ]
     rows += [
         (
-            one.point.median,
+            printed_course.point.median,
             [
-                *(one.machine.name, machine_page(one.machine), None, shown(course, one.point)),
-                *(None, None, *bar(one.point), one.source),
+                *(
+                    printed_course.machine.name,
+                    machine_page(printed_course.machine),
+                    None,
+                    shown(course, printed_course.point),
+                ),
+                *(None, None, *bar(printed_course.point), printed_course.source),
             ],
         )
-        for one in beside
+        for printed_course in beside
     ]
     return [row for _, row in sorted(rows, key=lambda each: each[0], reverse=course.better == "higher")]
 
@@ -142,16 +152,35 @@ def figure_of_run(case: str, course: FigureSeries, point: SeriesPoint) -> list[o
 def machines(every: Sequence[PublishedMachine]) -> list[list[object]]:
     """Return a row for each historic machine: id, name, page, source, network, number of figures."""
     return [
-        [machine_run(one), one.name, machine_page(one), one.source, one.facts.network, len(one.figures)]
-        for one in every
+        [
+            machine_run(machine),
+            machine.name,
+            machine_page(machine),
+            machine.source,
+            machine.facts.network,
+            len(machine.figures),
+        ]
+        for machine in every
     ]
 
 
-def figure_of_machine(case: str, course: FigureSeries, one: PrintedCourse) -> list[object]:
+def figure_of_machine(case: str, course: FigureSeries, printed_course: PrintedCourse) -> list[object]:
     """Return a published figure like that of a run: the id of its case, the figure, no bounds, in words, where."""
-    return [case, one.figure.value, None, None, shown(course, one.point), one.figure.where]
+    return [
+        case,
+        printed_course.figure.value,
+        None,
+        None,
+        shown(course, printed_course.point),
+        printed_course.figure.where,
+    ]
 
 
-def published(course: FigureSeries, one: PrintedCourse) -> list[object]:
+def published(course: FigureSeries, printed_course: PrintedCourse) -> list[object]:
     """Return what a historic machine published of a case: name, page, figure in words, source."""
-    return [one.machine.name, machine_page(one.machine), shown(course, one.point), one.source]
+    return [
+        printed_course.machine.name,
+        machine_page(printed_course.machine),
+        shown(course, printed_course.point),
+        printed_course.source,
+    ]

@@ -75,7 +75,7 @@ def build(
         raise UsageError(f"{repository.folder.path}: has no run; scope repository add keeps one")
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
-    reports = {one.id for one in site.entries[:most_reports]}
+    reports = {entry.id for entry in site.entries[:most_reports]}
     planned = {*site.names(), *(f"reports/{name}.html" for name in reports)}
     write_json(
         folder / MARK, Manifest(files=sorted(planned.union(before.files)))
@@ -122,8 +122,8 @@ def _write(file: Path, text: str) -> None:
 
 def _clusters(entries: Sequence[Entry]) -> list[ClusterPage]:
     found: dict[str, list[Entry]] = {}
-    for one in entries:
-        found.setdefault(one.notes.cluster, []).append(one)
+    for entry in entries:
+        found.setdefault(entry.notes.cluster, []).append(entry)
     return [ClusterPage(name, runs) for name, runs in sorted(found.items())]
 
 
@@ -132,7 +132,7 @@ def _reports(
 ) -> tuple[int, list[str]]:
     """Write the reports that are missing; return their number, and the runs that cannot be read."""
     damaged: list[str] = []
-    missing = [one for one in entries if one.id in wanted and not _report(folder, one.id).exists()]
+    missing = [entry for entry in entries if entry.id in wanted and not _report(folder, entry.id).exists()]
     for number, one in enumerate(missing):
         progress(f"report {number + 1} of {len(missing)}: {one.name}")
         try:
@@ -154,19 +154,21 @@ class Site:
         self, repository: Repository, live: bool = False, historic: Sequence[PublishedMachine] = ()
     ) -> None:
         self._repository = repository
-        self._historic = {pieces.machine_page(one): one for one in historic}
+        self._historic = {pieces.machine_page(machine): machine for machine in historic}
         self._pages = Pages(live)
         with repository.index() as index:
             self.entries = index.chosen(RunChoice())
-            self.clusters = {one.id: one for one in _clusters(self.entries)}
-            courses = {one.id: index.courses(RunChoice(cluster=one.name)) for one in self.clusters.values()}
+            self.clusters = {cluster.id: cluster for cluster in _clusters(self.entries)}
+            courses = {page.id: index.courses(RunChoice(cluster=page.name)) for page in self.clusters.values()}
         self._courses = {
             name: {pieces.case_id(course): course for course in sorted(own, key=_layer_by_layer)}
             for name, own in courses.items()
         }
         """By cluster and case."""
         self._by_case: dict[str, list[tuple[ClusterPage, FigureSeries]]] = {}
-        self._of_run: dict[str, list[tuple[str, FigureSeries, SeriesPoint]]] = {one.id: [] for one in self.entries}
+        self._of_run: dict[str, list[tuple[str, FigureSeries, SeriesPoint]]] = {
+            entry.id: [] for entry in self.entries
+        }
         for name, of_cluster in self._courses.items():
             for case, course in of_cluster.items():
                 self._by_case.setdefault(case, []).append((self.clusters[name], course))
@@ -183,23 +185,29 @@ class Site:
 
     def _place(self, figures: Sequence[PrintedCourse]) -> None:
         """Put published figures beside the cases that were measured, else with their own."""
-        courses = ((case, cluster.id, one) for case, known in self._by_case.items() for cluster, one in known)
-        measured = by_subject(courses, {one.figure.subject for one in figures})
-        for one in figures:
-            fitting = [each for each in measured.get(one.figure.subject, []) if each.is_of(one.figure)]
-            if fitting and not one.figure.best:
-                for case in dict.fromkeys(each.case for each in fitting):
-                    self._beside.setdefault(case, []).append(one)
+        courses = (
+            (case, cluster.id, series) for case, known in self._by_case.items() for cluster, series in known
+        )
+        measured = by_subject(courses, {course.figure.subject for course in figures})
+        for printed_course in figures:
+            fitting = [
+                course
+                for course in measured.get(printed_course.figure.subject, [])
+                if course.is_of(printed_course.figure)
+            ]
+            if fitting and not printed_course.figure.best:
+                for case in dict.fromkeys(course.case for course in fitting):
+                    self._beside.setdefault(case, []).append(printed_course)
                 continue
-            case = pieces.case_id(one.course)
-            self._published[case] = one.course
-            self._beside.setdefault(case, []).append(one)
+            case = pieces.case_id(printed_course.course)
+            self._published[case] = printed_course.course
+            self._beside.setdefault(case, []).append(printed_course)
             by_cluster: dict[str, list[SeriesPoint]] = {}
-            for each in fitting:
-                by_cluster.setdefault(each.cluster, []).append(each.course.points[-1])
-            choose = min if one.figure.better == "lower" else max
+            for measured_course in fitting:
+                by_cluster.setdefault(measured_course.cluster, []).append(measured_course.course.points[-1])
+            choose = min if printed_course.figure.better == "lower" else max
             self._best[case] = [
-                (self.clusters[name], one.course, choose(points, key=lambda point: point.median))
+                (self.clusters[name], printed_course.course, choose(points, key=lambda point: point.median))
                 for name, points in by_cluster.items()
             ]
 
@@ -213,10 +221,10 @@ class Site:
             "data/cases.js",
             "data/published.js",
         )
-        yield from (f"data/run-{pieces.machine_run(one)}.js" for one in self._historic.values())
+        yield from (f"data/run-{pieces.machine_run(machine)}.js" for machine in self._historic.values())
         yield from (f"clusters/{name}.html" for name in self._historic)
         yield from (f"data/runs-{number}.js" for number in range(pieces.number_of(len(self.entries))))
-        yield from (f"data/run-{one.id}.js" for one in self.entries)
+        yield from (f"data/run-{entry.id}.js" for entry in self.entries)
         yield from (f"data/ranking-{name}.js" for name in [*self._by_case, *self._published])
         for name in self.clusters:
             yield from (f"clusters/{name}.html", f"data/cases-{name}.js")
@@ -270,10 +278,10 @@ class Site:
         for machine in self._historic.values():
             if pieces.machine_run(machine) == run:
                 return [
-                    pieces.figure_of_machine(case, self._case(case), one)
+                    pieces.figure_of_machine(case, self._case(case), course)
                     for case, beside in self._beside.items()
-                    for one in beside
-                    if one.machine.id == machine.id
+                    for course in beside
+                    if course.machine.id == machine.id
                 ]
         best = [
             (case, course, point)
@@ -297,21 +305,27 @@ class Site:
         """Return the page of a historic machine: each figure once, with the case that it stands beside."""
         places: dict[int, str] = {}
         for case, beside in self._beside.items():
-            for one in beside:
-                places.setdefault(id(one.figure), case)
-        rows = [(case, self._case(case), one) for one in printed([machine]) for case in [places[id(one.figure)]]]
+            for course in beside:
+                places.setdefault(id(course.figure), case)
+        rows = [
+            (case, self._case(case), course)
+            for course in printed([machine])
+            for case in [places[id(course.figure)]]
+        ]
         return self._pages.machine(machine, sorted(rows, key=lambda row: _layer_by_layer(row[1])))
 
     def _course(self, cluster: str, case: str) -> Plot:
-        found, course = self._history(cluster), self._courses[cluster][case]
-        every = [change for event in found.events for change in event.changes]
-        plot = drawing.plot(course, [one.point for one in every if one.course is course], found.cluster)
-        return plot | {"beside": [pieces.published(course, one) for one in self._beside.get(case, [])]}
+        history, course = self._history(cluster), self._courses[cluster][case]
+        every = [change for event in history.events for change in event.changes]
+        plot = drawing.plot(course, [change.point for change in every if change.course is course], history.cluster)
+        return plot | {
+            "beside": [pieces.published(course, printed_course) for printed_course in self._beside.get(case, [])]
+        }
 
     def _cluster(self, name: str, reports: set[str]) -> str:
-        cluster, found = self.clusters[name], self._history(name)
+        cluster, history = self.clusters[name], self._history(name)
         return self._pages.cluster(
-            cluster, _sheet(self._repository, cluster), _events(found), reports, FEWEST_RUNS
+            cluster, _sheet(self._repository, cluster), _events(history), reports, FEWEST_RUNS
         )
 
     def _history(self, cluster: str) -> History:
@@ -321,10 +335,10 @@ class Site:
         return self._histories[cluster]
 
 
-def _events(found: History) -> list[ShownEvent]:
+def _events(history: History) -> list[ShownEvent]:
     return [
         ShownEvent(event.started_unix_s, [_shown(change) for change in event.changes], event.differences)
-        for event in reversed(found.events)
+        for event in reversed(history.events)
     ]
 
 
@@ -343,9 +357,9 @@ def _shown(change: LevelChange) -> ShownChange:
 
 def _sheet(repository: Repository, cluster: ClusterPage) -> list[tuple[str, str]]:
     """Return the facts of the newest run whose file is sound."""
-    for one in cluster.runs:
+    for entry in cluster.runs:
         try:
-            with packing.opened(repository.file(one.id)) as folder:
+            with packing.opened(repository.file(entry.id)) as folder:
                 machine = read_json(RunDirectory(folder).machine, Machine)
             return [*system(machine), *software(machine)]
         except ScopeError:

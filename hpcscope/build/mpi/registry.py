@@ -22,36 +22,43 @@ UNKNOWN = "unknown"
 
 def named(name: str) -> MpiImplementation:
     """Return the implementation of this name; one without a family where the name is not known."""
-    return next((each for each in IMPLEMENTATIONS if each.name == name), MpiImplementation(name, name, None))
+    return next(
+        (implementation for implementation in IMPLEMENTATIONS if implementation.name == name),
+        MpiImplementation(name, name, None),
+    )
 
 
 def compilers() -> tuple[str, ...]:
     """Return the names of all compiler wrappers for C++."""
-    return tuple(dict.fromkeys(each.compiler for each in IMPLEMENTATIONS))
+    return tuple(dict.fromkeys(implementation.compiler for implementation in IMPLEMENTATIONS))
 
 
 def of_header(macros: Mapping[str, str]) -> tuple[str, str]:
     """Return name and version by the macros that an mpi.h defines."""
-    for each in IMPLEMENTATIONS:
-        for group in each.version_macros:
+    for implementation in IMPLEMENTATIONS:
+        for group in implementation.version_macros:
             if all(macro in macros for macro in group):
-                return each.name, ".".join(macros[macro].strip('"') for macro in group)
+                return implementation.name, ".".join(macros[macro].strip('"') for macro in group)
     standard = ".".join(macros.get(macro, "?") for macro in ("MPI_VERSION", "MPI_SUBVERSION"))
     return UNKNOWN, f"MPI {standard}"
 
 
 def of_launcher(printed: str) -> tuple[MpiImplementation, str] | None:
     """Return implementation and version by what a launcher's `--version` prints; None where it names none."""
-    for each in IMPLEMENTATIONS:
-        if each.banner and (match := re.search(each.banner, printed)):
-            return each, match[1]
+    for implementation in IMPLEMENTATIONS:
+        if implementation.banner and (match := re.search(implementation.banner, printed)):
+            return implementation, match[1]
     return None
 
 
 def of_library(soname: str) -> tuple[str, ...]:
     """Return the names of the implementations whose programs ask for this library; none for any other library."""
-    own = tuple(each.name for each in IMPLEMENTATIONS if soname in each.sonames)
-    shared = tuple(each.name for each in IMPLEMENTATIONS if each.family and soname in each.family.sonames)
+    own = tuple(implementation.name for implementation in IMPLEMENTATIONS if soname in implementation.sonames)
+    shared = tuple(
+        implementation.name
+        for implementation in IMPLEMENTATIONS
+        if implementation.family and soname in implementation.family.sonames
+    )
     return own + shared
 
 

@@ -38,7 +38,7 @@ def only(runs: Sequence[Run], name: str) -> Run:
 
 def parameter_names(figures: Iterable[Summary]) -> list[str]:
     """Return the names of all parameters, in the order in which they first occur."""
-    return list(dict.fromkeys(name for one in figures for name in one.parameters))
+    return list(dict.fromkeys(name for case in figures for name in case.parameters))
 
 
 def hosts(run: Run) -> str:

@@ -36,18 +36,18 @@ def write(runs: Sequence[Run]) -> dict[str, bytes]:
     """Return the files of asv's `results_dir`."""
     files: dict[str, Any] = {}
     cases: dict[str, dict[str, str]] = defaultdict(dict)
-    for each in runs:
-        machine, commit = _machine(each), _commit(each)
-        about = {"machine": machine, **_about(each)}
+    for run in runs:
+        machine, commit = _machine(run), _commit(run)
+        about = {"machine": machine, **_about(run)}
         files[f"{machine}/machine.json"] = {**about, "version": 1}
         files[f"{machine}/{commit[:8]}-{ENVIRONMENT}.json"] = {
-            **{"commit_hash": commit, "env_name": ENVIRONMENT, "date": _milliseconds(each), "params": about},
+            **{"commit_hash": commit, "env_name": ENVIRONMENT, "date": _milliseconds(run), "params": about},
             **{"python": "", "requirements": {}, "env_vars": {}, "result_columns": list(COLUMNS)},
-            **{"results": {name: _row(each, found) for name, found in _benchmarks(each).items()}},
+            **{"results": {name: _row(run, summaries) for name, summaries in _benchmarks(run).items()}},
             **{"durations": {}, "version": 2},
         }
-        for name, found in _benchmarks(each).items():
-            cases[name].update((repr(one.label), one.unit) for one in found)
+        for name, found in _benchmarks(run).items():
+            cases[name].update((repr(case.label), case.unit) for case in found)
     files["benchmarks.json"] = {**{name: _benchmark(name, found) for name, found in cases.items()}, "version": 2}
     return {
         name: json.dumps(content, indent=1).encode()  # asv spells infinity as Python does
@@ -55,36 +55,36 @@ def write(runs: Sequence[Run]) -> dict[str, bytes]:
     }
 
 
-def _benchmarks(each: Run) -> dict[str, list[Summary]]:
+def _benchmarks(run: Run) -> dict[str, list[Summary]]:
     """Return the results by their benchmarks and metrics, a figure for each label."""
     found: dict[str, dict[str, Summary]] = defaultdict(dict)
-    for one in performance(each):
-        if one.better == "lower":
-            found[f"{one.benchmark}.{one.metric}"].setdefault(one.label, one)
+    for case in performance(run):
+        if case.better == "lower":
+            found[f"{case.benchmark}.{case.metric}"].setdefault(case.label, case)
     return {name: list(figures.values()) for name, figures in found.items()}
 
 
-def _row(each: Run, found: Sequence[Summary]) -> list[Any]:
-    intervals = [_interval(one) for one in found]
+def _row(run: Run, cases: Sequence[Summary]) -> list[Any]:
+    intervals = [_interval(case) for case in cases]
     columns = {
-        "result": [one.median for one in found],
-        "params": [[repr(one.label) for one in found]],
+        "result": [case.median for case in cases],
+        "params": [[repr(case.label) for case in cases]],
         "version": VERSION,
-        "started_at": _milliseconds(each),
+        "started_at": _milliseconds(run),
         "duration": None,
         "stats_ci_99_a": [low for low, _ in intervals],
         "stats_ci_99_b": [high for _, high in intervals],
-        "stats_q_25": [one.p25 for one in found],
-        "stats_q_75": [one.p75 for one in found],
-        "stats_repeat": [one.n for one in found],
-        "samples": [one.launch_medians or None for one in found],
+        "stats_q_25": [case.p25 for case in cases],
+        "stats_q_75": [case.p75 for case in cases],
+        "stats_repeat": [case.n for case in cases],
+        "samples": [case.launch_medians or None for case in cases],
     }
     return [columns[name] for name in COLUMNS]
 
 
-def _interval(one: Summary) -> tuple[float, float]:
+def _interval(case: Summary) -> tuple[float, float]:
     """Return the 99 % interval of the launches' medians, as asv has it: without an end where they are too few."""
-    medians = sorted(one.launch_medians)
+    medians = sorted(case.launch_medians)
     rank, coverage = median_ranks(len(medians), CONFIDENCE)
     return (medians[rank - 1], medians[-rank]) if coverage >= CONFIDENCE else (-math.inf, math.inf)
 
@@ -99,32 +99,32 @@ def _benchmark(name: str, cases: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _machine(each: Run) -> str:
+def _machine(run: Run) -> str:
     """Return the name of the machine, which is that of a folder, too."""
-    if not each.machine.hosts:
-        raise UsageError(f"{each.path}/machine.json: hosts: asv needs at least one")
-    first, *others = (host.name for host in each.machine.hosts)
+    if not run.machine.hosts:
+        raise UsageError(f"{run.path}/machine.json: hosts: asv needs at least one")
+    first, *others = (host.name for host in run.machine.hosts)
     plain = re.sub(r"[^\w-]+", "_", first)
     return f"{plain}+{len(others)}" if others else plain
 
 
-def _about(each: Run) -> dict[str, str]:
-    first = each.machine.hosts[0]
+def _about(run: Run) -> dict[str, str]:
+    first = run.machine.hosts[0]
     return {
         "arch": first.processor.architecture,
         "cpu": first.processor.model,
-        "num_cpu": str(sum(host.processor.threads for host in each.machine.hosts)),
+        "num_cpu": str(sum(host.processor.threads for host in run.machine.hosts)),
         "os": f"{first.operating_system}, Linux {first.kernel}",
-        "ram": str(sum(host.memory_bytes for host in each.machine.hosts)),
+        "ram": str(sum(host.memory_bytes for host in run.machine.hosts)),
     }
 
 
-def _commit(each: Run) -> str:
-    name = each.record.name
+def _commit(run: Run) -> str:
+    name = run.record.name
     if re.fullmatch(r"[0-9a-f]{40}", name):
         return name
-    return hashlib.sha1(f"{name} {each.record.started_unix_s!r}".encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha1(f"{name} {run.record.started_unix_s!r}".encode(errors="surrogateescape")).hexdigest()
 
 
-def _milliseconds(each: Run) -> int:
-    return round(each.record.started_unix_s * 1000)
+def _milliseconds(run: Run) -> int:
+    return round(run.record.started_unix_s * 1000)

@@ -15,8 +15,8 @@ from hpcscope.findings.results import Run
 def write(runs: Sequence[Run]) -> str:
     """Return the figures of one run; the names of cases are their labels, without the run."""
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for one in only(runs, "bencher").headlines:
-        values = {"value": one.median, "lower_value": one.ci_low, "upper_value": one.ci_high}
+    for case in only(runs, "bencher").headlines:
+        values = {"value": case.median, "lower_value": case.ci_low, "upper_value": case.ci_high}
         known = {name: value for name, value in values.items() if value is not None}
-        found.setdefault(one.label, {})[one.metric.replace("_", "-")] = known
+        found.setdefault(case.label, {})[case.metric.replace("_", "-")] = known
     return json.dumps(found, indent=1) + "\n"

@@ -44,18 +44,18 @@ def write(runs: Sequence[Run]) -> str:
     """Return the events of all runs, each a process of its own whose time begins with the run; times in µs."""
     events: list[Event] = []
     about = []
-    for number, each in enumerate(runs, start=1):
-        events += _events(number, each)
-        about.append({"run": each.record.name, "started_unix_s": each.record.started_unix_s, "hosts": hosts(each)})
+    for number, run in enumerate(runs, start=1):
+        events += _events(number, run)
+        about.append({"run": run.record.name, "started_unix_s": run.record.started_unix_s, "hosts": hosts(run)})
     document = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"runs": about}}
     return json.dumps(document, allow_nan=False) + "\n"
 
 
-def _events(process: int, each: Run) -> Iterator[Event]:
-    start_s = each.record.started_unix_s
-    yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": each.record.name}}
+def _events(process: int, run: Run) -> Iterator[Event]:
+    start_s = run.record.started_unix_s
+    yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": run.record.name}}
     tracks: dict[tuple[str, int], list[_Span]] = defaultdict(list)
-    for span in _spans(each):
+    for span in _spans(run):
         tracks[span.track].append(span)
     for thread, track in enumerate(sorted(tracks, key=lambda one: (one[1], one[0] == CASES)), start=1):
         kind, row = track
@@ -69,8 +69,8 @@ def _events(process: int, each: Run) -> Iterator[Event]:
                 **{"ph": "X", **where, "name": span.name, "cat": span.category},
                 **{"ts": begin_us, "dur": _us(end_s - start_s) - begin_us, "args": span.about},
             }
-    for one in each.raw_samples.sentinels:
-        yield from _counters(process, one, start_s)
+    for sentinel in run.raw_samples.sentinels:
+        yield from _counters(process, sentinel, start_s)
 
 
 def _one_after_another(spans: Iterable[_Span]) -> Iterator[tuple[_Span, float]]:
@@ -80,18 +80,18 @@ def _one_after_another(spans: Iterable[_Span]) -> Iterator[tuple[_Span, float]]:
         yield span, span.end_s if following is None else min(span.end_s, following.begin_s)
 
 
-def _spans(each: Run) -> Iterator[_Span]:
-    chosen = {one.samples_key for one in each.statistics}
-    samples = each.raw_samples
-    cases = [one for one in _all(samples) if one.key in chosen]
+def _spans(run: Run) -> Iterator[_Span]:
+    chosen = {summary.samples_key for summary in run.statistics}
+    samples = run.raw_samples
+    cases = [case for case in _all(samples) if case.key in chosen]
     ends_s = _ends_s(samples)
     rows = _rows(samples.launches, ends_s)
-    ended = {(one.launch, one.attempt) for one in samples.ends}
+    ended = {(end.launch, end.attempt) for end in samples.ends}
     for record in samples.launches:
         attempt = record.launch, record.attempt
         yield _launch(record, rows[record.launch], ends_s[attempt], attempt in ended)
-    for one in cases:
-        yield _visit(one, rows.get(one.launch, 0))
+    for case_samples in cases:
+        yield _visit(case_samples, rows.get(case_samples.launch, 0))
     for sentinel in samples.sentinels:
         begin_s = sentinel.started_unix_s
         track = CASES, rows.get(sentinel.launch, 0)
@@ -100,21 +100,22 @@ def _spans(each: Run) -> Iterator[_Span]:
 
 def _ends_s(samples: Samples) -> dict[Attempt, float]:
     """Return when each attempt of a launch ended: as it says, else with the last that it measured."""
-    durations_s = {(one.launch, one.attempt): one.duration_s for one in samples.ends}
+    durations_s = {(end.launch, end.attempt): end.duration_s for end in samples.ends}
     ends_s = {
-        (one.launch, one.attempt): one.started_unix_s + durations_s.get((one.launch, one.attempt), 0.0)
-        for one in samples.launches
+        (record.launch, record.attempt): record.started_unix_s
+        + durations_s.get((record.launch, record.attempt), 0.0)
+        for record in samples.launches
     }
-    for one in _all(samples):
-        last_s = one.started_unix_s + one.duration_s
-        ends_s[one.launch, one.attempt] = max(ends_s.get((one.launch, one.attempt), 0.0), last_s)
+    for case in _all(samples):
+        last_s = case.started_unix_s + case.duration_s
+        ends_s[case.launch, case.attempt] = max(ends_s.get((case.launch, case.attempt), 0.0), last_s)
     return ends_s
 
 
 def _all(samples: Samples) -> list[CaseSamples]:
     """Return the cases, and the visits that were repeated because they failed."""
-    seen = {(one.launch, one.attempt, one.started_unix_s) for one in samples.cases}
-    failures = (one for one in samples.failures if (one.launch, one.attempt, one.started_unix_s) not in seen)
+    seen = {(case.launch, case.attempt, case.started_unix_s) for case in samples.cases}
+    failures = (case for case in samples.failures if (case.launch, case.attempt, case.started_unix_s) not in seen)
     return [*samples.cases, *failures]
 
 
@@ -122,20 +123,20 @@ def _rows(launches: Sequence[LaunchRecord], ends_s: dict[Attempt, float]) -> dic
     """Return the row of each launch: 0, unless others, on other hosts, run at the same time."""
     rows: dict[int, int] = {}
     free_s: list[float] = []
-    for one in sorted(launches, key=lambda one: one.started_unix_s):
-        row = rows.get(one.launch)
+    for record in sorted(launches, key=lambda launch_record: launch_record.started_unix_s):
+        row = rows.get(record.launch)
         if row is None:
-            row = next((at for at, time_s in enumerate(free_s) if time_s <= one.started_unix_s), len(free_s))
-            rows[one.launch] = row
+            row = next((at for at, time_s in enumerate(free_s) if time_s <= record.started_unix_s), len(free_s))
+            rows[record.launch] = row
             free_s += [0.0] * (row + 1 - len(free_s))
-        free_s[row] = max(free_s[row], ends_s[one.launch, one.attempt])
+        free_s[row] = max(free_s[row], ends_s[record.launch, record.attempt])
     return rows
 
 
 def _launch(record: LaunchRecord, row: int, end_s: float, ended: bool) -> _Span:
     about = {
         **{"ranks": record.ranks, "transport": record.transport, "placement": str(record.placement)},
-        **{"hosts": sorted({one.host for one in record.processes}), "library": record.library},
+        **{"hosts": sorted({process.host for process in record.processes}), "library": record.library},
         **{"origin": record.origin, "came to its end": ended},
     }
     again = f", attempt {record.attempt}" if record.attempt > 1 else ""
@@ -143,36 +144,41 @@ def _launch(record: LaunchRecord, row: int, end_s: float, ended: bool) -> _Span:
     return _Span((LAUNCHES, row), name, "launch", record.started_unix_s, end_s, about)
 
 
-def _visit(one: CaseSamples, row: int) -> _Span:
+def _visit(samples: CaseSamples, row: int) -> _Span:
     about: dict[str, Any] = {
-        **{"benchmark": one.case.benchmark, **one.case.parameters},
-        "ranks": one.case.ranks,
+        **{"benchmark": samples.case.benchmark, **samples.case.parameters},
+        "ranks": samples.case.ranks,
     }
-    about |= {"launch": one.launch, "status": one.status, "reason": one.reason, "origin": one.origin}
-    for times in one.times:
+    about |= {
+        "launch": samples.launch,
+        "status": samples.status,
+        "reason": samples.reason,
+        "origin": samples.origin,
+    }
+    for times in samples.times:
         about[f"{times.cadence} repetitions"] = int(np.count_nonzero(times.counted))
         about[f"{times.cadence} warm-up"] = int(np.count_nonzero(times.warmup))
-    if one.disturbances is not None:
-        about["involuntary switches"] = one.disturbances.involuntary_switches.sum
-        about["steal_s"] = one.disturbances.steal_s
-    end_s = one.started_unix_s + one.duration_s
-    return _Span((CASES, row), one.case.label, one.case.benchmark, one.started_unix_s, end_s, about)
+    if samples.disturbances is not None:
+        about["involuntary switches"] = samples.disturbances.involuntary_switches.sum
+        about["steal_s"] = samples.disturbances.steal_s
+    end_s = samples.started_unix_s + samples.duration_s
+    return _Span((CASES, row), samples.case.label, samples.case.benchmark, samples.started_unix_s, end_s, about)
 
 
-def _counters(process: int, one: SentinelRecord, start_s: float) -> Iterator[Event]:
+def _counters(process: int, sentinel: SentinelRecord, start_s: float) -> Iterator[Event]:
     """Yield what the sentinel took, in µs: the median over the ranks that it keeps, and the slowest."""
-    ts = _us(one.started_unix_s - start_s)
+    ts = _us(sentinel.started_unix_s - start_s)
     for name, times_s in (
-        ("arithmetic", one.arithmetic_s),
-        ("throughput", one.throughput_s),
-        ("memory", one.memory_s),
-        ("memory bandwidth", one.bandwidth_s),
+        ("arithmetic", sentinel.arithmetic_s),
+        ("throughput", sentinel.throughput_s),
+        ("memory", sentinel.memory_s),
+        ("memory bandwidth", sentinel.bandwidth_s),
     ):
         if times_s:
             values = {"median": median(times_s) * 1e6, "slowest rank": max(times_s) * 1e6}
             yield {"ph": "C", "pid": process, "name": f"sentinel, {name}, µs", "ts": ts, "args": values}
-    if one.ping_pong_s is not None:
-        values = {"rank 0": one.ping_pong_s * 1e6}
+    if sentinel.ping_pong_s is not None:
+        values = {"rank 0": sentinel.ping_pong_s * 1e6}
         yield {"ph": "C", "pid": process, "name": "sentinel, ping-pong, µs", "ts": ts, "args": values}
 
 

@@ -23,15 +23,15 @@ _SEVERITIES: dict[Severity, str] = {
 def write(runs: Sequence[Run]) -> str:
     """Return all findings; a finding is the same in two runs where its code and its place are."""
     found = []
-    for each in runs:
-        for one in each.findings:
-            place = json.dumps([one.code, one.where], sort_keys=True)
+    for run in runs:
+        for finding in run.findings:
+            place = json.dumps([finding.code, finding.where], sort_keys=True)
             found.append(
                 {
-                    "description": f"{one.title}. {one.advice}" if one.advice else one.title,
-                    "check_name": one.code,
+                    "description": f"{finding.title}. {finding.advice}" if finding.advice else finding.title,
+                    "check_name": finding.code,
                     "fingerprint": hashlib.sha256(place.encode()).hexdigest(),
-                    "severity": _SEVERITIES[one.severity],
+                    "severity": _SEVERITIES[finding.severity],
                     "location": {"path": "findings.json", "lines": {"begin": 1}},
                 }
             )

@@ -32,11 +32,21 @@ def write(runs: Sequence[Run]) -> str:
 
 def table(runs: Sequence[Run]) -> tuple[list[str], list[list[Value | None]]]:
     """Return the names of the columns, and a row for each metric of each case; None stands for no value."""
-    parameters = parameter_names(one for each in runs for one in each.headlines)
+    parameters = parameter_names(case for run in runs for case in run.headlines)
     rows: list[list[Value | None]] = []
     for each in runs:
-        for one in each.headlines:
-            facts = (each.record.name, hosts(each), one.origin, one.benchmark, one.label, one.ranks, one.transport)
-            values = [one.parameters.get(name) for name in parameters]
-            rows.append([*facts, str(one.placement), *values, *(getattr(one, name) for name in FIGURES), one.n])
+        for summary in each.headlines:
+            facts = (
+                each.record.name,
+                hosts(each),
+                summary.origin,
+                summary.benchmark,
+                summary.label,
+                summary.ranks,
+                summary.transport,
+            )
+            values = [summary.parameters.get(name) for name in parameters]
+            rows.append(
+                [*facts, str(summary.placement), *values, *(getattr(summary, name) for name in FIGURES), summary.n]
+            )
     return [*FACTS, *parameters, *FIGURES, SAMPLES], rows

@@ -28,40 +28,40 @@ _LAYERS = ("limit", "node", "storage")
 
 def write(runs: Sequence[Run]) -> str:
     """Return the sheet of one run; what was not measured says how it would be."""
-    each = only(runs, "data-sheet")
-    return "".join(f"{line}\n" for line in _lines(each))
+    run = only(runs, "data-sheet")
+    return "".join(f"{line}\n" for line in _lines(run))
 
 
-def _lines(each: Run) -> Iterator[str]:
-    rates = each.models.linpack
+def _lines(run: Run) -> Iterator[str]:
+    rates = run.models.linpack
     if rates is not None:
-        yield from top500.lines(rates, each.machine)
+        yield from top500.lines(rates, run.machine)
     else:
-        peak, basis = theoretical(each.machine)
+        peak, basis = theoretical(run.machine)
         yield "Data sheet"
-        yield from section("System", system(each.machine))
+        yield from section("System", system(run.machine))
         missing = f"not measured: run {BENCHMARK}"
         rows = [("R_max", missing), ("N_max", missing), ("N_1/2", missing)]
         known = f"{units.quantity(peak, 'flop/s')} ({basis})" if peak else f"{UNKNOWN} ({basis})"
-        rows += [("R_peak, theoretical", known if each.machine.hosts else UNKNOWN)]
+        rows += [("R_peak, theoretical", known if run.machine.hosts else UNKNOWN)]
         yield from section("Results", [*rows, top500.SYMBOLS])
-        yield from section("Software", software(each.machine))
-    yield from section("Further results", _further(each.measurements))
-    yield from section("Applications", _applications(each))
+        yield from section("Software", software(run.machine))
+    yield from section("Further results", _further(run.measurements))
+    yield from section("Applications", _applications(run))
     yield ""
-    name = "".join(letter for letter in each.record.name if letter.isprintable())
+    name = "".join(letter for letter in run.record.name if letter.isprintable())
     yield f"Run {name}; medians with their 95 % intervals. Power and cost were not measured."
 
 
 def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
     for name, pattern in _STREAMS.items():
-        found = [on.summary for layer in _LAYERS for on in measurements.standing(pattern, layer, "B/s")]
-        benchmarks = dict.fromkeys(one.benchmark.name for one in measurements.catalog.standing(pattern))
+        cases = [on.summary for layer in _LAYERS for on in measurements.standing(pattern, layer, "B/s")]
+        benchmarks = dict.fromkeys(standing.benchmark.name for standing in measurements.catalog.standing(pattern))
         if not benchmarks:
             continue  # the run's version of Scope had none
-        most = max((one.ranks for one in found), default=0)
-        largest = max((measurements.size(one) for one in found if one.ranks == most), default=0)
-        alike = [one for one in found if (one.ranks, measurements.size(one)) == (most, largest)]
+        most = max((case.ranks for case in cases), default=0)
+        largest = max((measurements.size(case) for case in cases if case.ranks == most), default=0)
+        alike = [case for case in cases if (case.ranks, measurements.size(case)) == (most, largest)]
         best = max(alike, key=lambda one: one.median or 0.0, default=None)
         yield name, _shown(best) if best is not None else f"not measured: run {' or '.join(benchmarks)}"
     if not measurements.machine.hosts:
@@ -76,23 +76,23 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
         yield f"Bandwidth {where}", _figure(measured.bandwidth_bytes_per_s) if measured else missing
 
 
-def _applications(each: Run) -> Iterator[tuple[str, str]]:
+def _applications(run: Run) -> Iterator[tuple[str, str]]:
     """Yield the best rate of each application on its most ranks."""
-    names = [one.name for one in each.benchmarks if one.level == "application"]
-    found = [one for one in performance(each) if one.benchmark in names and one.better == "higher"]
-    if not found:
+    names = [benchmark.name for benchmark in run.benchmarks if benchmark.level == "application"]
+    cases = [case for case in performance(run) if case.benchmark in names and case.better == "higher"]
+    if not cases:
         yield "Rates", "not measured: run the level application"
-    for name in dict.fromkeys(one.benchmark for one in found):
-        mine = [one for one in found if one.benchmark == name]
-        most = max(one.ranks for one in mine)
-        best = max((one for one in mine if one.ranks == most), key=lambda one: one.median or 0.0)
-        yield each.benchmarks[name].title, _shown(best)
+    for name in dict.fromkeys(case.benchmark for case in cases):
+        mine = [case for case in cases if case.benchmark == name]
+        most = max(case.ranks for case in mine)
+        best = max((case for case in mine if case.ranks == most), key=lambda summary: summary.median or 0.0)
+        yield run.benchmarks[name].title, _shown(best)
 
 
-def _shown(one: Summary) -> str:
-    return f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} ({one.label})"
+def _shown(case: Summary) -> str:
+    return f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} ({case.label})"
 
 
-def _figure(one: PlatformFigure) -> str:
-    ends = one.estimate
-    return f"{in_unit(ends, one.unit)} ({one.case})"
+def _figure(platform_figure: PlatformFigure) -> str:
+    ends = platform_figure.estimate
+    return f"{in_unit(ends, platform_figure.unit)} ({platform_figure.case})"

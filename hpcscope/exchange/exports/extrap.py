@@ -21,45 +21,45 @@ RANKS = "ranks"
 
 def write(runs: Sequence[Run]) -> str:
     """Return the lines of all runs; UsageError where one file cannot hold them."""
-    figures = [(each, one) for each in runs for one in each.headlines if _is_written(each, one)]
+    figures = [(run, case) for run in runs for case in run.headlines if _is_written(run, case)]
     varied: dict[str, set[str]] = {}
-    for name in dict.fromkeys(one.benchmark for _, one in figures):
-        varied[name] = _varied([one for _, one in figures if one.benchmark == name])
+    for name in dict.fromkeys(case.benchmark for _, case in figures):
+        varied[name] = _varied([case for _, case in figures if case.benchmark == name])
     names = sorted(set().union(*varied.values())) or [RANKS]
-    for _, one in figures:
-        if missing := [name for name in names if name != RANKS and name not in one.parameters]:
+    for _, summary in figures:
+        if missing := [name for name in names if name != RANKS and name not in summary.parameters]:
             other = next(name for name, words in varied.items() if missing[0] in words)
             raise UsageError(
-                f"extrap: {one.benchmark} has no {missing[0]}, which {other} varies: a file has one set of"
-                f" parameters; choose with --only {one.benchmark}"
+                f"extrap: {summary.benchmark} has no {missing[0]}, which {other} varies: a file has one set of"
+                f" parameters; choose with --only {summary.benchmark}"
             )
-    lines = [line for each, one in figures for line in _lines(each, one, names)]
+    lines = [line for run, case in figures for line in _lines(run, case, names)]
     _refuse_missing_points(lines)
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def _is_written(each: Run, one: Summary) -> bool:
-    return one.metric == (each.benchmarks.time_metric(one.benchmark) or one.metric)
+def _is_written(run: Run, case: Summary) -> bool:
+    return case.metric == (run.benchmarks.time_metric(case.benchmark) or case.metric)
 
 
 def _varied(figures: list[Summary]) -> set[str]:
     """Return the names of the numbers that are not the same in all figures."""
     values: dict[str, set[object]] = defaultdict(set)
-    for one in figures:
-        for name, value in {RANKS: one.ranks, **one.parameters}.items():
+    for case in figures:
+        for name, value in {RANKS: case.ranks, **case.parameters}.items():
             values[name].add(value)
     return {name for name, found in values.items() if len(found) > 1 and all(map(_is_number, found))}
 
 
-def _lines(each: Run, one: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    values = {RANKS: one.ranks, **one.parameters}
-    fixed = {name: value for name, value in one.parameters.items() if name not in names}
-    words = [each.benchmarks.described(one.benchmark, fixed), one.transport, str(one.placement)]
-    for value in one.launch_medians or [one.estimate.value]:
+def _lines(run: Run, case: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    values = {RANKS: case.ranks, **case.parameters}
+    fixed = {name: value for name, value in case.parameters.items() if name not in names}
+    words = [run.benchmarks.described(case.benchmark, fixed), case.transport, str(case.placement)]
+    for value in case.launch_medians or [case.estimate.value]:
         yield {
             "params": {name: values[name] for name in names},
-            "callpath": "->".join([one.benchmark, ", ".join(words)]),
-            "metric": one.metric,
+            "callpath": "->".join([case.benchmark, ", ".join(words)]),
+            "metric": case.metric,
             "value": value,
         }
 

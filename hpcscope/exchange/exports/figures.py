@@ -44,10 +44,10 @@ def write(runs: Sequence[Run]) -> dict[str, bytes]:
         dom = _browsed(sheet, "--dump-dom")
         _browsed(sheet, "--no-pdf-header-footer", f"--print-to-pdf={folder}/figures.pdf")
         pdf = sheet.with_suffix(".pdf").read_bytes()
-    found = re.search(r'<script type="application/json" id="written">(.*?)</script>', dom, re.DOTALL)
-    if found is None:
+    match = re.search(r'<script type="application/json" id="written">(.*?)</script>', dom, re.DOTALL)
+    if match is None:
         raise ScopeError("figures: the browser did not draw them")
-    drawn = json.loads(found[1])
+    drawn = json.loads(match[1])
     files = {"figures.pdf": pdf}
     for number, figure in enumerate(figures, start=1):
         title = re.sub(r"[^A-Za-z0-9]+", "-", figure.title).strip("-").lower()
@@ -57,17 +57,17 @@ def write(runs: Sequence[Run]) -> dict[str, bytes]:
     return files
 
 
-def _figures(each: Run) -> list[Figure]:
+def _figures(run: Run) -> list[Figure]:
     """Return the figures of the chosen results."""
-    names = {one.benchmark for one in each.statistics}
-    models = each.models
+    names = {summary.benchmark for summary in run.statistics}
+    models = run.models
     chosen = models.model_copy(
         update={
-            "fits": [one for one in models.fits if one.subject.benchmark in names],
-            "speedups": [one for one in models.speedups if one.subject.benchmark in names],
+            "fits": [fit for fit in models.fits if fit.subject.benchmark in names],
+            "speedups": [speedup for speedup in models.speedups if speedup.subject.benchmark in names],
         }
     )
-    return page.figures(each.replaced(models=chosen))
+    return page.figures(run.replaced(models=chosen))
 
 
 def _browsed(sheet: Path, *options: str) -> str:

@@ -13,9 +13,9 @@ def write(runs: Sequence[Run]) -> str:
     """Return the lines of all runs; the keys are those of `statistics.json`."""
     return "".join(
         json.dumps(
-            {"run": each.record.name, "hosts": hosts(each).split(), **one.model_dump(mode="json")},
+            {"run": run.record.name, "hosts": hosts(run).split(), **case.model_dump(mode="json")},
         )
         + "\n"
-        for each in runs
-        for one in each.headlines
+        for run in runs
+        for case in run.headlines
     )

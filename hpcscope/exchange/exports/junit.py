@@ -22,18 +22,18 @@ _ENDS = {"failed": "failure", "crashed": "error", "timeout": "error"}
 def write(runs: Sequence[Run]) -> str:
     """Return a suite for each run; what was measured is in the output of its case."""
     root = ElementTree.Element("testsuites")
-    for each in runs:
-        root.append(_suite(each))
+    for run in runs:
+        root.append(_suite(run))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(each: Run) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", name=_printable(each.record.name), hostname=_printable(hosts(each)))
-    suite.set("timestamp", datetime.fromtimestamp(each.record.started_unix_s, UTC).isoformat(timespec="seconds"))
-    for summaries in by_case(each):
+def _suite(run: Run) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=_printable(run.record.name), hostname=_printable(hosts(run)))
+    suite.set("timestamp", datetime.fromtimestamp(run.record.started_unix_s, UTC).isoformat(timespec="seconds"))
+    for summaries in by_case(run):
         _case(suite, summaries)
-    for one in each.record.skipped:
+    for one in run.record.skipped:
         case = _test(suite, one.benchmark, f"{one.benchmark} {one.case}")
         ElementTree.SubElement(case, "skipped", message=_printable(one.reason))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -45,13 +45,14 @@ def _suite(each: Run) -> ElementTree.Element:
 def _case(suite: ElementTree.Element, summaries: list[Summary]) -> None:
     first = summaries[0]
     case = _test(suite, first.benchmark, first.label)
-    right = [one for one in summaries if one.is_headline]
+    right = [summary for summary in summaries if summary.is_headline]
     if not right:
         tag = _ENDS.get(first.reason.partition(":")[0], "skipped")
         ElementTree.SubElement(case, tag, message=_printable(first.reason))
         return
     ElementTree.SubElement(case, "system-out").text = "\n".join(
-        f"{one.metric} {units.interval(one.median, one.ci_low, one.ci_high, one.unit)}" for one in right
+        f"{summary.metric} {units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)}"
+        for summary in right
     )
 
 

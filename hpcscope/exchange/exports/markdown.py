@@ -22,7 +22,8 @@ def _lines(run: Run) -> Iterator[str]:
     if run.findings:
         yield "\n## Findings\n"
         yield from (
-            f"- **{found.severity}** {_plain(found.title)}. {_plain(found.advice)}" for found in run.findings
+            f"- **{finding.severity}** {_plain(finding.title)}. {_plain(finding.advice)}"
+            for finding in run.findings
         )
     wrong = [cases[0] for cases in by_case(run) if not any(case.is_headline for case in cases)]
     if wrong:

@@ -27,16 +27,16 @@ _MEANINGS = {"": "median", "low": "lower end of the median's 95 % interval", "hi
 
 def write(runs: Sequence[Run]) -> str:
     """Return the gauges of one run; the lines of one gauge stand together."""
-    each = only(runs, "openmetrics")
+    run = only(runs, "openmetrics")
     gauges: dict[str, list[str]] = {}
-    about = {"run": each.record.name, "status": each.record.status, "scope_version": each.record.scope_version}
+    about = {"run": run.record.name, "status": run.record.status, "scope_version": run.record.scope_version}
     _add(gauges, "scope_run_info", "the run of all other gauges", about, 1)
-    _add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, each.record.finished_unix_s)
-    _add(gauges, "scope_run_hosts", "hosts of the run", {}, len(each.machine.hosts))
-    for one in each.headlines:
+    _add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, run.record.finished_unix_s)
+    _add(gauges, "scope_run_hosts", "hosts of the run", {}, len(run.machine.hosts))
+    for case in run.headlines:
         for part, name in _FIGURES.items():
-            meaning = f"{each.benchmarks.metric_label(one.metric, one.benchmark)}, {_MEANINGS[part]}"
-            _add(gauges, _name(one, part), meaning, _labels(one), getattr(one, name))
+            meaning = f"{run.benchmarks.metric_label(case.metric, case.benchmark)}, {_MEANINGS[part]}"
+            _add(gauges, _name(case, part), meaning, _labels(case), getattr(case, name))
     return "".join(line + "\n" for lines in gauges.values() for line in lines) + "# EOF\n"
 
 
@@ -50,15 +50,20 @@ def _add(
     lines.append(f"{name}{{{words}}} {value!r}" if words else f"{name} {value!r}")
 
 
-def _name(one: Summary, part: str) -> str:
-    ending, written = _UNITS.get(one.unit, ("", ""))
-    stem = one.metric.removesuffix(ending) if written else one.metric
+def _name(case: Summary, part: str) -> str:
+    ending, written = _UNITS.get(case.unit, ("", ""))
+    stem = case.metric.removesuffix(ending) if written else case.metric
     return "_".join(word for word in ("scope", stem, part, written) if word)
 
 
-def _labels(one: Summary) -> dict[str, object]:
-    where = {"ranks": one.ranks, "transport": one.transport, "placement": str(one.placement), "origin": one.origin}
-    return {"benchmark": one.benchmark, **where, **one.parameters}
+def _labels(case: Summary) -> dict[str, object]:
+    where = {
+        "ranks": case.ranks,
+        "transport": case.transport,
+        "placement": str(case.placement),
+        "origin": case.origin,
+    }
+    return {"benchmark": case.benchmark, **where, **case.parameters}
 
 
 def _escaped(text: str) -> str:

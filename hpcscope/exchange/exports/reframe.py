@@ -101,39 +101,39 @@ def write(runs: Sequence[Run]) -> str:
     """Return a check of the results of one run, phases and counts left out."""
     each = only(runs, "reframe")
     benchmarks: dict[str, tuple[int, list[str], list[tuple[Any, ...]]]] = {}
-    for one in performance(each):
-        if one.median:
-            most, cases, figures = benchmarks.get(one.benchmark, (1, [], []))
-            cases += [] if one.request in cases else [one.request]
-            figures.append(_figure(one))
-            benchmarks[one.benchmark] = (max(most, one.ranks), cases, figures)
+    for case in performance(each):
+        if case.median:
+            most, cases, figures = benchmarks.get(case.benchmark, (1, [], []))
+            cases += [] if case.request in cases else [case.request]
+            figures.append(_figure(case))
+            benchmarks[case.benchmark] = (max(most, case.ranks), cases, figures)
     return _CHECK.format(
         run=_python(each.record.name),
         benchmarks=_python(benchmarks),
-        launches=max((one.launches for one in performance(each)), default=1),
+        launches=max((case.launches for case in performance(each)), default=1),
         tolerance=TOLERANCE,
     )
 
 
-def _figure(one: Summary) -> tuple[Any, ...]:
-    return _name(one), _identity(one), one.median, one.unit, one.better == "lower", _share(one)
+def _figure(case: Summary) -> tuple[Any, ...]:
+    return _name(case), _identity(case), case.median, case.unit, case.better == "lower", _share(case)
 
 
-def _name(one: Summary) -> str:
+def _name(case: Summary) -> str:
     """Return a name that ReFrame's reports and options take."""
-    return re.sub(r"\W+", "_", f"{one.label} {one.metric}").strip("_")
+    return re.sub(r"\W+", "_", f"{case.label} {case.metric}").strip("_")
 
 
-def _identity(one: Summary) -> str:
+def _identity(case: Summary) -> str:
     """Return what the check finds the same figure by: the keys of `scope export jsonl`."""
-    where = [one.ranks, one.transport, str(one.placement), one.metric]
-    return json.dumps([one.benchmark, one.parameters, *where], sort_keys=True)
+    where = [case.ranks, case.transport, str(case.placement), case.metric]
+    return json.dumps([case.benchmark, case.parameters, *where], sort_keys=True)
 
 
-def _share(one: Summary) -> float:
+def _share(case: Summary) -> float:
     """Return by which share another median may be worse: differences have the root of the sum of squares."""
-    worse = one.ci_high if one.better == "lower" else one.ci_low
-    return 0.0 if worse is None or not one.median else round(math.sqrt(2) * abs(worse / one.median - 1), 4)
+    worse = case.ci_high if case.better == "lower" else case.ci_low
+    return 0.0 if worse is None or not case.median else round(math.sqrt(2) * abs(worse / case.median - 1), 4)
 
 
 def _python(value: object) -> str:

@@ -16,16 +16,16 @@ from hpcscope.statistics.estimate import in_unit
 
 def write(runs: Sequence[Run]) -> str:
     """Return the platform of one run; UsageError names what the run did not measure."""
-    each = only(runs, "simgrid")
-    made = platform(each.measurements, each.topology)
-    from_file = each.topology is not None and made.topology is each.topology
-    return description.write(made, _origins(each, made, from_file))
+    run = only(runs, "simgrid")
+    made = platform(run.measurements, run.topology)
+    from_file = run.topology is not None and made.topology is run.topology
+    return description.write(made, _origins(run, made, from_file))
 
 
-def _origins(each: Run, made: Platform, from_file: bool) -> list[str]:
+def _origins(run: Run, made: Platform, from_file: bool) -> list[str]:
     """Return where every figure comes from."""
-    lines = [f"run {each.record.name!r}: {made.origin}; Scope {each.record.scope_version}"]
-    speeds = {one.flops_per_s: one.name for one in reversed(made.nodes)}
+    lines = [f"run {run.record.name!r}: {made.origin}; Scope {run.record.scope_version}"]
+    speeds = {node.flops_per_s: node.name for node in reversed(made.nodes)}
     lines += [f"speed of {name} and hosts like it: {_told(figure)}" for figure, name in speeds.items()]
     for where, exchange in (("inside a host", made.inside), ("between hosts", made.between)):
         if exchange is not None:

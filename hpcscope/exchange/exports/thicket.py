@@ -23,15 +23,15 @@ _ENDS = {"": "median", " low": "ci_low", " high": "ci_high"}
 
 def write(runs: Sequence[Run]) -> str:
     """Return the tree of one run: level, benchmark, case; a metric has columns for its median and interval."""
-    each = only(runs, "thicket")
-    columns = [f"{name}{end}" for name in dict.fromkeys(one.metric for one in each.headlines) for end in _ENDS]
+    run = only(runs, "thicket")
+    columns = [f"{name}{end}" for name in dict.fromkeys(case.metric for case in run.headlines) for end in _ENDS]
     nodes: dict[tuple[str, ...], int] = {}
     rows: dict[int, dict[str, float | None]] = {}
-    for one in each.headlines:
-        for path in accumulate(((part,) for part in (*_parts(one.benchmark), one.label)), tuple.__add__):
+    for summary in run.headlines:
+        for path in accumulate(((part,) for part in (*_parts(summary.benchmark), summary.label)), tuple.__add__):
             nodes.setdefault(path, len(nodes))
         row = rows.setdefault(nodes[path], {})
-        row.update({f"{one.metric}{end}": getattr(one, name) for end, name in _ENDS.items()})
+        row.update({f"{summary.metric}{end}": getattr(summary, name) for end, name in _ENDS.items()})
     document = {
         "data": [[node, *(rows.get(node, {}).get(name) for name in columns), node] for node in nodes.values()],
         "columns": [ORDER, *columns, PATH],
@@ -40,7 +40,7 @@ def write(runs: Sequence[Run]) -> str:
             {"label": path[-1], "column": PATH} | ({"parent": nodes[path[:-1]]} if path[:-1] else {})
             for path in nodes
         ],
-        **_about(each),
+        **_about(run),
     }
     return json.dumps(document, allow_nan=False, indent=1) + "\n"
 
@@ -49,16 +49,16 @@ def _parts(benchmark: str) -> tuple[str, str]:
     return benchmark.partition(".")[0], benchmark
 
 
-def _about(each: Run) -> dict[str, Any]:
+def _about(run: Run) -> dict[str, Any]:
     """Return what tells runs apart: Thicket's metadata."""
-    build = each.machine.build
+    build = run.machine.build
     return {
-        "run": each.record.name,
-        "launchdate": int(each.record.started_unix_s),
-        "hosts": hosts(each),
-        "origin": " ".join(sorted({one.origin for one in each.headlines})),
-        "processor": " ".join(dict.fromkeys(host.processor.model for host in each.machine.hosts)),
+        "run": run.record.name,
+        "launchdate": int(run.record.started_unix_s),
+        "hosts": hosts(run),
+        "origin": " ".join(sorted({case.origin for case in run.headlines})),
+        "processor": " ".join(dict.fromkeys(host.processor.model for host in run.machine.hosts)),
         "mpi": f"{build.mpi.name} {build.mpi.version}" if build else "",
         "compiler": build.compiler if build else "",
-        "scope_version": each.record.scope_version,
+        "scope_version": run.record.scope_version,
     }

@@ -109,7 +109,9 @@ class Format(Protocol):
 
 def names() -> list[str]:
     """Return the names of the formats, as the command line has them."""
-    return [one.name.replace("_", "-") for one in pkgutil.iter_modules(__path__) if one.name not in _HELPERS]
+    return [
+        module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name not in _HELPERS
+    ]
 
 
 def format_of(name: str) -> Format:
@@ -121,19 +123,19 @@ def format_of(name: str) -> Format:
 def read(format_: Format, lines: Sequence[Line]) -> Reading:
     """Return what an output says; each of its runs is read by itself."""
     readings = [_read_run(format_, run) for run in _runs(format_.BEGINS, lines)] or [format_.read(lines)]
-    versions = dict.fromkeys(one.program.removeprefix(format_.TITLE).strip(" ,") for one in readings)
-    moments = [one.started_unix_s for one in readings if one.started_unix_s is not None]
+    versions = dict.fromkeys(reading.program.removeprefix(format_.TITLE).strip(" ,") for reading in readings)
+    moments = [reading.started_unix_s for reading in readings if reading.started_unix_s is not None]
 
     def each(name: str) -> dict[Any, None]:
-        return dict.fromkeys(what for one in readings for what in getattr(one, name))
+        return dict.fromkeys(what for reading in readings for what in getattr(reading, name))
 
     return Reading(
         program=f"{format_.TITLE} {', '.join(filter(None, versions))}".strip(),
-        figures=[figure for one in readings for figure in one.figures],
+        figures=[figure for reading in readings for figure in reading.figures],
         understood=set(each("understood")),
         missing=list(each("missing")),
         differences=list(each("differences")),
-        benchmarks=merged(declaration for one in readings for declaration in one.benchmarks),
+        benchmarks=merged(declaration for reading in readings for declaration in reading.benchmarks),
         hosts=list(each("hosts")),
         started_unix_s=min(moments, default=None),
         refused=list(each("refused")),
@@ -165,7 +167,7 @@ def _read_run(format_: Format, run: Sequence[Line]) -> Reading:
     ends = [line.number for line in run if end is not None and end.match(line.text)]
     try:
         reading = format_.read(run)
-        if len(ends) > 1 or (ends and any(one.line > ends[0] for one in reading.figures)):
+        if len(ends) > 1 or (ends and any(printed.line > ends[0] for printed in reading.figures)):
             raise MixedRunsError("their last line")
         return reading
     except MixedRunsError as error:
@@ -197,25 +199,28 @@ def setting(name: str, value: str, default: str = "unknown", bare: bool = False)
 def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
     """Return declarations with each name once: with all metrics, parameters and choices of those that share it."""
     found: dict[str, Benchmark] = {}
-    for one in benchmarks:
-        known = found.setdefault(one.name, one)
-        if known is one:
+    for benchmark in benchmarks:
+        known = found.setdefault(benchmark.name, benchmark)
+        if known is benchmark:
             continue
         parameters = known.parameter
-        for each in one.parameters:
+        for each in benchmark.parameters:
             before = parameters.get(each.name, each)
             words = dict(zip(each.choices, each.words, strict=False)) | dict(
                 zip(before.choices, before.words, strict=False)
             )
             choices = list(dict.fromkeys([*before.choices, *each.choices]))
             parameters[each.name] = before.model_copy(
-                update={"choices": choices, "words": [words[one] for one in choices] if words else before.words}
+                update={
+                    "choices": choices,
+                    "words": [words[choice] for choice in choices] if words else before.words,
+                }
             )
         update = {
-            "metrics": list({**one.metric, **known.metric}.values()),
+            "metrics": list({**benchmark.metric, **known.metric}.values()),
             "parameters": list(parameters.values()),
         }
-        found[one.name] = known.model_copy(update=update)
+        found[benchmark.name] = known.model_copy(update=update)
     return list(found.values())
 
 
@@ -236,7 +241,7 @@ def metric(name: str, unit: str, label: str, better: str = "lower") -> Metric:
 
 def parameter(name: str, label: str, values: Sequence[Value], unit: str = "", role: str = "problem") -> Parameter:
     """Return a parameter of a foreign benchmark: a number, or one of the texts that occur."""
-    number = all(isinstance(one, int) for one in values)
+    number = all(isinstance(value, int) for value in values)
     return Parameter.model_validate(
         {
             "name": name,

@@ -74,7 +74,11 @@ def read(lines: Sequence[Line]) -> Reading:
         understood.add(line.number)
     return Reading(
         program=f"{TITLE} {version}".strip(),
-        figures=[replace(one, failure=run.wrong) for each in run.figures.values() for one in each],
+        figures=[
+            replace(printed, failure=run.wrong)
+            for printed_figures in run.figures.values()
+            for printed in printed_figures
+        ],
         understood=understood,
         missing=["the number of threads"],
         benchmarks=[_benchmark()],

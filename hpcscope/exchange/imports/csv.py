@@ -44,16 +44,16 @@ def read(lines: Sequence[Line]) -> Reading:
             understood.add(line.number)
         elif head and len(cells) == len(head) and line.ended:
             held = _held(head, cells)
-            one = figure(held, line.number) if held is not None else None
-            if held is None or one is None:
+            printed = figure(held, line.number) if held is not None else None
+            if held is None or printed is None:
                 continue
-            found.append((one, held["unit"], held["better"]))
+            found.append((printed, held["unit"], held["better"]))
             runs[cells[0]] = None
             hosts |= dict.fromkeys(cells[1].split())
             understood.add(line.number)
     return Reading(
         program=f"{TITLE}, run {', '.join(runs)}" if runs else TITLE,
-        figures=[one for one, _, _ in found],
+        figures=[printed for printed, _, _ in found],
         understood=understood,
         benchmarks=undeclared(found),
         hosts=list(hosts),
@@ -96,13 +96,13 @@ def _held(head: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | None:
 def _parameters(benchmark: str, given: dict[str, str]) -> dict[str, Value]:
     """Return the parameters that have a value: numbers where they are declared as such, or look so."""
     declared = of_scope().get(benchmark)
-    found: dict[str, Value] = {}
+    parameters: dict[str, Value] = {}
     for name, text in given.items():
         if not text or (declared is not None and name not in declared.parameter):
             continue
         whole = declared.parameter[name].type == "integer" if declared is not None else text.isdigit()
-        found[name] = int(text) if whole else text
-    return found
+        parameters[name] = int(text) if whole else text
+    return parameters
 
 
 def _value(name: str, text: str) -> str | float | int | None:

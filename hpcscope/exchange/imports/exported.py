@@ -64,21 +64,23 @@ def _absent(held: Mapping[str, Any]) -> dict[str, Any]:
 def undeclared(figures: Sequence[tuple[PrintedFigure, str, str]]) -> list[Benchmark]:
     """Return declarations of benchmarks that this version does not have, of figures with unit and direction."""
     known: Catalog = of_scope()
-    found = []
-    for name in dict.fromkeys(one.benchmark for one, _, _ in figures):
-        cases = [(one, unit, better) for one, unit, better in figures if one.benchmark == name]
-        if name in known and all(_fits(known[name], one) for one, _, _ in cases):
+    benchmarks = []
+    for name in dict.fromkeys(printed.benchmark for printed, _, _ in figures):
+        cases = [(printed, unit, better) for printed, unit, better in figures if printed.benchmark == name]
+        if name in known and all(_fits(known[name], printed) for printed, _, _ in cases):
             continue
-        metrics = {one.metric: metric(one.metric, unit, one.metric, better) for one, unit, better in cases}
+        metrics = {
+            printed.metric: metric(printed.metric, unit, printed.metric, better) for printed, unit, better in cases
+        }
         values: dict[str, list[Any]] = {}
-        for one, _, _ in cases:
-            for key, value in one.parameters.items():
+        for printed_figure, _, _ in cases:
+            for key, value in printed_figure.parameters.items():
                 values.setdefault(key, []).append(value)
         title = name.rpartition(".")[2].replace("_", " ")
         parameters = [parameter(key, key.replace("_", " "), each) for key, each in values.items()]
-        found.append(declared(name, title, "", list(metrics.values()), parameters))
-    return found
+        benchmarks.append(declared(name, title, "", list(metrics.values()), parameters))
+    return benchmarks
 
 
-def _fits(benchmark: Benchmark, one: PrintedFigure) -> bool:
-    return one.metric in benchmark.metric and set(one.parameters) <= set(benchmark.parameter)
+def _fits(benchmark: Benchmark, printed: PrintedFigure) -> bool:
+    return printed.metric in benchmark.metric and set(printed.parameters) <= set(benchmark.parameter)

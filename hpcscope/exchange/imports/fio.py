@@ -52,7 +52,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
     Raises UsageError where no group of its jobs is whole, and for another output.
     """
-    if any(_is_fio(one) for one in objects(lines)):
+    if any(_is_fio(printed) for printed in objects(lines)):
         return True
     if any(_VERSION_KEY.match(line.text) for line in lines):
         raise UsageError(
@@ -69,15 +69,17 @@ def read(lines: Sequence[Line]) -> Reading:
     figures: list[PrintedFigure] = []
     understood = {line.number for line in lines if _SAID.match(line.text)}
     moments: list[float] = []
-    for one in objects(lines):
-        if not _is_fio(one):
+    for printed in objects(lines):
+        if not _is_fio(printed):
             continue
-        understood |= _lines_read(one)
-        versions[str(one.value["fio version"]).removeprefix("fio-")] = None
-        if isinstance(moment := one.value.get("timestamp"), int) and moment > 0:
+        understood |= _lines_read(printed)
+        versions[str(printed.value["fio version"]).removeprefix("fio-")] = None
+        if isinstance(moment := printed.value.get("timestamp"), int) and moment > 0:
             moments.append(float(moment))
-        figures += _jobs(one)
-    names = list(dict.fromkeys(one.benchmark for one in figures if one.benchmark.startswith("storage.fio_")))
+        figures += _jobs(printed)
+    names = list(
+        dict.fromkeys(printed.benchmark for printed in figures if printed.benchmark.startswith("storage.fio_"))
+    )
     return Reading(
         program=f"{TITLE} {', '.join(versions)}".strip(),
         figures=figures,
@@ -88,40 +90,40 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _is_fio(one: Printed) -> bool:
-    jobs = one.value.get("jobs")
+def _is_fio(printed: Printed) -> bool:
+    jobs = printed.value.get("jobs")
     if (
-        "fio version" not in one.value
+        "fio version" not in printed.value
         or not isinstance(jobs, list)
         or not all(isinstance(job, dict) for job in jobs)
     ):
         return False
-    return not one.cut or bool(_whole_groups(one))
+    return not printed.cut or bool(_whole_groups(printed))
 
 
-def _whole_groups(one: Printed) -> list[dict[str, Any]]:
+def _whole_groups(printed: Printed) -> list[dict[str, Any]]:
     """Return the jobs; where the output is cut, without those of the last group, which may have lost processes."""
-    jobs: list[dict[str, Any]] = one.value["jobs"]
-    return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if one.cut else jobs
+    jobs: list[dict[str, Any]] = printed.value["jobs"]
+    return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if printed.cut else jobs
 
 
-def _lines_read(one: Printed) -> set[int]:
+def _lines_read(printed: Printed) -> set[int]:
     """Return the numbers of an object's lines before the first job that is left out."""
-    jobs, read = one.having("jobname"), len(_whole_groups(one))
-    end = jobs[read] if read < len(jobs) else one.lines[-1].number + 1
-    return {line.number for line in one.lines if line.number < end}
+    jobs, read = printed.having("jobname"), len(_whole_groups(printed))
+    end = jobs[read] if read < len(jobs) else printed.lines[-1].number + 1
+    return {line.number for line in printed.lines if line.number < end}
 
 
-def _jobs(one: Printed) -> Iterator[PrintedFigure]:
+def _jobs(printed: Printed) -> Iterator[PrintedFigure]:
     """Yield the figures of an object's jobs; several of one name are its processes."""
-    lines = one.having("jobname")
-    common = mapping(one.value, "global options")
+    lines = printed.having("jobname")
+    common = mapping(printed.value, "global options")
     seen: Counter[tuple[object, object]] = Counter()
-    jobs = _whole_groups(one)
+    jobs = _whole_groups(printed)
     groups = Counter(job.get("groupid") for job in jobs)
-    old = str(one.value["fio version"]).startswith(("fio-1", "fio-2"))
+    old = str(printed.value["fio version"]).startswith(("fio-1", "fio-2"))
     for place, job in enumerate(jobs):
-        line = lines[place] if place < len(lines) else one.lines[0].number
+        line = lines[place] if place < len(lines) else printed.lines[0].number
         who = job.get("groupid"), job.get("jobname")
         options = {**common, **mapping(job, "job options")}
         alone = groups[job.get("groupid")] == 1
@@ -248,7 +250,7 @@ def _number(value: Mapping[str, Any], key: str) -> float:
 def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
     """Return the declaration of jobs that are no cases of Scope's."""
     direction = name.rpartition("_")[2]
-    cases = [one.parameters for one in figures if one.benchmark == name]
+    cases = [printed.parameters for printed in figures if printed.benchmark == name]
     return declared(
         name,
         f"fio {direction}",
@@ -260,8 +262,8 @@ def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
             metric("time_s", "s", "run time"),
         ],
         [
-            parameter("job", "job", ["unnamed", *(one["job"] for one in cases)]),
-            parameter("options", "options", ["not printed", *(one["options"] for one in cases)]),
+            parameter("job", "job", ["unnamed", *(case["job"] for case in cases)]),
+            parameter("options", "options", ["not printed", *(case["options"] for case in cases)]),
             parameter("transfer_bytes", "transfer", [0], "B", "size"),
             parameter("process", "process", [0]),
         ],

@@ -69,7 +69,7 @@ class _Measure:
 
 
 def _measures() -> dict[str, _Measure]:
-    found = {
+    measures = {
         "PTRANS_GBs": _Measure(
             "algorithm.hpcc_ptrans", "bandwidth_bytes_per_s", _GIGA, "minimum", size=("n", "PTRANS_n")
         ),
@@ -84,7 +84,7 @@ def _measures() -> dict[str, _Measure]:
     for name in ("", "_LCG"):
         way: dict[str, Value] = {"generator": "linear" if name else "polynomial"}
         size = ("n", f"RandomAccess{name}_N")
-        found |= {
+        measures |= {
             f"MPIRandomAccess{name}_GUPs": _Measure(
                 "algorithm.hpcc_random_access",
                 "updates_per_s",
@@ -101,25 +101,25 @@ def _measures() -> dict[str, _Measure]:
             ),
         }
     for printed, kernel in stream.KERNELS.items():
-        found[f"StarSTREAM_{printed}"] = _Measure(
+        measures[f"StarSTREAM_{printed}"] = _Measure(
             "node.hpcc_star_stream", "bandwidth_bytes_per_s", _GIGA, "maximum", {"kernel": kernel}
         )
-        found[f"SingleSTREAM_{printed}"] = _Measure(
+        measures[f"SingleSTREAM_{printed}"] = _Measure(
             stream.BENCHMARK, "bandwidth_bytes_per_s", _GIGA, "maximum", {"kernel": kernel}, serial=True
         )
     for which in ("Min", "Avg", "Max"):
         way = {"pair": {"Min": "lowest", "Avg": "mean", "Max": "highest"}[which]}
-        found[f"{which}PingPongLatency_usec"] = _Measure("mpi.hpcc_ping_pong", "latency_s", _US, "each", way)
-        found[f"{which}PingPongBandwidth_GBytes"] = _Measure(
+        measures[f"{which}PingPongLatency_usec"] = _Measure("mpi.hpcc_ping_pong", "latency_s", _US, "each", way)
+        measures[f"{which}PingPongBandwidth_GBytes"] = _Measure(
             "mpi.hpcc_ping_pong", "bandwidth_bytes_per_s", _GIGA, "each", way
         )
     for order in ("Naturally", "Randomly"):
         way = {"order": "natural" if order == "Naturally" else "random"}
-        found[f"{order}OrderedRingLatency_usec"] = _Measure("mpi.hpcc_ring", "latency_s", _US, "each", way)
-        found[f"{order}OrderedRingBandwidth_GBytes"] = _Measure(
+        measures[f"{order}OrderedRingLatency_usec"] = _Measure("mpi.hpcc_ring", "latency_s", _US, "each", way)
+        measures[f"{order}OrderedRingBandwidth_GBytes"] = _Measure(
             "mpi.hpcc_ring", "bandwidth_bytes_per_s", _GIGA, "each", way
         )
-    return found
+    return measures
 
 
 _MEASURES = _measures()
@@ -138,7 +138,7 @@ class _Summary:
             return
         success = self._text("Success")
         failure = {"1": "", "0": "a test of the run failed: Success=0"}.get(success, "the summary says no success")
-        yield from (replace(one, failure=failure) for one in self._linpack())
+        yield from (replace(printed, failure=failure) for printed in self._linpack())
         for key, one in _MEASURES.items():
             value = self._value(key, one.exponent)
             parameters = self._parameters(one)
@@ -219,11 +219,11 @@ def read(lines: Sequence[Line]) -> Reading:
         elif not (_SAID.match(line.text) or hpl.said(line.text) or stream.said(line.text)):
             continue
         understood.add(line.number)
-    figures = [one for each in summaries for one in each.figures()]
+    figures = [printed for summary in summaries for printed in summary.figures()]
     # HPL may have solved several problems, of which the summary has one; without a summary they are HPL's.
     solved = hpl.read_all(lines).figures if summaries else []
-    if summaries and not any(one.benchmark in (hpl.BENCHMARK, hpl.OTHER) for one in figures):
-        solved = [replace(one, failure="the summary of all tests is cut") for one in solved]
+    if summaries and not any(printed.benchmark in (hpl.BENCHMARK, hpl.OTHER) for printed in figures):
+        solved = [replace(printed, failure="the summary of all tests is cut") for printed in solved]
     figures += _beside_summaries(solved, figures)
     return Reading(
         program=f"{TITLE} {', '.join(versions)}".strip(),
@@ -238,17 +238,21 @@ def read(lines: Sequence[Line]) -> Reading:
 
 def _beside_summaries(solved: Sequence[PrintedFigure], figures: Sequence[PrintedFigure]) -> list[PrintedFigure]:
     """Return rates and times of HPL that no summary has: its figures say those of one problem with more digits."""
-    left = [one for one in solved if one.metric != "residual"]
-    for each in figures:
-        same = [one for one in left if _problem(one) == _problem(each)]
-        near = [one for one in same if math.isclose(each.values[0], one.values[0], rel_tol=_ROUNDED)]
+    left = [printed for printed in solved if printed.metric != "residual"]
+    for printed_figure in figures:
+        same = [printed for printed in left if _problem(printed) == _problem(printed_figure)]
+        near = [
+            printed
+            for printed in same
+            if math.isclose(printed_figure.values[0], printed.values[0], rel_tol=_ROUNDED)
+        ]
         if near:
-            left.remove(min(near, key=lambda one: abs(one.values[0] - each.values[0])))
+            left.remove(min(near, key=lambda one: abs(one.values[0] - printed_figure.values[0])))
     return left
 
 
-def _problem(one: PrintedFigure) -> tuple[object, ...]:
-    return one.metric, *(one.parameters.get(size) for size in ("n", "block", "grid_rows", "grid_columns"))
+def _problem(printed: PrintedFigure) -> tuple[object, ...]:
+    return printed.metric, *(printed.parameters.get(size) for size in ("n", "block", "grid_rows", "grid_columns"))
 
 
 def _benchmarks() -> list[Benchmark]:
@@ -285,9 +289,9 @@ def _benchmarks() -> list[Benchmark]:
         ("mpi.hpcc_ping_pong", "HPCC ping-pong", "ping-pong of 8 B and 2 MB over pairs of processes", "pair"),
         ("mpi.hpcc_ring", "HPCC ring", "exchange of 8 B and 2 MB with both neighbors", "order"),
     ]
-    found = [hpl.benchmark()]
+    benchmarks = [hpl.benchmark()]
     for name, title, summary, words in declarations:
         metrics = dict.fromkeys(one.metric for one in _MEASURES.values() if one.benchmark == name)
         given = [parameters[one] for one in words.split()]
-        found.append(declared(name, title, summary, [rates[one] for one in metrics], given))
-    return found
+        benchmarks.append(declared(name, title, summary, [rates[one] for one in metrics], given))
+    return benchmarks

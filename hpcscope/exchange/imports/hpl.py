@@ -61,7 +61,7 @@ class _Problem:
 
     def checked(self) -> Iterator[PrintedFigure]:
         """Yield its figures with the outcome of the check."""
-        return (replace(one, failure=self.failure) for one in [*self.figures, *self.residuals])
+        return (replace(printed, failure=self.failure) for printed in [*self.figures, *self.residuals])
 
 
 def claims(lines: Sequence[Line]) -> bool:
@@ -102,7 +102,7 @@ def read_all(lines: Iterable[Line]) -> Reading:
         understood.add(line.number)
     return Reading(
         program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=[one for each in problems for one in each.checked()],
+        figures=[printed for problem in problems for printed in problem.checked()],
         understood=understood,
         missing=[*missing],
         benchmarks=[benchmark()],

@@ -130,23 +130,23 @@ class _Test:
             return None
         single = "F" not in given
         direct = "B" in given or "useO_DIRECT=1" in given
-        found: dict[str, Value] = {
+        own: dict[str, Value] = {
             "interface": interface,
             "file": "shared" if single else "per_process",
             "layout": "strided" if single and segments > 1 else "segmented",
             "order": "random" if "z" in given else "sequential",
         }
         if interface == "mpiio":
-            found["access"] = "collective" if "c" in given else "independent"
+            own["access"] = "collective" if "c" in given else "independent"
         if access == "write":
             sync = "fsync" if "e" in given and self.sync else "none"
-            return found | {"sync": sync, "cache": "direct" if direct else "cached"}
+            return own | {"sync": sync, "cache": "direct" if direct else "cached"}
         written = "w" in given or "r" not in given
         if not (written or direct):
             return None  # what is in the caches depends on who wrote the file, and when
         if "C" in given and not direct:
-            return found | {"cache": "other_rank"} if self._nodes > 1 else None
-        return found | {"cache": "direct" if direct else "cached"}
+            return own | {"cache": "other_rank"} if self._nodes > 1 else None
+        return own | {"cache": "direct" if direct else "cached"}
 
     def _foreign(self, transfer: int, block: int, segments: int) -> dict[str, Value]:
         return {
@@ -192,7 +192,7 @@ class _Test:
 
 def claims(lines: Sequence[Line]) -> bool:
     """Return whether the program's title, or JSON of it, is among the lines; UsageError where no test is whole."""
-    if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(one) for one in objects(lines)):
+    if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
         return True
     if any(_JSON_TEST.match(line.text) for line in lines):
         raise UsageError("holds JSON of IOR without its end; must have one whole test at least")
@@ -204,11 +204,11 @@ def read(lines: Sequence[Line]) -> Reading:
     versions: dict[str, None] = {}
     understood: set[int] = set()
     tests: list[_Test] = []
-    for one in objects(lines):
-        if _is_ior(one):
-            understood |= {line.number for line in one.lines}
-            versions |= {str(one.value["Version"]): None} if "Version" in one.value else {}
-            tests += _json(one)
+    for printed in objects(lines):
+        if _is_ior(printed):
+            understood |= {line.number for line in printed.lines}
+            versions |= {str(printed.value["Version"]): None} if "Version" in printed.value else {}
+            tests += _json(printed)
     tests += _text([line for line in lines if line.number not in understood], versions, understood)
     figures = [figure for test in tests for figure in test.figures()]
     return Reading(
@@ -283,31 +283,33 @@ def _sum(tests: Sequence[_Test], summed: re.Match[str], heads: Sequence[str], li
     test.summed.setdefault(summed[1], figure)
 
 
-def _is_ior(one: Printed) -> bool:
-    tests = one.value.get("tests")
+def _is_ior(printed: Printed) -> bool:
+    tests = printed.value.get("tests")
     return (
-        isinstance(tests, list) and "Command line" in one.value and all(isinstance(each, dict) for each in tests)
+        isinstance(tests, list)
+        and "Command line" in printed.value
+        and all(isinstance(test, dict) for test in tests)
     )
 
 
-def _json(one: Printed) -> list[_Test]:
+def _json(printed: Printed) -> list[_Test]:
     """Return the tests of an object; its times, of four digits behind the point, say less than the rates."""
-    lines = iter(one.having("bwMiB"))
-    found = []
-    for each in one.value["tests"]:
-        test = _Test(str(one.value["Command line"]))
+    lines = iter(printed.having("bwMiB"))
+    json = []
+    for each in printed.value["tests"]:
+        test = _Test(str(printed.value["Command line"]))
         options, parameters = mapping(each, "Options"), mapping(each, "Parameters")
         test.options = {name: str(value) for name, value in options.items()}
         names = {"segcnt": "segmentCount", "blksiz": "blockSize", "xsize": "transferSize"}
         test.exact = {name: parameters[key] for name, key in names.items() if isinstance(parameters.get(key), int)}
         for result in _results(each.get("Results")):
             access, rate = result.get("access"), result.get("bwMiB")
-            line = next(lines, one.lines[0].number) if "bwMiB" in result else 0
+            line = next(lines, printed.lines[0].number) if "bwMiB" in result else 0
             if access in ACCESSES and isinstance(rate, float | int) and rate > 0:
                 test.rates.setdefault(access, []).append(rate * MIB)
                 test.lines.setdefault(access, line)
-        found.append(test)
-    return found
+        json.append(test)
+    return json
 
 
 def _results(value: object) -> Iterator[Mapping[str, Any]]:
@@ -345,30 +347,30 @@ def _others(command: str) -> str:
 def _given(command: str) -> set[str] | None:
     """Return the options of a command line; None where one of them makes another test of it than Scope's."""
     words = iter(_words(command)[1:])
-    found: set[str] = set()
+    given: set[str] = set()
     for word in words:
         if word == "--posix.odirect":
-            found.add("B")
+            given.add("B")
         elif re.fullmatch(r"-[A-Za-z]", word) and word[1] in _VALUED:
             value = next(words, "")
             if word == "-O" and value not in ("useO_DIRECT=1",) and not value.startswith("summaryFormat="):
                 return None
-            found |= {word[1], value} if word == "-O" else {word[1]}
+            given |= {word[1], value} if word == "-O" else {word[1]}
         elif re.fullmatch(r"-[A-Za-z]+", word) and set(word[1:]) <= _PLAIN:
-            found |= set(word[1:])
+            given |= set(word[1:])
         elif re.fullmatch(r"-[a-z]=?\d+[kmgt]?", word) and word[1] in _VALUED:
-            found.add(word[1])
+            given.add(word[1])
         else:
             return None
-    return found or None
+    return given or None
 
 
 def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
     """Return the declarations of tests that Scope does not have."""
-    found = []
+    benchmarks = []
     for access in ACCESSES:
         name = f"storage.ior_{access}"
-        cases = [one.parameters for one in figures if one.benchmark == name]
+        cases = [printed.parameters for printed in figures if printed.benchmark == name]
         plain = {
             "api": "POSIX",
             "file": "shared",
@@ -378,7 +380,7 @@ def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
         }
         sizes = {"transfer_bytes": "transfers of {} B", "block_bytes": "blocks of {} B"}
         if cases:
-            found.append(
+            benchmarks.append(
                 declared(
                     name,
                     f"IOR {access}",
@@ -389,7 +391,7 @@ def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
                     ],
                     [
                         *(
-                            parameter(word, word, [usual, *(one[word] for one in cases)])
+                            parameter(word, word, [usual, *(case[word] for case in cases)])
                             for word, usual in plain.items()
                         ),
                         *(
@@ -400,4 +402,4 @@ def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
                     ],
                 )
             )
-    return found
+    return benchmarks

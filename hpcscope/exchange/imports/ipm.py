@@ -141,10 +141,10 @@ class _IpmReader(LineReader):
             self._tasks.append(Task(size, line))
             self.started_unix_s = min(began, self.started_unix_s or began)
 
-    def _function(self, found: re.Match[str], line: int) -> bool:
-        said = dict(_ATTRIBUTE.findall(found[1]))
+    def _function(self, match: re.Match[str], line: int) -> bool:
+        said = dict(_ATTRIBUTE.findall(match[1]))
         try:
-            seconds, calls, sent = float(found[2]), int(said["count"]), float(said.get("bytes", "0"))
+            seconds, calls, sent = float(match[2]), int(said["count"]), float(said.get("bytes", "0"))
         except (KeyError, ValueError):
             return False
         if not said.get("name") or not (math.isfinite(seconds) and math.isfinite(sent)):
@@ -157,18 +157,18 @@ class _IpmReader(LineReader):
 
     def close(self) -> None:
         """End the tasks; of those that were cut nothing is known."""
-        whole = [one for one in self._tasks if one.whole]
+        whole = [task for task in self._tasks if task.whole]
         if len(whole) < len(self._tasks) or (whole and len(whole) < whole[0].size):
             self.differences[f"{TITLE}: the file has {len(whole)} of {self._tasks[0].size} processes"] = None
         if not whole:
             return
         self._ranks = whole[0].size
-        self._add("program", "wall_s", max(one.wall_s for one in whole), whole[0].line)
-        wall_s = sum(one.wall_s for one in whole)
+        self._add("program", "wall_s", max(task.wall_s for task in whole), whole[0].line)
+        wall_s = sum(task.wall_s for task in whole)
         if wall_s > 0:
-            self._add("program", "mpi_share", sum(one.mpi_s for one in whole) / wall_s, whole[0].line)
-        for name in dict.fromkeys(name for one in whole for name in one.routines):
-            of = [one.routines[name] for one in whole if name in one.routines]
+            self._add("program", "mpi_share", sum(task.mpi_s for task in whole) / wall_s, whole[0].line)
+        for name in dict.fromkeys(name for task in whole for name in task.routines):
+            of = [task.routines[name] for task in whole if name in task.routines]
             self._add(name, "time_s", sum(one[0] for one in of), of[0][3])
             self._add(name, "calls", float(sum(one[1] for one in of)), of[0][3])
             self._add(name, "sent_bytes", sum(one[2] for one in of), of[0][3])

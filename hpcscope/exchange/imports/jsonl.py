@@ -29,15 +29,15 @@ def read(lines: Sequence[Line]) -> Reading:
         if held is None:
             continue
         run, names = held.pop("run"), held.pop("hosts")
-        one = figure(held, line.number)
-        if one is not None:
-            found.append((one, held["unit"], held["better"]))
+        printed = figure(held, line.number)
+        if printed is not None:
+            found.append((printed, held["unit"], held["better"]))
             runs[str(run)] = None
             hosts |= dict.fromkeys(map(str, names if isinstance(names, list) else []))
     return Reading(
         program=f"{TITLE}, run {', '.join(runs)}" if runs else TITLE,
-        figures=[one for one, _, _ in found],
-        understood={one.line for one, _, _ in found},
+        figures=[printed for printed, _, _ in found],
+        understood={printed.line for printed, _, _ in found},
         benchmarks=undeclared(found),
         hosts=list(hosts),
     )

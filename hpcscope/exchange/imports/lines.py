@@ -78,17 +78,17 @@ def number(text: str, exponent: int = 0) -> float:
     return float(Decimal(plain).scaleb(exponent)) if exponent else value
 
 
-def _without(found: list[Line], prefix: re.Pattern[str], share: float) -> list[Line]:
+def _without(lines: list[Line], prefix: re.Pattern[str], share: float) -> list[Line]:
     """Return lines without a prefix that more than a share of them has; what stands in it is told by its lines."""
-    matches = [prefix.match(line.text) for line in found]
+    matches = [prefix.match(line.text) for line in lines]
     labels = [match["who"] for match in matches if match]
     # Labels repeat; what counts up is the program's own numbering.
-    few = len(labels) <= share * len(found) or (share > 0 and len(labels) < _FEWEST)
+    few = len(labels) <= share * len(lines) or (share > 0 and len(labels) < _FEWEST)
     if few or (share > 0 and len(set(labels)) > max(1, len(labels) / 2)):
-        return found
+        return lines
     places: dict[str, int] = {}
     place, result = 0, []
-    for line, match in zip(found, matches, strict=True):
+    for line, match in zip(lines, matches, strict=True):
         if match:
             place = places.setdefault(match["who"], len(places))
             line = line._replace(text=line.text[match.end() :])

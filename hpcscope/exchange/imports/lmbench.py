@@ -56,9 +56,9 @@ _LIMIT = 2**40
 
 def claims(lines: Sequence[Line]) -> bool:
     """Return whether lines are as only programs of the suite print them; UsageError for its scripts' table."""
-    if any(_OWN.match(one.text) or _STRIDE.match(one.text) or _CONTEXT.match(one.text) for one in lines):
+    if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
         return True
-    if any(_TABLE.match(one.text) for one in lines):
+    if any(_TABLE.match(line.text) for line in lines):
         raise UsageError("is the table that lmbench's `make see` makes; must be a file of its folder results")
     return False
 

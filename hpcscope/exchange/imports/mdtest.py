@@ -88,7 +88,7 @@ class _Run:
         """Return the parameters of Scope's case; None where it has none."""
         files, written, read = (options.get(name, "0") for name in ("-n", "-w", "-e"))
         shift = options.get("-N", "0")
-        plain = all(_SHOWN.fullmatch(one) for one in options) and all(
+        plain = all(_SHOWN.fullmatch(option) for option in options) and all(
             map(str.isdigit, (files, written, read, shift))
         )
         if not plain or files == "0" or not _OPERATIONS[operation][1]:
@@ -144,16 +144,16 @@ def _options(command: str) -> dict[str, str]:
         words = shlex.split(command)[1:]
     except ValueError:
         words = command.split()[1:]
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     last = ""
     for word in words:
         if word.startswith("-") and not word[1:].isdigit():
             last, _, value = word.partition("=")
-            found[last] = value
+            options[last] = value
         elif last:
-            found[last] = word
+            options[last] = word
             last = ""
-    return found
+    return options
 
 
 def _foreign(options: dict[str, str]) -> dict[str, Value]:
@@ -164,7 +164,7 @@ def _foreign(options: dict[str, str]) -> dict[str, Value]:
 
 def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
     """Return the declaration of what Scope does not measure."""
-    cases = [one.parameters for one in figures if one.benchmark == OTHER]
+    cases = [printed.parameters for printed in figures if printed.benchmark == OTHER]
     if not cases:
         return []
     metrics = {name: operation.lower() for operation, (name, _) in _OPERATIONS.items()}
@@ -176,7 +176,7 @@ def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
             [metric(name, "1/s", label, "higher") for name, label in metrics.items()],
             [
                 parameter("files", "files", [0], role="size"),
-                parameter("options", "options", ["none", *(one["options"] for one in cases)]),
+                parameter("options", "options", ["none", *(case["options"] for case in cases)]),
             ],
         )
     ]

@@ -93,7 +93,7 @@ class _NcclReader(LineReader):
             self.hosts[rank["host"]] = None
         elif _HEAD.match(text):
             columns = text.lstrip("# ").split()
-            heads = [one for one in columns if one in _MEASURES]
+            heads = [column for column in columns if column in _MEASURES]
             twice = heads[: len(heads) // 2] == heads[len(heads) // 2 :]
             known = {"algbw", "busbw"} <= set(heads) and ("time" in heads or "cputime" in heads)
             self._columns = columns if columns[0] == "size" and twice and known else []
@@ -107,14 +107,14 @@ class _NcclReader(LineReader):
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer."""
         cells = line.text.split()
         timed = self._columns[-1] == "timestamp"
-        named = [one for one in self._columns if one not in (*_MEASURES, "timestamp")]
+        named = [column for column in self._columns if column not in (*_MEASURES, "timestamp")]
         # Of operations without a reduction, versions before 2.10 have the head but not the cell.
         if "redop" in named and len(cells) == len(self._columns) + timed - 1:
             named.remove("redop")
         elif len(cells) != len(self._columns) + timed:
             return False
         of = dict(zip(named, cells, strict=False))
-        heads = [one for one in self._columns if one in _MEASURES]
+        heads = [column for column in self._columns if column in _MEASURES]
         half = len(heads) // 2
         measured = cells[len(named) : len(named) + 2 * half]
         whole = all(_NUMBER.match(one) or one == "N/A" for one in measured)
@@ -161,7 +161,7 @@ def _figures(
     where = [setting(key, value) for key, value in settings.items()]
     where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
     title = f"NCCL {test.replace('_', ' ')}"
-    benchmark = declared(name, title, f"{test} of {TITLE}", [_METRICS[one] for one in values], where)
+    benchmark = declared(name, title, f"{test} of {TITLE}", [_METRICS[value] for value in values], where)
     parameters: dict[str, Value] = {**settings, "message_bytes": size}
     figures = [
         PrintedFigure(
@@ -195,8 +195,8 @@ def _document(lines: Sequence[Line]) -> Reading:
         text = "\n".join(line.text for line in lines)
         whole, end = json.JSONDecoder().raw_decode(text)
         made = list(_rows(whole, lines[0].number))
-        figures = [one for each, _ in made for one in each]
-        benchmarks = [one for _, each in made for one in each]
+        figures = [printed for printed_figures, _ in made for printed in printed_figures]
+        benchmarks = [benchmark for _, each in made for benchmark in each]
         hosts = list(dict.fromkeys(str(one["hostname"]) for one in whole["config"]["devices"]))
         understood = {line.number for line in lines[: text.count("\n", 0, end) + 1]}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

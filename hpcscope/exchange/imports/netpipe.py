@@ -94,8 +94,8 @@ def read(lines: Sequence[Line]) -> Reading:
             settings.rows = True
             # Rows of `np.out` say nothing of their program, whatever stands before them.
             of = settings if "n" in row.groupdict() else Preamble()
-            one, benchmark = _figure(of, version, row, line.number, differences)
-            figures += one
+            printed_figures, benchmark = _figure(of, version, row, line.number, differences)
+            figures += printed_figures
             benchmarks += benchmark
             unknown = unknown or not of.said
             understood.add(line.number)

@@ -331,14 +331,14 @@ class _OsuReader(LineReader):
             self.missing["the window of osu_bw: its default, 64, is assumed"] = None
         return known
 
-    def _startup(self, found: re.Match[str], line: Line) -> None:
+    def _startup(self, match: re.Match[str], line: Line) -> None:
         name = "mpi.osu_init"
         metrics = [metric(one, "s", label) for one, label in _STARTUP.items()]
         self.benchmarks.append(declared(name, "OSU MPI_Init", "the time of MPI_Init", metrics))
-        for one, cell in zip(_STARTUP, (found[2], found[3], found[4]), strict=True):
+        for one, cell in zip(_STARTUP, (match[2], match[3], match[4]), strict=True):
             self.figures.append(
                 PrintedFigure(
-                    name, {}, int(found[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1
+                    name, {}, int(match[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1
                 )
             )
 

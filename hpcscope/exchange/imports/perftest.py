@@ -93,7 +93,7 @@ class _PerftestReader(LineReader):
             self._unit = _UNITS.get(unit[1]) if unit else None
         elif self._columns and text.split()[0].isdigit():
             cells = text.split()
-            if len(cells) != len(self._columns) or not all(_NUMBER.match(one) for one in cells):
+            if len(cells) != len(self._columns) or not all(_NUMBER.match(cell) for cell in cells):
                 return False
             row = dict(zip(self._columns, cells, strict=True))
             if not (row["#bytes"].isdigit() and row["#iterations"].isdigit()):

@@ -72,7 +72,7 @@ class Case:
 
 def claims(lines: Sequence[Line]) -> bool:
     """Return whether settings of the program and a head of its columns are among the lines."""
-    settings = {found[1] for line in lines if (found := _SETTING.match(line.text))}
+    settings = {match[1] for line in lines if (match := _SETTING.match(line.text))}
     return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
 
 
@@ -149,7 +149,9 @@ class _ReprompiReader(LineReader):
         if row.get("errorcode", "0") != "0":
             self.differences[f"{TITLE}: repetitions that began late are left out"] = None
         elif "process" in row:
-            clocks = [number(row[one]) for one in self._columns if one.endswith(("tstart_sec", "tend_sec"))]
+            clocks = [
+                number(row[column]) for column in self._columns if column.endswith(("tstart_sec", "tend_sec"))
+            ]
             self._case.clocks.setdefault(int(row["nrep"]), []).append(clocks)
         else:
             self._case.times.append(number(row["runtime_sec"]))
@@ -185,7 +187,7 @@ class _ReprompiReader(LineReader):
         return True
 
     def _figure(self, case: Case, times: Iterable[float], definition: Definition) -> None:
-        values = tuple(round(one, _DIGITS) for one in times)
+        values = tuple(round(time, _DIGITS) for time in times)
         benchmark, parameters = self._named(case.test, case.count)
         self.figures.append(
             PrintedFigure(

@@ -13,9 +13,11 @@ from hpcscope.machine.machine import MpiInstallation
 
 def choose(mpi: MpiInstallation, kind: str = MPIEXEC) -> Launcher:
     """Return the launcher of a kind that starts this MPI's programs; raises UsageError when there is none."""
-    modules = (import_module(found.name) for found in iter_modules(__path__, f"{__name__}."))
-    of_kind = [each for each in (cast(Launcher, module.LAUNCHER) for module in modules) if each.kind == kind]
-    if chosen := next((each for each in of_kind if mpi.name in each.mpis), None):
+    modules = (import_module(module.name) for module in iter_modules(__path__, f"{__name__}."))
+    of_kind = [
+        launcher for launcher in (cast(Launcher, module.LAUNCHER) for module in modules) if launcher.kind == kind
+    ]
+    if chosen := next((launcher for launcher in of_kind if mpi.name in launcher.mpis), None):
         return chosen
-    known = ", ".join(name for each in of_kind for name in each.mpis)
+    known = ", ".join(name for launcher in of_kind for name in launcher.mpis)
     raise UsageError(f"--mpi {mpi.compiler}: no launcher for {mpi.name}; must be one of {known}")

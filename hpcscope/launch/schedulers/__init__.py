@@ -27,15 +27,15 @@ class Deadline:
 
 def all_schedulers() -> dict[str, Scheduler]:
     """Return the batch systems by name."""
-    modules = (import_module(found.name) for found in iter_modules(__path__, f"{__name__}."))
+    modules = (import_module(module.name) for module in iter_modules(__path__, f"{__name__}."))
     known = [cast(Scheduler, module.SCHEDULER) for module in modules]
-    return {each.name: each for each in known}
+    return {scheduler.name: scheduler for scheduler in known}
 
 
 def allocation() -> Allocation | None:
     """Return what the batch job of this process was granted; None outside of any job."""
-    granted = (each.allocation(os.environ) for each in all_schedulers().values())
-    return next((each for each in granted if each is not None), None)
+    granted = (scheduler.allocation(os.environ) for scheduler in all_schedulers().values())
+    return next((allocation for allocation in granted if allocation is not None), None)
 
 
 def deadline(margin_s: float) -> Deadline | None:
