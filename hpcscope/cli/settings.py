@@ -31,11 +31,7 @@ def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Calla
         @functools.wraps(function)
         def command(**typed: Any) -> None:
             given = {
-                name: {
-                    each.key: value
-                    for each in declared
-                    if (value := _value(each, typed.pop(each.word))) is not None
-                }
+                name: {each.key: value for each in declared if (value := typed.pop(each.word)) is not None}
                 for name, declared in groups.items()
             }
             function(**typed, **given)
@@ -66,6 +62,7 @@ def _parameter(declared: Declared) -> inspect.Parameter:
         help=declared.help,
         rich_help_panel=declared.setting.panel or None,
         show_default=False,
+        callback=lambda value: _value(declared, value),  # here, so that `check` refuses it, too
     )
     return inspect.Parameter(
         declared.word, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of_type | None, shown]

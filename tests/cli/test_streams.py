@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hpcscope.cli import before_nothing
+from hpcscope.cli import before_nothing, explained
 from tests.cli.scope_command import BRIEF, SCOPE, Answer, answered, cases, planned, scope
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
@@ -172,6 +172,19 @@ def test_a_deleted_folder_is_one_line(tmp_path: Path) -> None:
     said = answer.errors.splitlines()
     assert mentions(said[-1], "scope: ... No such file or directory")
     assert not [line for line in said[:-1] if "getcwd" not in line], "the shell that starts Python may say it, too"
+
+
+def test_a_process_with_little_memory_is_refused_in_one_line(golden_run: Path, tmp_path: Path) -> None:
+    """OpenBLAS, which numpy brings, waits for memory for ever, at full speed."""
+    refusal = in_shell(tmp_path, 'ulimit -v 200000; "$@"', "analyze", str(golden_run)).refusal()
+    assert mentions(
+        refusal, "scope: memory of a process: expected ... MiB or more, found 195 MiB; run `ulimit -v ...`"
+    )
+
+
+def test_a_thread_for_which_there_is_no_room_is_no_defect() -> None:
+    for problem in (RuntimeError("can't start new thread"), MemoryError()):
+        assert mentions(explained(problem), "no more memory or threads ... ulimit")
 
 
 def test_a_value_that_ends_like_an_option_is_no_empty_one() -> None:

@@ -1,0 +1,17 @@
+"""The time of day as one process has it: steps of the system's clock change no duration."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+
+def unix_s() -> float:
+    """Return the time in s since 1970 began: as this process read it first, and what has passed since."""
+    began_unix_s, began_s = _began()
+    return began_unix_s + time.monotonic() - began_s
+
+
+@cache
+def _began() -> tuple[float, float]:
+    return time.time(), time.monotonic()
