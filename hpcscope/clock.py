@@ -12,6 +12,15 @@ def unix_s() -> float:
     return began_unix_s + time.monotonic() - began_s
 
 
+def refusal() -> str:
+    """Return what is wrong with the clock of this host: what counts nanoseconds in 64 bits ends in 2262."""
+    if 1970 <= (year := time.gmtime().tm_year) < 2262:
+        return ""
+    return (
+        f"the clock of this host: expected a year from 1970 to 2261, found {year}; set it (timedatectl set-time)"
+    )
+
+
 @cache
 def _began() -> tuple[float, float]:
     return time.time(), time.monotonic()

@@ -70,8 +70,7 @@ SYSTEM = {
     *("usr", "user", "users", "var", "work", "x86_64", "aarch64", "mpicc", "mpicxx", "mpiexec", "mpirun", "srun"),
 }
 """Names in paths that are the same everywhere."""
-WORD = re.compile(r"\w+")
-"""In any script: a name may have no letter of the Latin one."""
+WORD = re.compile(r"\w+")  # of any script
 CHUNK = re.compile(r"[^\s\"'=,;()<>{}|]+")
 RANGES = re.compile(r"[\w.-]*\[[\d,-]+\][\w.-]*")
 GROUPS = re.compile(

@@ -244,7 +244,8 @@ def compile_in(directory: Path, project: Project) -> None:
                 output.flush()
                 _run(command, output)
                 if command is configure:
-                    _note_sources(project)
+                    contents = {str(path): content for path, content in project.contents.items()}
+                    (project.objects / MADE_OF).write_text(json.dumps(contents))
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{what}: not built in {PATIENCE_S} s; log: {log}") from error
     except subprocess.CalledProcessError as error:
@@ -262,10 +263,8 @@ def _run(command: Sequence[str], output: TextIO) -> None:
 
 
 def _remove_misleading(project: Project) -> None:
-    """Remove objects where a file has changed without becoming newer (`cp -p`): Ninja goes by times alone.
-
-    So too where CMake did not end well (a full disk): it would believe what it noted until then.
-    """
+    """Remove objects where a file has changed without becoming newer (`cp -p`): Ninja goes by times alone."""
+    # So too where CMake did not end well (a full disk): it would believe what it noted until then.
     record = project.objects / MADE_OF
     try:
         made_of, made_ns = json.loads(record.read_text()), record.stat().st_mtime_ns
@@ -276,11 +275,6 @@ def _remove_misleading(project: Project) -> None:
         shutil.rmtree(project.objects)
         project.objects.mkdir(mode=0o755)
     record.unlink(missing_ok=True)
-
-
-def _note_sources(project: Project) -> None:
-    contents = {str(path): content for path, content in project.contents.items()}
-    (project.objects / MADE_OF).write_text(json.dumps(contents))
 
 
 def tool(name: str) -> str:

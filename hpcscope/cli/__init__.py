@@ -153,9 +153,10 @@ def _answer(arguments: list[str]) -> int:
         return 0
     from pathlib import Path  # help does without
 
-    from hpcscope.cli import host
+    from hpcscope import clock
+    from hpcscope.launch.shortage import own_shortage
 
-    if problem := host.refusal():
+    if problem := clock.refusal() or own_shortage():
         print(f"scope: {problem}", file=sys.stderr)
         return 2
     try:

@@ -6,8 +6,6 @@ import os
 import resource
 import tempfile
 
-import psutil
-
 from hpcscope.units import size
 
 SUFFICIENT_FILE_BYTES = 64 * 1024**2
@@ -18,13 +16,23 @@ TEMPORARY_BYTES = 64 * 1024
 OWN_FILES, FILES_OF_A_RANK = 32, 8
 """Open MPI 5.0.11 starts 2 ranks with 32 open files and none with 28."""
 OWN_THREADS, THREADS_OF_A_RANK = 16, 8
+MOST_THREADS, MANY_THREADS = 64, 1024
+"""OpenBLAS has at most the first number; limits above the second are not looked at, since counting takes time."""
+NUMPY_BYTES, THREAD_BYTES = 256 << 20, 40 << 20
+"""Address space of numpy, and of each thread of its OpenBLAS: without it, it waits for ever."""
+
+
+def own_shortage() -> str:
+    """Return what this process lacks for the libraries of Scope; empty where it has all."""
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    memory_bytes = NUMPY_BYTES + THREAD_BYTES * threads
+    return _limited("memory of a process", "v", resource.RLIMIT_AS, memory_bytes, 1024) or _without_threads(
+        threads
+    )
 
 
 def shortage(ranks: int) -> str:
-    """Return what may keep a launcher from starting ranks on this host; empty where nothing is known to lack.
-
-    Launches may succeed all the same: it explains those in which no rank began.
-    """
+    """Return what may have kept a launcher from starting any rank on this host; empty where nothing is known."""
     return (
         _limited("size of a file", "f", resource.RLIMIT_FSIZE, SUFFICIENT_FILE_BYTES, 1024)
         or _limited("open files of a process", "n", resource.RLIMIT_NOFILE, OWN_FILES + FILES_OF_A_RANK * ranks)
@@ -45,8 +53,10 @@ def _limited(what: str, option: str, limit: int, needed: int, unit: int = 0) -> 
 
 def _without_threads(needed: int) -> str:
     limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    if limit == resource.RLIM_INFINITY or os.geteuid() == 0:
+    if limit not in range(MANY_THREADS) or os.geteuid() == 0:
         return ""
+    import psutil
+
     mine = psutil.process_iter(["uids", "num_threads"])
     used = sum(one.info["num_threads"] or 0 for one in mine if one.info["uids"].real == os.getuid())
     if limit - used >= needed:

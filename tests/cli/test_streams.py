@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -178,8 +179,19 @@ def test_a_process_with_little_memory_is_refused_in_one_line(golden_run: Path, t
     """OpenBLAS, which numpy brings, waits for memory for ever, at full speed."""
     refusal = in_shell(tmp_path, 'ulimit -v 200000; "$@"', "analyze", str(golden_run)).refusal()
     assert mentions(
-        refusal, "scope: memory of a process: expected ... MiB or more, found 195 MiB; run `ulimit -v ...`"
+        refusal, "scope: memory of a process: expected ... MiB or more, found 200000 KiB; run `ulimit -v ...`"
     )
+
+
+def test_a_user_without_room_for_threads_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {resource.RLIMIT_NPROC: 1}
+    monkeypatch.setattr(resource, "getrlimit", lambda limit: (limits.get(limit, resource.RLIM_INFINITY),) * 2)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert answered(tmp_path, "runs", "list").errors.startswith("scope runs: runs: "), "root is not counted"
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert mentions(answered(tmp_path, "runs", "list").refusal(), "scope: threads of this user: expected room for")
 
 
 def test_a_thread_for_which_there_is_no_room_is_no_defect() -> None:

@@ -133,8 +133,11 @@ def _exchanged(file: Path, chance: random.Random) -> None:
 def _noted(file: Path, chance: random.Random) -> None:
     notes = file.with_name(f"{file.name[:16]}.json")
     if notes.is_file() and not notes.is_symlink():
-        said: dict[str, Any] = json.loads(notes.read_text())
-        name = chance.choice(sorted(said))
+        try:
+            said: dict[str, Any] = dict(json.loads(notes.read_bytes()))
+        except (ValueError, TypeError):
+            return  # mangled before
+        name = chance.choice(sorted(said) or ["note"])
         hostile = chance.choice(
             (*SCRIPTS, "\x1b[2J", "‮", 3.9e9, -1, None, [SCRIPTS[0]], {"a": 1}, "x" * 10**6, 1e300)
         )
@@ -513,7 +516,7 @@ def judged_answer(answer: bytes | None, open_to: bool) -> Found:
     """Say what is wrong with an answer of a server; `open_to`: whether the request had the token."""
     if answer is None:
         return "hang", f"no answer within {ANSWER_S:g} s"
-    answer = answer.removeprefix(b"HTTP/1.1 100 \r\n\r\n")  # that it expects the body
+    answer = re.sub(rb"^HTTP/1\.1 100 .*?\r\n\r\n", b"", answer, flags=re.DOTALL)  # that it expects the body
     head, _, body = answer.partition(b"\r\n\r\n")
     text = body.decode(errors="replace")
     status = int(found[1]) if (found := re.match(rb"HTTP/1\.1 (\d{3})", answer)) else 0
