@@ -36,7 +36,8 @@ SAMPLING = (
     " sampling.maximum_repetitions=3 sampling.minimum_repetitions=3"
 )
 HIT = re.compile(r"corrupted byte (\d+) of (\d+) on rank (\d)((?: [0-9a-f]+)*)")
-CHECKING = re.compile(r"::(residual|verify\w*)\(")
+OWN = re.compile(r"::(residual|verify\w*|observe)\(")
+"""What checks results, and what collects the times of phases."""
 LIMIT_S = 120.0
 
 
@@ -80,7 +81,7 @@ class Study:
             return ("?", "hung", rule) if code is None else None  # fewer receives than in the launch that counted
         names = [self._name(int(address, 16)) for address in found[4].split()]
         of_run = any("::run(scope::Repetition&)" in name for name in names)
-        whose = "payload" if of_run and not any(CHECKING.search(name) for name in names) else "framework"
+        whose = "payload" if of_run and not any(OWN.search(name) for name in names) else "framework"
         became = "hung" if code is None else "noticed" if code else "unnoticed"
         return whose, became, f"{rule}: byte {found[1]} of {found[2]}, called by {names[:2]}"
 
