@@ -3,6 +3,7 @@
 # make test-all  those, and the slow ones of rare paths and whole matrices
 # make try CASE='mpi.latency message_bytes=64'   compile what was edited and run one case on 2 (RANKS=) ranks
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
+# make fuzz  hostile input at the doors for an hour (FUZZ_S=): a server, push and pull, import, anonymize
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test test-all try check clean
+.PHONY: run test test-all try check fuzz clean
 
 run: .venv/product
 	.venv/bin/scope run
@@ -27,6 +28,12 @@ test-all: .venv/development .mpi/mpich
 
 check: .venv/development
 	.venv/bin/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
+
+# In memory: most of an input's time is that of small files.
+FUZZ_S ?= 3600
+fuzz: .venv/development
+	mkdir -p /dev/shm/scope-fuzz
+	TMPDIR=/dev/shm/scope-fuzz .venv/bin/python benchmarks/fuzz.py --seconds $(FUZZ_S) --seed $${SEED:-1}
 
 # Only the edited source is compiled: users' builds compile many together.
 RANKS ?= 2

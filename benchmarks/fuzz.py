@@ -2,6 +2,7 @@
 
 usage: python benchmarks/fuzz.py [--inputs N] [--after M] [--seed S] [--workers W]
        python benchmarks/fuzz.py --seed S --only KIND:NUMBER       one of them again
+       python benchmarks/fuzz.py --seconds T [--door KIND]...     the doors alone: `make fuzz`
 
 The exit code is 1 where anything is wrong. `--after M` leaves out the first M inputs of the seed, so that many can
 be tried in several parts.
@@ -9,6 +10,9 @@ be tried in several parts.
 Command lines, files that people write and damaged runs are tried one after another in forked children, failing
 surroundings each in a child of its own; one of 500 is a process of its own, one of 5,000 a real run that is killed
 and resumed. With TMPDIR in a memory file system about 140 inputs a second are tried on two processors.
+
+The doors are a server that is asked over sockets, push and pull, import and anonymize. They are tried in turn, the
+stored inputs of `tests/fuzz/seeds.txt` first.
 """
 
 from __future__ import annotations
@@ -23,12 +27,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import cycle, islice, takewhile
+from multiprocessing.pool import Pool
 from pathlib import Path
+from typing import get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.fuzz import kills, kinds
-from tests.fuzz.inputs import Verdict
+from tests.fuzz import kills, kinds, seeds
+from tests.fuzz.inputs import Complaint, Verdict
 
 SHARES = {
     "command": 0.45,
@@ -40,10 +47,12 @@ SHARES = {
     "process": 0.002,
     "kill": 0.0002,
 }
-COMPLAINTS = ("trace", "hang", "silence", "accepted", "silent change", "lost samples", "leftover")
+DOORS = ("serve", "exchange", "import", "anonymize")
 Tried = tuple[str, int, Verdict | None]
 TOGETHER = 200
 """Inputs that a worker takes at a time."""
+TURN_S, MOST_OF_A_TURN = 5.0, 10_000
+"""Time for which a worker tries one door, and numbers of inputs that it may try."""
 
 
 def main() -> None:
@@ -54,6 +63,8 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     arguments.add_argument("--only", metavar="KIND:NUMBER")
+    arguments.add_argument("--seconds", type=float, default=0.0)
+    arguments.add_argument("--door", action="append", choices=DOORS)
     asked = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="scope-fuzz-", ignore_cleanup_errors=True) as folder:
         tempfile.tempdir = folder  # what an interrupted input leaves goes with it
@@ -72,7 +83,11 @@ def carried_out(asked: argparse.Namespace) -> int:
     chosen = together(asked.seed, asked.after, asked.inputs)
     # Inputs are tried by processes that fork once for each: what one of them does to itself ends with it.
     with multiprocessing.get_context("fork").Pool(asked.workers) as pool:
-        for some in pool.imap_unordered(partial(tried_in_turn, asked.seed), chosen):
+        if asked.seconds:
+            tries = tried_at_doors(pool, asked)
+        else:
+            tries = pool.imap_unordered(partial(tried_in_turn, asked.seed), chosen)
+        for some in tries:
             for one in some:
                 count[one[0], "inputs"] += 1
                 if one[2] is not None:
@@ -80,11 +95,34 @@ def carried_out(asked: argparse.Namespace) -> int:
                     told(one, asked.seed)
     done = sum(number for (_, name), number in count.items() if name == "inputs")
     after = f" after the first {asked.after}" if asked.after else ""
-    print(f"{done} of {asked.inputs} inputs{after}, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
-    print(f"{'':8}" + "".join(f"{name:>14}" for name in ("inputs", *COMPLAINTS)))
-    for kind in SHARES:
-        print(f"{kind:8}" + "".join(f"{count[kind, name]:14}" for name in ("inputs", *COMPLAINTS)))
+    print(f"{done} inputs{after}, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
+    complaints = get_args(Complaint)
+    print(f"{'':9}" + "".join(f"{name:>14}" for name in ("inputs", *complaints)))
+    for kind in dict.fromkeys(kind for kind, _ in count):
+        print(f"{kind:9}" + "".join(f"{count[kind, name]:14}" for name in ("inputs", *complaints)))
     return 1 if any(number for (_, name), number in count.items() if name != "inputs") else 0
+
+
+def tried_at_doors(pool: Pool, asked: argparse.Namespace) -> Iterator[list[Tried]]:
+    """Yield the stored inputs and then, until the time is over, those of the doors in turn."""
+    yield [(one.kind, one.number, kinds.tried(one.kind, one.seed, one.number)) for one in seeds.stored()]
+    end_s = time.monotonic() + asked.seconds
+    doors = cycle(asked.door or DOORS)
+    first = dict.fromkeys(DOORS, asked.after)
+    while time.monotonic() < end_s:
+        turns = []
+        for door in islice(doors, asked.workers):
+            turns.append((door, first[door]))
+            first[door] += MOST_OF_A_TURN
+        yield from pool.map(partial(at_a_door, asked.seed, end_s), turns)
+
+
+def at_a_door(seed: int, end_s: float, turn: tuple[str, int]) -> list[Tried]:
+    """Try inputs at a door from a number on, for a while."""
+    kind, first = turn
+    end_s = min(end_s, time.monotonic() + TURN_S)
+    made = takewhile(lambda _: time.monotonic() < end_s, range(first, first + MOST_OF_A_TURN))
+    return [tried(seed, kind, number) for number in made]
 
 
 def together(seed: int, after: int, inputs: int) -> Iterator[list[tuple[str, int]]]:
@@ -103,8 +141,6 @@ def tried_in_turn(seed: int, which: list[tuple[str, int]]) -> list[Tried]:
 
 def tried(seed: int, kind: str, number: int) -> Tried:
     """Try one input alone."""
-    if kind == "kill":
-        return kind, number, kills.killed(random.Random(f"{seed} {kind} {number}"))
     return kind, number, kinds.tried(kind, seed, number)
 
 

@@ -70,7 +70,7 @@ SYSTEM = {
     *("usr", "user", "users", "var", "work", "x86_64", "aarch64", "mpicc", "mpicxx", "mpiexec", "mpirun", "srun"),
 }
 """Names in paths that are the same everywhere."""
-WORD = re.compile(r"[A-Za-z0-9_]+")
+WORD = re.compile(r"\w+")  # of any script
 CHUNK = re.compile(r"[^\s\"'=,;()<>{}|]+")
 RANGES = re.compile(r"[\w.-]*\[[\d,-]+\][\w.-]*")
 GROUPS = re.compile(
@@ -144,7 +144,7 @@ def words() -> frozenset[str]:
     """Return the words of Scope: of its benchmarks, settings and messages."""
     package = Path(hpcscope.__file__).parent
     texts = (file.read_text(encoding="utf-8") for file in package.rglob("*") if file.suffix in (".py", ".json"))
-    return frozenset(word.lower() for text in texts for word in re.findall(r"[A-Za-z]\w*", text))
+    return frozenset(word.lower() for text in texts for word in re.findall(r"[^\W\d]\w*", text))
 
 
 @dataclass(frozen=True)

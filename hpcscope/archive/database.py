@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.rundirectory import explain
 from hpcscope.strict import Strict
 
 if TYPE_CHECKING:
@@ -217,7 +218,11 @@ def connected(place: Place) -> Iterator[Database]:
     """Yield a database; ScopeError where the file system or the server refuses."""
     opened: AbstractContextManager[Database] = _file(place) if isinstance(place, Path) else _on(place)
     with opened as database:
-        yield database
+        try:
+            yield database
+        except ValidationError as error:  # of its rows: other programs may write there
+            where = place if isinstance(place, Path) else place.address
+            raise ScopeError(f"{where}: the index is damaged: {explain(error)}; {REBUILD}") from error
 
 
 @contextmanager

@@ -10,10 +10,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from hpcscope.archive.database import Database, Place, Value, connected
+from hpcscope.archive.database import REBUILD, Database, Place, Value, connected
 from hpcscope.archive.entry import Entry, KeptFigure
+from hpcscope.errors import ScopeError
 
 VERSION = 1
 """Of the tables; an index with another one is made anew."""
@@ -190,16 +191,16 @@ class Index:
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
         rows = self._database.execute(
-            f"SELECT entry FROM runs {where} ORDER BY started_unix_s DESC, number DESC {limit}", values
+            f"SELECT id, entry FROM runs {where} ORDER BY started_unix_s DESC, number DESC {limit}", values
         )
-        return [Entry.model_validate_json(text) for (text,) in rows]
+        return _entries(rows)
 
     def begins_with(self, text: str) -> list[Entry]:
         """Return the runs whose ids begin with a text, at most three."""
         rows = self._database.execute(
-            "SELECT entry FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (text, text + "g")
+            "SELECT id, entry FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (text, text + "g")
         )
-        return [Entry.model_validate_json(found) for (found,) in rows]
+        return _entries(rows)
 
     def figures(self, name: str) -> list[KeptFigure]:
         """Return the figures of a run, by its id, benchmark by benchmark."""
@@ -279,6 +280,14 @@ def made(place: Place) -> Iterator[Index]:
     """Yield a new, empty index: in a file that does not exist, or on a server in place of the present one."""
     with connected(place) as database, database.create(TABLES, VERSION):
         yield Index(database)
+
+
+def _entries(rows: Iterable[Any]) -> list[Entry]:
+    """Return the entries of rows of an id and an entry; ScopeError where others have changed one."""
+    found = [(name, Entry.model_validate_json(text)) for name, text in rows]
+    if wrong := [name for name, one in found if one.id != name]:
+        raise ScopeError(f"the index is damaged: id = {wrong[0]!r}: has the entry of another run; {REBUILD}")
+    return [one for _, one in found]
 
 
 def _conditions(choice: RunChoice, database: Database) -> tuple[list[str], list[Value]]:

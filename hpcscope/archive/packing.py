@@ -207,6 +207,8 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
         printable(name)
     except ValueError as error:
         raise UsageError(f"{file}: entry {name!r}: {error}") from error
+    if entry.header_offset < 0:
+        raise UsageError(f"{file}: entry {name!r}: begins before the file")
     if len(name) > LONGEST_PATH or "\\" in name or any(part in ("", ".", "..") for part in parts):
         raise UsageError(f"{file}: entry {name[:100]!r}: must be a path inside one folder")
     if not entry.is_dir() and len(parts) < 2:

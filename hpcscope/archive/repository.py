@@ -48,9 +48,11 @@ REMOTE = r"[A-Za-z0-9._@-]+:.+"
 COPY_LIMIT_S = 3600.0
 _DIGITS = "[0-9a-f]" * 16
 """An id, as rsync spells patterns."""
+NO_FOLDERS = "--exclude=*/"
 ONLY_OURS = (
-    *(f"--include=/{name}" for name in (MARK, ARRIVED, f"{RUNS}/", f"{RUNS}/{_DIGITS}{SUFFIX}")),
-    *(f"--include=/{RUNS}/{_DIGITS}.json", "--exclude=*"),
+    *(f"--include=/{RUNS}/", NO_FOLDERS),
+    *(f"--include=/{name}" for name in (MARK, ARRIVED, f"{RUNS}/{_DIGITS}{SUFFIX}", f"{RUNS}/{_DIGITS}.json")),
+    "--exclude=*",
 )
 """Files that another repository gets; links, pipes and devices never travel."""
 MOST_RUN = "--max-size=1g"
@@ -248,7 +250,7 @@ class Repository:
         with _notes_of(source) as theirs:
             missing = "".join(f"{name}{SUFFIX}\n" for name in sorted(theirs.noted() - self.folder.ids()))
             inside = str(theirs.path / RUNS)
-            _rsync(f"{source}/{RUNS}/", inside, "--files-from=-", MOST_RUN, files=missing)
+            _rsync(f"{source}/{RUNS}/", inside, "--files-from=-", NO_FOLDERS, MOST_RUN, files=missing)
             return self._take(theirs)
 
     def _take(self, theirs: Folder) -> Exchanged:
@@ -390,7 +392,7 @@ def _notes_of(remote: str) -> Iterator[Folder]:
     """Yield a private copy of the notes of a remote repository."""
     with temporary_folder("notes") as folder:
         (folder / RUNS).mkdir()
-        only_notes = (f"--include=/{_DIGITS}.json", "--exclude=*", MOST_NOTES)
+        only_notes = (NO_FOLDERS, f"--include=/{_DIGITS}.json", "--exclude=*", MOST_NOTES)
         _rsync(f"{remote}/{RUNS}/", str(folder / RUNS), *only_notes)
         yield Folder(folder)
 

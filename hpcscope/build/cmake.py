@@ -243,6 +243,9 @@ def compile_in(directory: Path, project: Project) -> None:
                 output.write(f"$ {' '.join(command)}\n")
                 output.flush()
                 _run(command, output)
+                if command is configure:
+                    contents = {str(path): content for path, content in project.contents.items()}
+                    (project.objects / MADE_OF).write_text(json.dumps(contents))
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{what}: not built in {PATIENCE_S} s; log: {log}") from error
     except subprocess.CalledProcessError as error:
@@ -261,6 +264,7 @@ def _run(command: Sequence[str], output: TextIO) -> None:
 
 def _remove_misleading(project: Project) -> None:
     """Remove objects where a file has changed without becoming newer (`cp -p`): Ninja goes by times alone."""
+    # So too where CMake did not end well (a full disk): it would believe what it noted until then.
     record = project.objects / MADE_OF
     try:
         made_of, made_ns = json.loads(record.read_text()), record.stat().st_mtime_ns
@@ -270,7 +274,7 @@ def _remove_misleading(project: Project) -> None:
     if not made_of or any(path.stat().st_mtime_ns <= made_ns for path in changed if str(path) in made_of):
         shutil.rmtree(project.objects)
         project.objects.mkdir(mode=0o755)
-    record.write_text(json.dumps({str(path): content for path, content in project.contents.items()}))
+    record.unlink(missing_ok=True)
 
 
 def tool(name: str) -> str:

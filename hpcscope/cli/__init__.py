@@ -157,6 +157,12 @@ def _answer(arguments: list[str]) -> int:
         return 0
     from pathlib import Path  # help does without
 
+    from hpcscope import clock
+    from hpcscope.launch.shortage import own_shortage
+
+    if problem := clock.refusal() or own_shortage():
+        print(f"scope: {problem}", file=sys.stderr)
+        return 2
     try:
         Path.cwd()
     except OSError as error:
@@ -245,6 +251,21 @@ def dispatch(name: str, arguments: list[str]) -> int:
     return 0
 
 
+def check(words: list[str]) -> None:
+    """Raise what would refuse the words of a command; of `--help`, the end that follows it."""
+    from typer.core import TyperGroup
+
+    name = ALIASES.get(words[0], words[0])
+    if name not in COMMANDS:
+        raise SystemExit(_answer(words))  # help, or unknown
+    found, arguments = parser(name), words[1:] or BARE.get(name, [])
+    context = found.make_context(f"scope {name}", [*arguments])
+    if isinstance(found, TyperGroup):
+        word, command, rest = found.resolve_command(context, arguments)
+        assert command is not None  # an unknown one is refused
+        command.make_context(word, rest, parent=context)
+
+
 @cache
 def parser(name: str) -> Command:
     """Return the parser of a command, which carries the command out."""
@@ -276,6 +297,8 @@ def explained(problem: Exception) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
         return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])
+    if isinstance(problem, MemoryError) or "start new thread" in str(problem):
+        return f"no more memory or threads for this process; run `ulimit -v unlimited -u unlimited` ({problem})"
     if isinstance(problem, RecursionError):
         return "a file or an option is nested too deeply"
     if isinstance(problem, ValueError) and "integer string conversion" in str(problem):

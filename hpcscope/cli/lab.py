@@ -154,9 +154,11 @@ COMMANDS = {
 
 def run_within(name: str, words: list[str]) -> int:
     """Run a command of Scope on the first host of a lab and return its exit code."""
+    from hpcscope.cli import check
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
 
+    check(words)
     return lab.run_scope(name, words, link_progress, _warn)
 
 

@@ -116,11 +116,14 @@ def put(content: str | bytes | Mapping[str, bytes], output: Path | None) -> None
 @contextmanager
 def resumable(command: str, suffix: str = "") -> Iterator[None]:
     """Say how an interrupted or failed run is resumed: `command` --resume DIR `suffix`."""
+    from shlex import quote
+
     from hpcscope.rundirectory import spelt
 
     try:
         yield
     except ScopeError as error:
         if error.resumable is not None and error.resumable.exists():
-            print(f"continue with: {command} --resume {spelt(error.resumable)}{suffix}", file=sys.stderr)
+            folder = quote(str(spelt(error.resumable)))
+            print(f"continue with: {command} --resume {folder}{suffix}", file=sys.stderr)
         raise

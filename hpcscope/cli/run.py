@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -156,7 +157,9 @@ def _submit(
 
 def _print_script(script: Script) -> None:
     print(script.text, end="")
-    typer.echo(f"nothing was submitted; to submit it yourself: {script.submits} {script.path}", err=True)
+    typer.echo(
+        f"nothing was submitted; to submit it yourself: {script.submits} {quote(str(script.path))}", err=True
+    )
 
 
 def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePolicy, output: Path | None) -> None:

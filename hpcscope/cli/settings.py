@@ -32,9 +32,7 @@ def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Calla
         def command(**typed: Any) -> None:
             given = {
                 name: {
-                    setting.key: value
-                    for setting in declared
-                    if (value := _value(setting, typed.pop(setting.word))) is not None
+                    setting.key: value for setting in declared if (value := typed.pop(setting.word)) is not None
                 }
                 for name, declared in groups.items()
             }
@@ -66,6 +64,7 @@ def _parameter(declared: Declared) -> inspect.Parameter:
         help=declared.help,
         rich_help_panel=declared.setting.panel or None,
         show_default=False,
+        callback=lambda value: _value(declared, value),  # here, so that `check` refuses it, too
     )
     return inspect.Parameter(
         declared.word, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of_type | None, shown]

@@ -12,6 +12,7 @@ from typing import Any
 from hpcscope.build import installations
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.catalog.mix import benchmarks
+from hpcscope.clock import unix_s
 from hpcscope.engine.analysis import explain
 from hpcscope.engine.builds import native_program
 from hpcscope.engine.directories import make_latest, new_directory
@@ -119,7 +120,7 @@ def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequenc
         name=mix.name,
         module="",
         command=list(command),
-        started_unix_s=time.time(),
+        started_unix_s=unix_s(),
         finished_unix_s=None,
         status="running",
         mix=mix.name,

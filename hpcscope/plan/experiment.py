@@ -25,6 +25,8 @@ def resolve(file: Path | None, given: Mapping[str, Any]) -> Experiment:
     """
     asked = _read(file) if file else {}
     own = {key: value for key, value in given.items() if value is not None}
+    if file and own:
+        resolve(file, {})  # what an option replaces must be right, too
     for key, value in own.items():
         _put(asked, key.split("."), value)
     try:

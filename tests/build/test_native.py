@@ -205,6 +205,24 @@ def test_a_failed_build_is_tried_again_after_the_repair(small: Path, embedded: M
     assert list(registry.load(native.build(embedded).program)) == []
 
 
+def test_what_cmake_noted_on_a_full_disk_is_not_believed_later(
+    small: Path, embedded: MpiInstallation, tmp_path: Path
+) -> None:
+    """Its first programs do not compile; it would then take the compiler for one that makes no ELF files."""
+    full, compiler = tmp_path / "full", tmp_path / "mpicxx"
+    compiler.write_text(
+        f'#!/bin/sh\ncase "$*" in *CMakeCXXCompiler*|*testCXXCompiler*) test -e {full} && exit 1;; esac\n'
+        f'exec {embedded.compiler} "$@"\n'
+    )
+    compiler.chmod(0o755)
+    full.touch()
+    with pytest.raises(ScopeError):
+        native.build(embedded.model_copy(update={"compiler": str(compiler)}))
+    full.unlink()
+    build = native.build(embedded.model_copy(update={"compiler": str(compiler)}))
+    assert list(registry.load(build.program)) == []
+
+
 def test_only_a_changed_file_is_compiled_again(small: Path, embedded: MpiInstallation) -> None:
     (small / "CMakeLists.txt").write_text(CMAKE.replace("main.cpp", "main.cpp other.cpp"))
     other = small / "other.cpp"

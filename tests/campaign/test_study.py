@@ -28,6 +28,11 @@ def test_a_study_is_the_product_of_its_values() -> None:
     assert study.program == ["./app", "--points", "{points}", "-v"]
 
 
+def test_a_wrong_value_that_an_option_replaces_is_named_all_the_same() -> None:
+    with pytest.raises(UsageError, match=r"study\.toml: repetitions = 0: "):
+        made({**PLAIN, "repetitions": 0}, "study.toml", {"repetitions": 2})
+
+
 def test_further_points_differ_in_what_they_name() -> None:
     further = [{"points": 30}, {"points": [10, 40], "order": 2}, {"points": 20}]
     parameters = {"points": [10, 20], "order": 1}

@@ -131,6 +131,15 @@ def test_a_flipped_bit_is_noticed(packed: Path, capsys: pytest.CaptureFixture[st
     assert "golden.zip: " in capsys.readouterr().err
 
 
+def test_an_entry_that_begins_before_the_file_is_refused(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(packed.read_bytes()[10:])
+    assert answer(["unpack", str(cut)]) == 2
+    assert "begins before the file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04" + bytes(100)])
 def test_other_files_are_no_packed_runs(
     content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]

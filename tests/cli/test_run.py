@@ -312,6 +312,22 @@ def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_pa
     assert set(before) <= set(cases(run))
 
 
+def test_too_few_open_files_are_named_once(tmp_path: Path) -> None:
+    assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs more
+    limited = subprocess.run(
+        ["bash", "-c", 'ulimit -n 24; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert limited.returncode == 1, limited.stderr
+    said = "scope run: no rank began: open files of a process: expected 48 or more, found 24; run `ulimit -n 48`"
+    assert limited.stderr.count("no rank began") == 1
+    assert limited.stderr.splitlines()[-1].startswith(said)
+    assert len(list((tmp_path / "run" / "launches").iterdir())) == 1, "tried once"
+
+
 @pytest.mark.slow("a rare limit; there, launchers that lose their ranks are told in one line")
 def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) -> None:
     assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files

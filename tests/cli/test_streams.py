@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from hpcscope.cli import before_nothing
+from hpcscope.cli import before_nothing, explained
 from tests.cli.scope_command import BRIEF, SCOPE, Answer, answered, cases, planned, scope
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
@@ -172,6 +173,30 @@ def test_a_deleted_folder_is_one_line(tmp_path: Path) -> None:
     said = answer.errors.splitlines()
     assert mentions(said[-1], "scope: ... No such file or directory")
     assert not [line for line in said[:-1] if "getcwd" not in line], "the shell that starts Python may say it, too"
+
+
+def test_a_process_with_little_memory_is_refused_in_one_line(golden_run: Path, tmp_path: Path) -> None:
+    """OpenBLAS, which numpy brings, waits for memory for ever, at full speed."""
+    refusal = in_shell(tmp_path, 'ulimit -v 200000; "$@"', "analyze", str(golden_run)).refusal()
+    assert mentions(
+        refusal, "scope: memory of a process: expected ... MiB or more, found 200000 KiB; run `ulimit -v ...`"
+    )
+
+
+def test_a_user_without_room_for_threads_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {resource.RLIMIT_NPROC: 1}
+    monkeypatch.setattr(resource, "getrlimit", lambda limit: (limits.get(limit, resource.RLIM_INFINITY),) * 2)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert answered(tmp_path, "runs", "list").errors.startswith("scope runs: runs: "), "root is not counted"
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert mentions(answered(tmp_path, "runs", "list").refusal(), "scope: threads of this user: expected room for")
+
+
+def test_a_thread_for_which_there_is_no_room_is_no_defect() -> None:
+    for problem in (RuntimeError("can't start new thread"), MemoryError()):
+        assert mentions(explained(problem), "no more memory or threads ... ulimit")
 
 
 def test_a_value_that_ends_like_an_option_is_no_empty_one() -> None:

@@ -44,7 +44,19 @@ RIGHT_CODES = {0, 1, 2, 124, 130, -signal.SIGINT}
 DEFECT = "a defect of Scope"
 STARTS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect"}
 """Events of Python's audit at which a command in a forked child ends."""
-Complaint = Literal["trace", "hang", "silence", "accepted", "silent change", "lost samples", "leftover"]
+Complaint = Literal[
+    "trace",
+    "hang",
+    "silence",
+    "accepted",
+    "silent change",
+    "lost samples",
+    "leftover",
+    "outside",
+    "live script",
+    "secret left",
+]
+"""The last three: a file outside of its place, a page that obeys its data, a name in an anonymous copy."""
 Kind = Literal["forked", "process", "here"]
 """In a forked child, as a program of its own, or in this process, which is a forked child for many commands."""
 

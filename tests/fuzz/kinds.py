@@ -7,11 +7,11 @@ import os
 import random
 import select
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from tests import declared
-from tests.fuzz import commands, damage, faults, inputs, outputs, tables
+from tests.fuzz import commands, damage, doors, faults, inputs, kills, outputs, tables
 from tests.fuzz.inputs import Generator, Verdict
 
 KINDS: dict[str, Generator] = {
@@ -22,8 +22,14 @@ KINDS: dict[str, Generator] = {
     "folder": damage.other_damaged,
     "fault": faults.faulty,
     "process": faults.of_a_process,
+    "exchange": doors.exchange,
+    "import": doors.imported,
+    "anonymize": doors.anonymous,
 }
-"""Those of `process` are processes of their own, all others forked children of one that has loaded everything."""
+"""Those of `PROCESSES` are processes of their own, others forked children of one that has loaded everything."""
+PROCESSES = ("process", "exchange")
+CONVERSATIONS: dict[str, Callable[[random.Random], Verdict | None]] = {"kill": kills.killed, "serve": doors.served}
+"""Kinds that are more than one command."""
 FAULTLESS = ("command", "table", "output", "damage", "folder")
 """Kinds that leave a process as it was: one child tries many."""
 
@@ -31,7 +37,9 @@ FAULTLESS = ("command", "table", "output", "damage", "folder")
 def tried(kind: str, seed: int, number: int) -> Verdict | None:
     """Try one input, which kind, seed and number decide; None where all is well."""
     chance = random.Random(f"{seed} {kind} {number}")
-    return inputs.verdict(KINDS[kind], chance, "process" if kind == "process" else "forked")
+    if kind in CONVERSATIONS:
+        return CONVERSATIONS[kind](chance)
+    return inputs.verdict(KINDS[kind], chance, "process" if kind in PROCESSES else "forked")
 
 
 def tried_in_turn(seed: int, which: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int, Verdict | None]]:
@@ -82,6 +90,8 @@ def prepare() -> None:
     declared.catalog()  # kept, as what children make is not
     gc.freeze()  # forked children would copy every page whose objects their collectors look at
     damage.right_rows()
+    doors.good_runs()
+    doors.packed()
     for write in damage.WRITERS:
         damage.kept_other(write)
     for name in commands.cli.COMMANDS:

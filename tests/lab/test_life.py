@@ -129,6 +129,24 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not folder.folder_of("pair").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--launches", "0"], "scope lab: --launches 0: must be "),
+        (["run", "--lunches", "3"], "No such option: --lunches"),
+        (["topology", "discvr"], "No such command 'discvr'"),
+        (["rnu"], "unknown command rnu"),
+    ],
+)
+def test_a_command_that_is_refused_starts_no_lab(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labs, "present", None)  # what would bring it up
+    answer = answered(tmp_path, "--lab", "gamma", *words)
+    assert (answer.code, answer.output) == (2, "")
+    assert said in answer.errors
+
+
 def test_without_rights_a_user_namespace_holds_the_lab(tmp_path: Path) -> None:
     refuse_without_namespaces()
     rights = WITHOUT_RIGHTS if os.geteuid() == 0 else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -75,6 +76,12 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
     experiment = batch_job.experiment_of(RunDirectory(tmp_path / "run"), {"launcher.partition": "long"})
     assert experiment.case[0].benchmark == "node.timer"
     assert (experiment.launcher.nodelist, experiment.launcher.partition) == (("a[1-2]", "b"), "long")
+
+
+def test_the_line_to_submit_a_script_is_one_that_a_shell_reads(tmp_path: Path) -> None:
+    words = ["run", "--submit", "--dry-run", "--case", "node.timer", "-o", "a b; c"]
+    told = answered(tmp_path, *words).errors.strip().rpartition("yourself: ")[2]
+    assert shlex.split(told) == ["sbatch", str(tmp_path / "a b; c" / "job" / "script.sh")]
 
 
 @pytest.mark.parametrize(

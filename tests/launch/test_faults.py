@@ -224,6 +224,23 @@ def test_a_launch_that_hangs_at_the_start_is_ended(trial: Trial, tmp_path: Path)
     assert trial.survivors() == []
 
 
+@pytest.mark.parametrize("does", ["exit 1", "sleep 600"])
+def test_what_the_host_is_short_of_is_named_after_one_attempt(
+    trial: Trial, tmp_path: Path, does: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "scope-measure"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    plan = trial.plan("mpi.barrier ranks=2")
+    trial.build = trial.build.model_copy(update={"program": str(program)})
+    monkeypatch.setattr(supervisor, "SHORT_START_S", 0.5)
+    monkeypatch.setattr(supervisor, "shortage", lambda ranks: f"room for {ranks} ranks: expected some, found none")
+    with pytest.raises(ScopeError, match=r"^no rank began: room for 2 ranks: expected some, found none; "):
+        trial.supervise(plan)
+    assert [line for line in trial.heard if line.startswith("launch")] == ["launch 1 attempt 1 cases 1"]
+    assert trial.survivors() == []
+
+
 def test_a_launcher_that_does_not_exist_is_one_line(trial: Trial) -> None:
     plan = trial.plan("mpi.barrier ranks=2")
     trial.build = trial.build.model_copy(

@@ -1,9 +1,15 @@
 /* A message-passing library that gives wrong data, preloaded under the native program.
 
-   CORRUPT="RULE;RULE...", a rule being BYTES:CALL:RANK:PLACE: of all receives of exactly BYTES bytes on rank RANK of
+   CORRUPT="RULE;RULE...", a rule being BYTES:CALL:RANK:PLACE: of all receives of exactly BYTES bytes (of at least 64
+   where BYTES is -64) on rank RANK of
    MPI_COMM_WORLD the one numbered CALL (from 1) gets the byte at PLACE flipped: a number of bytes from its begin, or, with
    a % behind it, a share of its length. PLACE `lost`: this receive and all later ones end without data. One-sided
-   operations count as receives of the process that calls them. What a rule did is written to standard error. */
+   operations count as receives of the process that calls them. What a rule did is written to standard error, with the
+   addresses in the program from which the receive was called; at the end, how many receives fitted a rule whose call
+   never came. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -38,8 +44,8 @@ static void read_rules(void) {
   rule_count = 0;
   while (text != NULL && *text != 0 && rule_count < most_rules) {
     int read = 0;
-    if (sscanf(text, "%ld:%ld:%ld:%n", &rules[rule_count].bytes, &rules[rule_count].call,
-               &rules[rule_count].rank, &read) == 3) {
+    if (sscanf(text, "%ld:%ld:%ld:%n", &rules[rule_count].bytes, &rules[rule_count].call, &rules[rule_count].rank,
+               &read) == 3) {
       char* end = NULL;
       rules[rule_count].place = strtol(text + read, &end, 10);
       rules[rule_count].percent = *end == '%';
@@ -56,12 +62,33 @@ static int rank_in(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &rank);
   return rank;
 }
-static int world_rank(void) {
-  return rank_in(MPI_COMM_WORLD);
+static int world_rank(void) { return rank_in(MPI_COMM_WORLD); }
+
+/* The offsets of the callers in the program itself, innermost first. */
+static const char* callers(void) {
+  static char text[2048];
+  void* stack[64];
+  Dl_info program, caller;
+  int used = 0;
+  const int depth = backtrace(stack, 64);
+  text[0] = 0;
+  if (dladdr(stack[depth - 1], &program) == 0) return text; /* _start */
+  for (int i = 0; i < depth && used < (int)sizeof text - 32; ++i) {
+    if (dladdr(stack[i], &caller) == 0 || caller.dli_fbase != program.dli_fbase) continue;
+    used += sprintf(text + used, " %lx", (long)((char*)stack[i] - (char*)caller.dli_fbase));
+  }
+  return text;
+}
+
+__attribute__((destructor)) static void tell_counts(void) {
+  for (int i = 0; i < rule_count; ++i)
+    if (rules[i].count > 0 && rules[i].count < rules[i].call)
+      fprintf(stderr, "%ld receives of rule %d\n", rules[i].count, i);
 }
 
 static int fits(int rule, long bytes) {
-  return rules[rule].bytes == bytes && rules[rule].rank == world_rank();
+  const int right = rules[rule].bytes < 0 ? bytes >= -rules[rule].bytes : bytes == rules[rule].bytes;
+  return right && rules[rule].rank == world_rank();
 }
 
 /* The data of `a`, whatever its type, one after another in memory to be freed, and back. */
@@ -89,9 +116,8 @@ static Arrival arriving(void* buffer, long count, MPI_Datatype type) {
   if (rule_count < 0) read_rules();
   if (buffer == NULL || buffer == MPI_IN_PLACE || count <= 0 || type == MPI_DATATYPE_NULL) a.count = 0;
   int size = 0;
-  for (int i = 0; i < rule_count && a.count > 0 && a.before == NULL; ++i) {
+  for (int i = 0; i < rule_count && a.count > 0 && a.before == NULL; ++i)
     if (rules[i].lost && fits(i, size_of(count, type))) a.before = packed(&a, &size);
-  }
   pthread_mutex_unlock(&lock);
   return a;
 }
@@ -108,15 +134,14 @@ static int arrived(Arrival* a, long bytes) {
       PMPI_Pack_size((int)a->count, a->type, MPI_COMM_SELF, &size);
       unpack(a, a->before, size);
       lost = 1;
-      if (rules[i].count == rules[i].call)
-        fprintf(stderr, "lost %ld bytes on rank %d\n", bytes, world_rank());
+      if (rules[i].count == rules[i].call) fprintf(stderr, "lost %ld bytes on rank %d\n", bytes, world_rank());
     } else if (!rules[i].lost && rules[i].count == rules[i].call) {
       const long at = rules[i].percent ? (bytes - 1) * rules[i].place / 100 : rules[i].place % bytes;
       unsigned char* data = packed(a, &size);
       data[at] ^= 0x10;
       unpack(a, data, size);
       free(data);
-      fprintf(stderr, "corrupted byte %ld of %ld on rank %d\n", at, bytes, world_rank());
+      fprintf(stderr, "corrupted byte %ld of %ld on rank %d%s\n", at, bytes, world_rank(), callers());
     }
   }
   pthread_mutex_unlock(&lock);
@@ -124,9 +149,7 @@ static int arrived(Arrival* a, long bytes) {
   a->before = NULL;
   return lost;
 }
-static void all_arrived(Arrival* a) {
-  arrived(a, a->count > 0 ? size_of(a->count, a->type) : 0);
-}
+static void all_arrived(Arrival* a) { arrived(a, a->count > 0 ? size_of(a->count, a->type) : 0); }
 
 static long bytes_in(MPI_Status* status) {
   int bytes = 0;
@@ -140,9 +163,7 @@ static int ranks_of(MPI_Comm comm) {
   return size;
 }
 
-static int is_root(int root, MPI_Comm comm) {
-  return rank_in(comm) == root;
-}
+static int is_root(int root, MPI_Comm comm) { return rank_in(comm) == root; }
 
 static long sum_of(const int* counts, MPI_Comm comm) {
   long sum = 0;
@@ -212,9 +233,8 @@ int MPI_Start(MPI_Request* r) {
   return PMPI_Start(r);
 }
 int MPI_Request_free(MPI_Request* r) {
-  for (int i = 0; i < most_pending; ++i) {
+  for (int i = 0; i < most_pending; ++i)
     if (pending[i].used && pending[i].request == *r) pending[i].used = 0;
-  }
   return PMPI_Request_free(r);
 }
 int MPI_Wait(MPI_Request* r, MPI_Status* s) {
@@ -254,12 +274,8 @@ static int all_of(int n, MPI_Request* r, int* done, MPI_Status* s) {
   free(own);
   return code;
 }
-int MPI_Waitall(int n, MPI_Request* r, MPI_Status* s) {
-  return all_of(n, r, NULL, s);
-}
-int MPI_Testall(int n, MPI_Request* r, int* done, MPI_Status* s) {
-  return all_of(n, r, done, s);
-}
+int MPI_Waitall(int n, MPI_Request* r, MPI_Status* s) { return all_of(n, r, NULL, s); }
+int MPI_Testall(int n, MPI_Request* r, int* done, MPI_Status* s) { return all_of(n, r, done, s); }
 
 /* Messages that a rank of a grid receives from all its neighbors. */
 static int neighbors_of(MPI_Comm grid) {
@@ -282,12 +298,11 @@ COLLECTIVE(Bcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n,
            is_root(root, c) ? NULL : b, n)
 COLLECTIVE(Reduce, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c),
            (sb, b, n, t, o, root, c), AT_ROOT, n)
-COLLECTIVE(Allreduce, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
-           (sb, b, n, t, o, c), b, n)
-COLLECTIVE(Scan, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (sb, b, n, t, o, c),
+COLLECTIVE(Allreduce, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (sb, b, n, t, o, c),
            b, n)
-COLLECTIVE(Exscan, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
-           (sb, b, n, t, o, c), is_root(0, c) ? NULL : b, n)
+COLLECTIVE(Scan, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (sb, b, n, t, o, c), b, n)
+COLLECTIVE(Exscan, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (sb, b, n, t, o, c),
+           is_root(0, c) ? NULL : b, n)
 COLLECTIVE(Reduce_scatter_block, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
            (sb, b, n, t, o, c), b, n)
 COLLECTIVE(Reduce_scatter, (const void* sb, void* b, const int* n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
@@ -296,15 +311,14 @@ COLLECTIVE(Scatter,
            (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root, MPI_Comm c),
            (sb, sn, st, b, n, t, root, c), b, n)
 COLLECTIVE(Scatterv,
-           (const void* sb, const int* sn, const int* d, MPI_Datatype st, void* b, int n, MPI_Datatype t,
-            int root, MPI_Comm c),
+           (const void* sb, const int* sn, const int* d, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root,
+            MPI_Comm c),
            (sb, sn, d, st, b, n, t, root, c), b, n)
-COLLECTIVE(Gather,
-           (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root, MPI_Comm c),
+COLLECTIVE(Gather, (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root, MPI_Comm c),
            (sb, sn, st, b, n, t, root, c), AT_ROOT, (long)n* ranks_of(c))
 COLLECTIVE(Gatherv,
-           (const void* sb, int sn, MPI_Datatype st, void* b, const int* n, const int* d, MPI_Datatype t,
-            int root, MPI_Comm c),
+           (const void* sb, int sn, MPI_Datatype st, void* b, const int* n, const int* d, MPI_Datatype t, int root,
+            MPI_Comm c),
            (sb, sn, st, b, n, d, t, root, c), AT_ROOT, is_root(root, c) ? sum_of(n, c) : 0)
 COLLECTIVE(Allgather, (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c),
            (sb, sn, st, b, n, t, c), b, (long)n* ranks_of(c))
@@ -318,8 +332,8 @@ COLLECTIVE(Neighbor_alltoall,
            (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c),
            (sb, sn, st, b, n, t, c), b, (long)n* neighbors_of(c))
 COLLECTIVE(Alltoallv,
-           (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* b, const int* n,
-            const int* d, MPI_Datatype t, MPI_Comm c),
+           (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* b, const int* n, const int* d,
+            MPI_Datatype t, MPI_Comm c),
            (sb, sn, sd, st, b, n, d, t, c), b, sum_of(n, c))
 
 /* One-sided operations: what is put or added goes wrong in a copy, what is got when its epoch ends. */
@@ -341,11 +355,10 @@ static const void* put(const void* b, int n, MPI_Datatype t, int* lost) {
     const void* const from = put(b, n, t, &lost);               \
     return lost ? MPI_SUCCESS : PMPI_##name(from, __VA_ARGS__); \
   }
-ONE_SIDED(Put, (const void* b, int n, MPI_Datatype t, int to, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Win w),
-          n, t, to, d, tn, tt, w)
+ONE_SIDED(Put, (const void* b, int n, MPI_Datatype t, int to, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Win w), n,
+          t, to, d, tn, tt, w)
 ONE_SIDED(Accumulate,
-          (const void* b, int n, MPI_Datatype t, int to, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Op o,
-           MPI_Win w),
+          (const void* b, int n, MPI_Datatype t, int to, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Op o, MPI_Win w),
           n, t, to, d, tn, tt, o, w)
 int MPI_Get(void* b, int n, MPI_Datatype t, int rank, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Win w) {
   got = arriving(b, n, t);
@@ -356,12 +369,6 @@ static int ended(int code) {
   got.count = 0;
   return code;
 }
-int MPI_Win_fence(int assert, MPI_Win w) {
-  return ended(PMPI_Win_fence(assert, w));
-}
-int MPI_Win_complete(MPI_Win w) {
-  return ended(PMPI_Win_complete(w));
-}
-int MPI_Win_unlock(int rank, MPI_Win w) {
-  return ended(PMPI_Win_unlock(rank, w));
-}
+int MPI_Win_fence(int assert, MPI_Win w) { return ended(PMPI_Win_fence(assert, w)); }
+int MPI_Win_complete(MPI_Win w) { return ended(PMPI_Win_complete(w)); }
+int MPI_Win_unlock(int rank, MPI_Win w) { return ended(PMPI_Win_unlock(rank, w)); }

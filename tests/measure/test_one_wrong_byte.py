@@ -195,6 +195,21 @@ def test_one_wrong_byte_fails_what_is_computed_from_it(
     expect_all_failed(ended, len(plan))
 
 
+def test_of_a_panel_of_linpack_every_bit_that_is_used_is_noticed(measure: Measure, corrupting: str) -> None:
+    """A panel travels with its upper triangle and the rows above L, which nobody reads (n = 500, block = 128)."""
+    panel, own, leading, column = 644096, 128 + 128 * 128, 500, 3
+    used, unused = (8 * (own + column * leading + row) for row in (300, 60))
+    rules = f"{panel}:2:1:{used};{panel}:5:1:{unused}"  # in the second of three repetitions of each case
+    ended = measure(
+        RANKS, [f"algorithm.linpack n=500 {FEW}"] * 2, action="run", LD_PRELOAD=corrupting, CORRUPT=rules
+    )
+    assert ended.errors.count("corrupted byte") == 2
+    hit, spared = ended.cases
+    assert (hit.status, spared.status) == ("failed", "ok")
+    assert "repetition 2: bytes" in hit.reason, "the lowest bits of a number: the residual is as before"
+    assert "residual" not in hit.reason
+
+
 def test_without_a_wrong_byte_all_pass(measure: Measure, corrupting: str) -> None:
     plan = [f"{name} message_bytes=1024 {SAMPLING}" for name in MESSAGES]
     plan += [f"{case} message_bytes=777 {SAMPLING}" for case in TRANSPORTED]

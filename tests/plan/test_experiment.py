@@ -115,6 +115,13 @@ def test_a_wrong_setting_is_named_without_the_file(tmp_path: Path) -> None:
         resolve(None, {"launcher.ranks_per_host": 0})
 
 
+def test_a_wrong_value_that_an_option_replaces_is_named_all_the_same(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"experiment\.toml: launches = -3: "):
+        from_text(tmp_path, "launches = -3\n", launches=2)
+    with pytest.raises(UsageError, match=r'experiment\.toml: launcher\.binding = "cor": '):
+        from_text(tmp_path, "[launcher]\nbinding = 'cor'\n", **{"launcher.binding": "core"})
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone\.toml: "):
         resolve(tmp_path / "gone.toml", {})

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from hpcscope.archive.database import Server
 from hpcscope.archive.index import RunChoice
 from hpcscope.archive.repository import SQLITE, Repository
 from hpcscope.cli import answer
@@ -141,3 +143,88 @@ def test_no_password_is_taken_or_kept(
         repository.rebuild(address)
     assert PASSWORD not in str(failed.value)
     assert not repository.folder.server.exists()
+
+
+HOSTILE_TEXTS = (
+    *(
+        "'; DROP TABLE runs; --",
+        "%s %(x)s %% ? ?",
+        "\\' \\\\ E'\\x00'",
+        "$1 {} :x",
+        "<script>x()</script>",
+        "\u202e \U0001f600",
+    ),
+    *("x" * 100_000, "\ud800", "a\0b", "\x1b[2J"),
+)
+
+
+@pytest.fixture
+def indexed(golden_run: Path, server: Path, address: str, tmp_path: Path) -> Iterator[Repository]:
+    """A repository of one run whose index is a database of its own on the server."""
+    psycopg.connect(address, autocommit=True).execute("CREATE DATABASE hostile")
+    repository = Repository(tmp_path / "kept", make=True)
+    repository.add([variant(golden_run, tmp_path, "winter")], tags=["kept"], cluster="giza")
+    repository.rebuild(address.replace("/postgres", "/hostile"))
+    yield repository
+    psycopg.connect(address, autocommit=True).execute("DROP DATABASE hostile WITH (FORCE)")
+
+
+def test_hostile_texts_are_kept_as_they_are_or_refused(indexed: Repository) -> None:
+    kept = []
+    for text in HOSTILE_TEXTS:
+        try:
+            indexed.note("latest", note=text, cluster=text[:50])
+        except UsageError:
+            continue
+        kept.append(text)
+        assert indexed.named("latest").notes.note == text
+        assert [one.notes.cluster for one in indexed.chosen(RunChoice(cluster=text[:50]))] == [text[:50]]
+    assert kept == [*HOSTILE_TEXTS[:5], HOSTILE_TEXTS[6]]
+    indexed.rebuild()
+    assert indexed.verify() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE runs SET id = '../../../mine'",
+        """UPDATE runs SET entry = replace(entry, id, '../../../mine'), id = '../../../mine'""",
+        "UPDATE runs SET entry = 'no JSON'",
+        "UPDATE runs SET entry = '{}'",
+        "UPDATE runs SET entry = replace(entry, 'winter', '<script>x()</script>'), name = E'\\x1b[2J'",
+        "UPDATE runs SET started_unix_s = 'NaN'",
+        "UPDATE figures SET median = 'Infinity', low = 'NaN'",
+        "UPDATE cases SET unit = 'furlongs', metric = '<b>', benchmark = '../x', better = 'sideways'",
+        "UPDATE cases SET label = repeat('x', 999999)",
+        "UPDATE about SET version = 999",
+        "DROP TABLE figures",
+        "ALTER TABLE runs DROP COLUMN entry",
+        "DROP TABLE runs CASCADE; CREATE TABLE runs AS SELECT 'x' AS id, 1 AS number, 'y' AS entry",
+    ],
+)
+def test_whoever_writes_to_the_database_causes_no_trace_and_no_loss(
+    indexed: Repository, statement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = indexed.folder.place
+    assert isinstance(server, Server)
+    (tmp_path / "mine.zip.xz").write_text("mine")
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        connection.execute(statement)
+    place = ["--in", str(indexed.folder.path)]
+    for words in (
+        ["list"],
+        ["list", "--json"],
+        ["show", "latest"],
+        ["path", "latest"],
+        ["verify"],
+        ["remove", "latest", "--yes"],
+    ):
+        assert answer(["repository", *words, *place]) in (0, 1, 2)
+    assert answer(["history", *place]) in (0, 1, 2)
+    assert answer(["site", str(tmp_path / "site"), *place]) in (0, 1, 2)
+    told = capsys.readouterr()
+    assert "a defect of Scope" not in told.err
+    assert "\x1b[2J" not in told.out
+    assert (tmp_path / "mine.zip.xz").read_text() == "mine"
+    for page in (tmp_path / "site").rglob("*.html"):
+        assert "<script>x()" not in page.read_text()

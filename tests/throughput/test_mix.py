@@ -31,6 +31,12 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "mix.toml"
 
 
+def test_a_wrong_value_that_an_option_replaces_is_named_all_the_same(file: Path) -> None:
+    file.write_text(f"rounds = 0\n{MIX}")
+    with pytest.raises(UsageError, match=r"mix\.toml: rounds = 0: "):
+        mixes.read(file, {"rounds": 2})
+
+
 def test_a_mix_is_read_and_what_is_written_is_read_back(file: Path) -> None:
     mix = mixes.read(file, {"rounds": 2, "seed": None})
     assert [(one.name, one.ranks, one.weight) for one in mix.job] == [("application.cfd", 2, 3), ("waves", 1, 1)]

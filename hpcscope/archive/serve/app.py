@@ -156,7 +156,8 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
         return HTMLResponse(Pages(live=True).in_progress())
 
     def events(request: Request) -> Response:
-        return StreamingResponse(_events(request, progress), media_type="text/event-stream")
+        told = _events(request, progress) if request.method == "GET" else ()  # HEAD would never end
+        return StreamingResponse(told, media_type="text/event-stream")
 
     async def upload(request: Request) -> Response:
         if uploads is None:
@@ -193,6 +194,8 @@ async def _taken(request: Request, folder: Path) -> Response:
     except ScopeError as error:
         said = re.sub(PLACES, "", str(error))
         return JSONResponse({"error": said}, 422)
+    except OSError as error:  # a full disk
+        return JSONResponse({"error": f"not kept: {error.strerror}"}, 507)
     except ClientDisconnect:
         return Response(status_code=400)  # nobody reads it
     finally:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.clock import unix_s
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.machine.machine import Host, Machine, NativeBuild
 from hpcscope.plan import experiment as asking
@@ -64,7 +64,7 @@ def begin(
         name=experiment.name or directory.path.name,
         module=experiment.module,
         command=list(command),
-        started_unix_s=time.time(),
+        started_unix_s=unix_s(),
         finished_unix_s=None,
         status="running",
         skipped=list(plan.skipped),
@@ -117,7 +117,7 @@ def note_status(directory: RunDirectory, status: Status, rounds: int | None = No
     """Write how the run ended, or that it continues; of a mix also how many rounds it has, or should have."""
     run = read_json(directory.run, RunFile)
     changes: dict[str, object] = {} if rounds is None else {"rounds": rounds}
-    finished = None if status == "running" else time.time()
+    finished = None if status == "running" else max(unix_s(), run.started_unix_s)
     replace_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished, **changes}))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -20,13 +19,14 @@ from math import inf
 from pathlib import Path
 from typing import Protocol
 
-from hpcscope import units
+from hpcscope.clock import unix_s
 from hpcscope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from hpcscope.launch import processes
 from hpcscope.launch.diagnosis import Death, diagnose, kills_for_lack_of_memory
 from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.launch.launcher import Command, MpiProgram
 from hpcscope.launch.schedulers import Deadline
+from hpcscope.launch.shortage import shortage
 from hpcscope.launch.supervision.journal import Journal, unwritable
 from hpcscope.launch.supervision.progress import Watch
 from hpcscope.launch.supervision.rank_states import missing_ranks, rank_states
@@ -41,14 +41,14 @@ from hpcscope.samples.records import CaseRecord, RankState, Status
 POLL_S = 0.1
 PROGRESS_S = 0.5
 """Interval of reading progress: no shorter than ranks write it, since watching costs time on a measured host."""
+SHORT_START_S = 15.0
+"""Patience with a start on a host that is short of something."""
 FRUITLESS_ATTEMPTS = 3
 MOST_HANGS = 2
 """Of a benchmark, after which its other cases are not tried."""
 APART_S = 1.0
 """Visits to a case that are closer than this have 37 % of their deviations in common, others 4 to 9 %."""
 SMALLEST_ROOM_BYTES = 64 * 1024
-SUFFICIENT_FILE_BYTES = 64 * 1024**2
-"""Open MPI 5 needs files of 16 MiB (btl_sm_segment_size), other installations may be configured to need more."""
 BAD_PLAN, NO_OUTPUT, NO_RESOURCE = 2, 3, 4
 """Exit codes of the native program."""
 
@@ -123,6 +123,8 @@ class Supervisor:
     """When the last launch of each batch began."""
     _unstartable: set[Batch] = field(default_factory=set)
     """Batches whose launch did not start at all."""
+    _shortage: str = ""
+    """What this host was short of before the last attempt."""
 
     def __post_init__(self) -> None:
         self.journal = Journal.rebuilt(self.run)
@@ -203,6 +205,7 @@ class Supervisor:
         write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_warmup(launch), todo))
         progress = folder / "progress"
         command = self.command(self._program(launch, attempt, folder, progress), launch.placement)
+        self._shortage = shortage(min(launch.ranks, max(self.place.slots)))
         self._listener.launch_started(launch, attempt, len(todo))
         watch = Watch(progress)
         kills = kills_for_lack_of_memory()
@@ -276,7 +279,7 @@ class Supervisor:
 
     def _limit(self, launch: Launch, attempt: int, left: list[int]) -> float:
         if (launch.number, attempt) not in self.journal.opened:
-            return self.limits.start_s
+            return min(self.limits.start_s, SHORT_START_S) if self._shortage else self.limits.start_s
         return self.limits.of(launch.cases[left[0]]) if left else self.limits.end_s
 
     def _overdue(self, launch: Launch, attempt: int, limit_s: float) -> str:
@@ -311,11 +314,9 @@ class Supervisor:
 
     def _raise_if_final(self, ending: Ending, *, begun: bool) -> None:
         """Raise when another attempt would end in the same way; `begun`: whether there is a record of this one."""
-        if ending.code in (0, 1):
-            return
-        if not begun and ending.code not in (BAD_PLAN, NO_OUTPUT, NO_RESOURCE):
-            self._raise_if_files_are_small(ending)
-        if ending.code is None:
+        if self._shortage and not begun and ending.code not in (BAD_PLAN, NO_OUTPUT, NO_RESOURCE):
+            raise ScopeError(f"no rank began: {self._shortage}; the launcher said: {ending.death.text}")
+        if ending.code in (None, 0, 1):
             return
         # The mpiexec of MPICH returns the number of a signal, which is no exit code of the program.
         code = ending.code if ending.death.signal is None else None
@@ -326,21 +327,6 @@ class Supervisor:
             raise ScopeError(ending.death.text)
         if ending.code == BAD_PLAN and "plan" in ending.death.text:
             raise ScopeError(ending.death.text)
-
-    @staticmethod
-    def _raise_if_files_are_small(ending: Ending) -> None:
-        """Raise when MPI may not have begun because of a limit on the size of files.
-
-        Which of its last words are printed is chance: the launcher may lose a rank before it hears of the signal.
-        """
-        limit_bytes, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-        if limit_bytes == resource.RLIM_INFINITY or limit_bytes >= SUFFICIENT_FILE_BYTES:
-            return
-        raise ScopeError(
-            f"no rank began: {ending.death.text}; files are limited to {units.size(limit_bytes)} here (ulimit -f),"
-            " and the shared memory of MPI libraries is a file, too: allow"
-            f" {units.size(SUFFICIENT_FILE_BYTES)} or more"
-        )
 
     def _verdict(self, ending: Ending) -> tuple[Status, str]:
         """Return status and reason of the case during which an attempt ended."""
@@ -364,7 +350,7 @@ class Supervisor:
             ranks=launch.ranks,
             status=status,
             reason=reason,
-            started_unix_s=time.time() - seconds,
+            started_unix_s=unix_s() - seconds,
             duration_s=seconds,
             rank_states=ending.ranks if ending else [],
         )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hpcscope.clock import unix_s
 from hpcscope.errors import UsageError
 from hpcscope.launch import processes
 from hpcscope.launch.diagnosis import diagnose
@@ -46,7 +47,7 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
     Raises UsageError where the command cannot be started; a KeyboardInterrupt ends the run and is raised again.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    started_unix_s, begin_s = time.time(), time.perf_counter()
+    started_unix_s, begin_s = unix_s(), time.perf_counter()
     with launch_environment({**command.environment, MARK: str(folder)}) as variables:
         with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
             try:

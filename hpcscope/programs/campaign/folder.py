@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hpcscope.clock import unix_s
 from hpcscope.errors import UsageError
 from hpcscope.lab.active import active
 from hpcscope.programs.campaign import HEAD, is_campaign
@@ -128,7 +128,7 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
         host=os.uname().nodename,
         lab=lab,
         notes=[LAB_NOTE] if lab else [],
-        started_unix_s=time.time(),
+        started_unix_s=unix_s(),
         status="running",
     )
 

@@ -297,6 +297,7 @@ def made(asked: Mapping[str, Any], where: str, changes: Mapping[str, Any] | None
     """Return the study of a table; raises UsageError beginning with `where`."""
     given = {key: value for key, value in (changes or {}).items() if value is not None}
     try:
+        Study.model_validate(asked)  # what an option replaces must be right, too
         return Study.model_validate({**asked, **given})
     except ValidationError as error:
         raise UsageError(f"{where}: {_explain(error)}") from error

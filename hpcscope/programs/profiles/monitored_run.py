@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from hpcscope.clock import unix_s
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.launch import active_messages
 from hpcscope.launch.launch_environment import launch_environment
@@ -161,7 +162,7 @@ def run(
         scope_version=VERSION,
         command=list(command),
         directory=str(place.absolute()),
-        started_unix_s=time.time(),
+        started_unix_s=unix_s(),
         finished_unix_s=None,
         wall_s=None,
         exit_code=None,
@@ -184,7 +185,7 @@ def run(
     status = _run(words, {**variables, **extra}, place, (stdin, stdout, stderr), timeout_s)
     ended = begun.model_copy(
         update={
-            "finished_unix_s": time.time(),
+            "finished_unix_s": unix_s(),
             "wall_s": time.monotonic() - started_s,
             "exit_code": status if status >= 0 else None,
             "signal": -status if status < 0 else None,

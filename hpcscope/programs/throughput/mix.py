@@ -121,7 +121,9 @@ def read(file: Path, changes: Mapping[str, Any] | None = None) -> Mix:
     """
     given = {key: value for key, value in (changes or {}).items() if value is not None}
     try:
-        return Mix.model_validate({**read_toml(file), **given})
+        asked = read_toml(file)
+        Mix.model_validate(asked)  # what an option replaces must be right, too
+        return Mix.model_validate({**asked, **given})
     except ValidationError as error:
         raise UsageError(f"{file}: {_explain(error)}") from error
     except ValueError as error:  # of shlex: no closing quotation
