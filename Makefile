@@ -4,6 +4,7 @@
 # make try CASE='mpi.latency message_bytes=64'   compile what was edited and run one case on 2 (RANKS=) ranks
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make fuzz  hostile input at the doors for an hour (FUZZ_S=): a server, push and pull, import, anonymize
+# make picture  docs/report.png, from runs/latest and in Chromium
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test test-all try check fuzz clean
+.PHONY: run test test-all try check fuzz picture clean
 
 run: .venv/product
 	.venv/bin/scope run
@@ -32,8 +33,13 @@ check: .venv/development
 # In memory: most of an input's time is that of small files.
 FUZZ_S ?= 3600
 fuzz: .venv/development
-	mkdir -p /dev/shm/scope-fuzz
-	TMPDIR=/dev/shm/scope-fuzz .venv/bin/python benchmarks/fuzz.py --seconds $(FUZZ_S) --seed $${SEED:-1}
+	folder=$$(mktemp -d -p /dev/shm) && TMPDIR=$$folder .venv/bin/python benchmarks/fuzz.py --seconds $(FUZZ_S) \
+	  --seed $${SEED:-1}; code=$$?; rm -rf "$$folder"; exit $$code
+
+# The first screen of the latest run, as the README shows it.
+picture:
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 \
+	  --screenshot=docs/report.png "file://$(CURDIR)/runs/latest/report.html"
 
 # Only the edited source is compiled: users' builds compile many together.
 RANKS ?= 2
