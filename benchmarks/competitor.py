@@ -1,7 +1,7 @@
 """Whether competitors on a rank's processor, for a known time, are found as another state of the machine.
 
 On a machine that should be quiet. Prints for each run how much of that time and of the slow state are the same,
-and how long the rank waited for its processor, in visits beside competitors and alone. Exit code 1 where fewer than
+and how long the rank waited for its processor, in visits beside competitors and alone. Exit code 1: fewer than
 nine runs of ten have two states, an overlap above a half, a longer wait, and the finding `processor-taken`.
 usage: python benchmarks/competitor.py [--runs N] [--mpi NAME]
 """
