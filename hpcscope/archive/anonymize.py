@@ -76,7 +76,7 @@ RANGES = re.compile(r"[\w.-]*\[[\d,-]+\][\w.-]*")
 GROUPS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?::?\d{1,3}(?:\.\d{1,3}){3})?"  # IPv6, Ethernet and InfiniBand
-    r"|\d{1,3}(?:\.\d{1,3}){3}"  # IPv4
+    r"|\d+(?:\.\d+){3,}"  # IPv4, also with further digits behind it
     r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}"
     r"|[0-9a-f]{1,12}(?:-[0-9a-f]{1,12}){3,}"  # UUIDs, and addresses with dashes
     r")(?![A-Za-z0-9])",

@@ -34,7 +34,7 @@ def test_a_pbs_job_has_the_hosts_of_its_file(tmp_path: Path) -> None:
     end = {scheduler.END: "1800000000"}
     granted = pbs.SCHEDULER.allocation({"PBS_NODEFILE": str(tmp_path / "nodes"), "PBS_JOBID": "7.head", **end})
     assert granted is not None
-    assert granted.slots == {"a": 2, "b": None, "c": None}
+    assert granted.slots == {"a": 2, "b": 1, "c": 1}
     assert (granted.title, granted.job, granted.end_unix_s) == ("PBS", "7.head", 1.8e9)
     assert pbs.SCHEDULER.allocation({}) is None
 
@@ -44,7 +44,7 @@ def test_an_lsf_job_has_the_hosts_of_its_file_or_variable(tmp_path: Path) -> Non
     pairs = {"LSB_JOBID": "8", "LSB_MCPU_HOSTS": "a 2 b 1"}
     granted = lsf.SCHEDULER.allocation(pairs)
     assert granted is not None
-    assert (granted.slots, granted.end_unix_s) == ({"a": 2, "b": None}, None)
+    assert (granted.slots, granted.end_unix_s) == ({"a": 2, "b": 1}, None)
     granted = lsf.SCHEDULER.allocation({**pairs, "LSB_DJOB_HOSTFILE": str(tmp_path / "hosts")})
     assert granted is not None
     assert list(granted.slots.items()) == [("b", 2), ("a", 2)]
@@ -61,7 +61,7 @@ def test_a_grid_engine_job_has_the_hosts_of_its_file(tmp_path: Path) -> None:
     )
     granted = gridengine.SCHEDULER.allocation({**job, "PE_HOSTFILE": str(tmp_path / "hosts")})
     assert granted is not None
-    assert list(granted.slots.items()) == [("b", 2), ("a", 2), ("c", None)]
+    assert list(granted.slots.items()) == [("b", 2), ("a", 2), ("c", 1)]
     assert gridengine.SCHEDULER.allocation({"JOB_ID": "9"}) is None
 
 

@@ -54,7 +54,12 @@ def test_equals_are_not_accused(tails: float) -> None:
 def test_hosts_of_two_domains_are_in_their_own_groups() -> None:
     groups = [
         Group(
-            name=name, hosts=[f"n1.{name}", f"n2.{name}"], parent="top", latency_s=1e-6, bandwidth_bytes_per_s=1e9
+            level="lan",
+            name=name,
+            hosts=[f"n1.{name}", f"n2.{name}"],
+            parent="top",
+            latency_s=1e-6,
+            bandwidth_bytes_per_s=1e9,
         )
         for name in ("x", "y")
     ]

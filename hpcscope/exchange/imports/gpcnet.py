@@ -70,7 +70,8 @@ class _GpcnetReader(LineReader):
     def _row(self, cells: Sequence[str], line: int) -> bool:
         values = dict(zip(self._heads, cells[1:], strict=False))
         unit = values.pop("Units", "X")
-        if unit not in _UNITS or len(cells) != len(self._heads) + 1 or not all(map(_VALUE.match, values.values())):
+        whole = "Avg" in values and len(cells) == len(self._heads) + 1
+        if not whole or unit not in _UNITS or not all(map(_VALUE.match, values.values())):
             return False
         once(self.facts, f"{cells[0]} of {self._table}", line)
         of, exponent, factor = _UNITS[unit]
