@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from tests import declared
-from tests.fuzz import commands, damage, doors, faults, inputs, kills, outputs, tables
+from tests.fuzz import commands, damage, doors, faults, inputs, kills, outputs, server_door, tables
 from tests.fuzz.inputs import Generator, Verdict
 
 KINDS: dict[str, Generator] = {
@@ -28,7 +28,10 @@ KINDS: dict[str, Generator] = {
 }
 """Those of `PROCESSES` are processes of their own, others forked children of one that has loaded everything."""
 PROCESSES = ("process", "exchange")
-CONVERSATIONS: dict[str, Callable[[random.Random], Verdict | None]] = {"kill": kills.killed, "serve": doors.served}
+CONVERSATIONS: dict[str, Callable[[random.Random], Verdict | None]] = {
+    "kill": kills.killed,
+    "serve": server_door.served,
+}
 """Kinds that are more than one command."""
 FAULTLESS = ("command", "table", "output", "damage", "folder")
 """Kinds that leave a process as it was: one child tries many."""
@@ -91,7 +94,7 @@ def prepare() -> None:
     gc.freeze()  # forked children would copy every page whose objects their collectors look at
     damage.right_rows()
     doors.good_runs()
-    doors.packed()
+    server_door.packed()
     for write in damage.WRITERS:
         damage.kept_other(write)
     for name in commands.cli.COMMANDS:

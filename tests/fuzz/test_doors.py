@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 import hpcscope.cli
-from tests.fuzz import doors, inputs, kinds, seeds
+from tests.fuzz import doors, inputs, kinds, seeds, server_door
 
 SEED = 17
 INPUTS = {"serve": 60, "exchange": 4, "import": 20, "anonymize": 6}
@@ -117,7 +117,7 @@ def test_a_damaged_run_that_is_listed_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_answer_of_a_server_is_found(answer: bytes | None, open_to: bool, complaint: str | None) -> None:
-    found = doors.judged_answer(answer, open_to)
+    found = server_door.judged_answer(answer, open_to)
     assert (found[0] if found else None) == complaint
 
 
@@ -127,25 +127,25 @@ def test_a_server_that_is_open_and_escapes_nothing_is_found(
     program = tmp_path / "scope"
     program.write_text(FAULTY_SERVER.format(python=sys.executable))
     program.chmod(0o755)
-    doors.end_server()
-    monkeypatch.setattr(doors, "SCOPE", program)
+    server_door.end_server()
+    monkeypatch.setattr(server_door, "SCOPE", program)
     try:
         assert {"accepted", "live script"} <= complaints("serve", 40)
     finally:
-        doors.end_server()
+        server_door.end_server()
 
 
 def test_what_a_server_leaves_elsewhere_is_found() -> None:
-    server = doors.server_of_this_process()
-    assert doors.harm(server) is None
+    server = server_door.server_of_this_process()
+    assert server_door.harm(server) is None
     for name, complaint in (("stray", "outside"), ("kept/stray", "outside"), ("sent/stray", "leftover")):
         stray = server.place / name
         stray.parent.mkdir(exist_ok=True)
         stray.touch()
-        found = doors.harm(server)
+        found = server_door.harm(server)
         stray.unlink()
         assert found is not None
         assert found[0] == complaint
     (server.place / "errors").write_text("Traceback (most recent call last)")
-    assert doors.harm(server) is not None
+    assert server_door.harm(server) is not None
     (server.place / "errors").write_text("")
