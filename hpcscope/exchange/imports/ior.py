@@ -295,7 +295,7 @@ def _is_ior(printed: Printed) -> bool:
 def _json(printed: Printed) -> list[_Test]:
     """Return the tests of an object; its times, of four digits behind the point, say less than the rates."""
     lines = iter(printed.having("bwMiB"))
-    json = []
+    tests = []
     for each in printed.value["tests"]:
         test = _Test(str(printed.value["Command line"]))
         options, parameters = mapping(each, "Options"), mapping(each, "Parameters")
@@ -308,8 +308,8 @@ def _json(printed: Printed) -> list[_Test]:
             if access in ACCESSES and isinstance(rate, float | int) and rate > 0:
                 test.rates.setdefault(access, []).append(rate * MIB)
                 test.lines.setdefault(access, line)
-        json.append(test)
-    return json
+        tests.append(test)
+    return tests
 
 
 def _results(value: object) -> Iterator[Mapping[str, Any]]:

@@ -100,12 +100,12 @@ def _is_size(value: Value) -> bool:
 
 def _of_ucx(environment: Mapping[str, str]) -> dict[str, int]:
     """Return the thresholds among UCX's variables: `UCX_RNDV_THRESH=16k`."""
-    ucx = {}
+    limits = {}
     for name, text in environment.items():
         match = re.fullmatch(r"(\d+)([kmg]?)b?", text.strip().lower())
         if name.startswith("UCX_") and "THRESH" in name and match:
-            ucx[name] = int(match[1]) * _FACTORS[match[2]]
-    return ucx
+            limits[name] = int(match[1]) * _FACTORS[match[2]]
+    return limits
 
 
 def _rank(name: str, collective: str, transport: str, between_hosts: bool) -> int | None:
