@@ -12,8 +12,11 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import peers
 from launches import Pair, headline_s
 from verdict import TITLES, alternated, summary
@@ -22,7 +25,11 @@ SIZES = {1: (50, 1000), 1 << 10: (25, 1000), 1 << 12: (15, 1000), 1 << 14: (6, 8
 SIZES |= {1 << 20: (1, 150), 1 << 22: (1, 60)}
 """Iterations in a loop, and loops. A loop lasts about as long as one of Scope's repetitions, so that the medians
 of both see interruptions alike; a mean over a long loop holds them, a median over short ones does not."""
+LOOPED, SINGLE_FROM_BYTES = 32, 1 << 17
+"""Operations of a repetition of Scope, as short as they are here, and the size from which there is one."""
 HALF = "half_round_trip"
+Statistic = Callable[[Any], Any]
+"""The median, or the mean: other suites print means, which hold every interruption."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,8 @@ class Exchange:
     iterations_over: int = 1
     """How many times longer it takes than a ping-pong."""
     smallest: int = 1
+    in_places: bool = False
+    """Every operation of a loop has a place of its own: as many in both, for they must fit into a cache."""
     peers: tuple[peers.Program, ...] = ()
 
 
@@ -50,8 +59,8 @@ EXCHANGES = (
         peers=(peers.imb("Uniband", 64), peers.osu("osu_bw", 64)),
     ),
     Exchange("sendrecv", "mpi.comms2"),
-    Exchange("put", "mpi.one_sided operation=put epoch=fence"),
-    Exchange("get", "mpi.one_sided operation=get epoch=fence"),
+    Exchange("put", "mpi.one_sided operation=put epoch=fence", smallest=8, in_places=True),
+    Exchange("get", "mpi.one_sided operation=get epoch=fence", smallest=8, in_places=True),
     Exchange("allreduce", "mpi.allreduce", "global", smallest=8, peers=(peers.osu("osu_allreduce"),)),
     Exchange("broadcast", "mpi.broadcast", "global", peers=(peers.osu("osu_bcast"),)),
     Exchange("alltoall", "mpi.alltoall", "global", peers=(peers.osu("osu_alltoall"),)),
@@ -78,30 +87,38 @@ def main() -> int:
         for size in asked.size or SIZES:
             if size < exchange.smallest:
                 continue
-            for other, seconds in others(pair, exchange, size, asked.imb, asked.osu):
-                found = alternated(lambda e=exchange, s=size: scope_s(pair, e, s), seconds, asked.launches)
+            for other, statistic, seconds in others(pair, exchange, size, asked.imb, asked.osu):
+                ours = partial(scope_s, pair, exchange, size, statistic)
+                found = alternated(ours, seconds, asked.launches)
                 words.append(found.word)
                 print(f"{exchange.name:<12}{other:<16}{size:>9}{found.columns()}", flush=True)
     return summary(words)
 
 
-def scope_s(pair: Pair, exchange: Exchange, size: int) -> float:
-    """Return the headline of Scope's case in one launch, in s."""
+def scope_s(pair: Pair, exchange: Exchange, size: int, statistic: Statistic) -> float:
+    """Return the median or mean of Scope's case in one launch, in s."""
     line = f"{exchange.case} message_bytes={size} sampling.budget_s=0.4 sampling.precision=0.002"
-    return headline_s(pair.measured([line])[0], exchange.definition)
+    return headline_s(pair.measured([line])[0], exchange.definition, statistic)
 
 
 def others(
     pair: Pair, exchange: Exchange, size: int, imb: Path | None, osu: Path | None
-) -> Iterator[tuple[str, Callable[[], float]]]:
-    """Yield each program to compare with, and what starts it once and returns seconds."""
+) -> Iterator[tuple[str, Statistic, Callable[[], float]]]:
+    """Yield each program to compare with, the statistic it prints, and what starts it once and returns seconds."""
     iterations, loops = SIZES[size]
-    words = [exchange.name, str(size), str(max(1, iterations // exchange.iterations_over)), str(loops)]
-    yield "plain loop", lambda: pair.plain(words)
+    looped = max(1, iterations // exchange.iterations_over)
+    if exchange.in_places:
+        looped = LOOPED if size < SINGLE_FROM_BYTES else 1
+    words = [exchange.name, str(size), str(looped), str(loops)]
+    yield "plain loop", np.median, lambda: pair.plain(words)
     for program in exchange.peers:
         path = imb if program.suite == "IMB" else osu
         if path is not None:
-            yield program.name, lambda p=program, where=path: p.seconds(pair, where, size, iterations * loops)
+            yield (
+                program.name,
+                np.mean,
+                lambda p=program, where=path: p.seconds(pair, where, size, iterations * loops),
+            )
 
 
 if __name__ == "__main__":

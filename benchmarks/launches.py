@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,8 @@ def seconds(case: dict[str, Any], per_operation: float = 1) -> float:
     return statistics.median(series["elapsed_s"][0][series["warmup"] :]) / series["operations"] / per_operation
 
 
-def headline_s(case: dict[str, Any], definition: str) -> float:
-    """Median over the repetitions that count of what a definition takes from them, in s per operation."""
+def headline_s(case: dict[str, Any], definition: str, statistic: Callable[[Any], Any] = np.median) -> float:
+    """Median, or mean, over the repetitions that count of what a definition takes from them, in s an operation."""
     series = case["series"][0]
     elapsed_s = np.array(series["elapsed_s"])
     if definition == "half_round_trip":
@@ -84,7 +85,7 @@ def headline_s(case: dict[str, Any], definition: str) -> float:
         times_s = (entry_s + elapsed_s).max(axis=0) - entry_s.min(axis=0)
     counts = np.array(series.get("valid") or [True] * times_s.size)
     counts[: series["warmup"]] = False
-    return float(np.median(times_s[counts])) / series["operations"]
+    return float(statistic(times_s[counts])) / series["operations"]
 
 
 def of_slowest(record: dict[str, Any], observed: str | None) -> float:

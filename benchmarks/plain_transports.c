@@ -25,7 +25,7 @@ enum { WINDOW = 64, WARMUP = 3, LARGEST_DATAGRAM = 65507 };
 static int iterations, loops;
 static size_t bytes;
 
-static void die(const char *what) {
+static void die(const char* what) {
   perror(what);
   exit(1);
 }
@@ -49,16 +49,16 @@ static void make_pair(int type, int pair[2]) {
   socklen_t length = sizeof a;
   const int on = 1;
   int first = socket(AF_INET, type, 0), second = socket(AF_INET, type, 0);
-  if (bind(first, (struct sockaddr *)&a, length) != 0) die("bind");
-  getsockname(first, (struct sockaddr *)&a, &length);
+  if (bind(first, (struct sockaddr*)&a, length) != 0) die("bind");
+  getsockname(first, (struct sockaddr*)&a, &length);
   if (type == SOCK_DGRAM) {
-    if (bind(second, (struct sockaddr *)&b, length) != 0) die("bind");
-    getsockname(second, (struct sockaddr *)&b, &length);
-    if (connect(first, (struct sockaddr *)&b, length) != 0) die("connect");
+    if (bind(second, (struct sockaddr*)&b, length) != 0) die("bind");
+    getsockname(second, (struct sockaddr*)&b, &length);
+    if (connect(first, (struct sockaddr*)&b, length) != 0) die("connect");
   } else if (listen(first, 1) != 0) {
     die("listen");
   }
-  if (connect(second, (struct sockaddr *)&a, length) != 0) die("connect");
+  if (connect(second, (struct sockaddr*)&a, length) != 0) die("connect");
   if (type == SOCK_STREAM) {
     first = accept(first, NULL, NULL);
     setsockopt(first, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -68,7 +68,7 @@ static void make_pair(int type, int pair[2]) {
   pair[1] = second;
 }
 
-static void put(int s, const char *from, size_t n) {
+static void put(int s, const char* from, size_t n) {
   while (n > 0) {
     const ssize_t done = send(s, from, n, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (done < 0 && errno != EAGAIN) die("send");
@@ -76,7 +76,7 @@ static void put(int s, const char *from, size_t n) {
   }
 }
 
-static void get(int s, char *to, size_t n) {
+static void get(int s, char* to, size_t n) {
   while (n > 0) {
     const ssize_t done = recv(s, to, n, MSG_DONTWAIT);
     if (done == 0) exit(1);
@@ -85,7 +85,7 @@ static void get(int s, char *to, size_t n) {
   }
 }
 
-static void *sleep_for_ever(void *nothing) {
+static void* sleep_for_ever(void* nothing) {
   for (;;) pause();
   return nothing;
 }
@@ -94,7 +94,7 @@ static void over_sockets(int type, int latency, int one, int other) {
   int pair[2];
   make_pair(type, pair);
   char *out, *in, byte = 0;
-  if (posix_memalign((void **)&out, 4096, bytes) != 0 || posix_memalign((void **)&in, 4096, bytes) != 0) exit(1);
+  if (posix_memalign((void**)&out, 4096, bytes) != 0 || posix_memalign((void**)&in, 4096, bytes) != 0) exit(1);
   memset(out, 1, bytes);
   memset(in, 1, bytes);
   const pid_t child = fork();
@@ -106,7 +106,7 @@ static void over_sockets(int type, int latency, int one, int other) {
   bind_to(first ? one : other);
   const int s = pair[first ? 0 : 1];
   close(pair[first ? 1 : 0]);
-  double *elapsed = malloc(loops * sizeof *elapsed);
+  double* elapsed = malloc(loops * sizeof *elapsed);
   for (int loop = -WARMUP; loop < loops; ++loop) {
     const double start = now();
     for (int i = 0; i < iterations; ++i) {
@@ -135,10 +135,10 @@ static _Alignas(128) atomic_long line;
 static int cores[2];
 
 /* Thread k waits for the line to be k modulo 2 and makes it one more: each hop moves the line once. */
-static void *hop(void *which) {
+static void* hop(void* which) {
   const long k = (long)which;
   bind_to(cores[k]);
-  double *elapsed = malloc(loops * sizeof *elapsed);
+  double* elapsed = malloc(loops * sizeof *elapsed);
   long next = k;
   for (int loop = -WARMUP; loop < loops; ++loop) {
     const double start = now();
@@ -154,7 +154,7 @@ static void *hop(void *which) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 8) {
     fprintf(stderr, "usage: plain_transports tcp|udp|line latency|stream BYTES ITERATIONS LOOPS CORE CORE\n");
     return 2;
@@ -167,8 +167,8 @@ int main(int argc, char **argv) {
   cores[1] = atoi(argv[7]);
   if (strcmp(argv[1], "line") == 0) {
     pthread_t other;
-    if (pthread_create(&other, NULL, hop, (void *)1) != 0) die("pthread_create");
-    hop((void *)0);
+    if (pthread_create(&other, NULL, hop, (void*)1) != 0) die("pthread_create");
+    hop((void*)0);
     pthread_join(other, NULL);
   } else {
     const int tcp = strcmp(argv[1], "tcp") == 0;

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 OPTIONS = [setting for setting in declared(Experiment) if setting.key != "only"]
 
 
+def _read_before_a_lab_starts(context: typer.Context, what: list[str] | None) -> list[str] | None:
+    from hpcscope.plan.experiment import asked_for, resolve
+
+    file, _ = asked_for(what or [], {})
+    if file is not None and not context.resilient_parsing:
+        resolve(file, {})
+    return what
+
+
 @takes(given=OPTIONS, policy=declared(QueuePolicy))
 def command(
     what: Annotated[
@@ -32,6 +41,7 @@ def command(
         typer.Argument(
             metavar="WHAT",
             help="An experiment (a .toml file, or an HPL.dat) and/or benchmarks: mpi.latency, 'mpi.*' or mpi.",
+            callback=_read_before_a_lab_starts,
         ),
     ] = None,
     *,

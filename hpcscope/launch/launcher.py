@@ -91,6 +91,10 @@ class Site:
         """Whether the MPI is the wheel beside Scope, which no administrator has configured."""
         return Path(self.mpi.compiler).parent == Path(sysconfig.get_path("scripts"))
 
+    def binding_of(self, program: MpiProgram) -> Binding:
+        """Return how the ranks are bound: a bound one would wait for another that shares its processor."""
+        return "none" if program.oversubscribed or self.shared_kernel else program.binding
+
     def conditions(self, program: MpiProgram) -> Conditions:
         """Return what the environment of a program depends on."""
         return Conditions(

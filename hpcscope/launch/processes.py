@@ -7,6 +7,7 @@ A process number that was reused meanwhile is left alone.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -23,6 +24,8 @@ STATES = {
     psutil.STATUS_STOPPED: "stopped",
     psutil.STATUS_TRACING_STOP: "stopped",
 }
+NO_PIDFD_S = 0.1
+"""Interval of looking for the end of a process where the kernel cannot tell of it."""
 GRACE_S = 3.0
 """How long a launcher may take to end its ranks itself."""
 KILL_S = 10.0
@@ -59,6 +62,21 @@ def end(
         _signal_group(launcher.pid, signal.SIGKILL)
         kill(find)
         _wait(launcher, KILL_S)
+
+
+def await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Return when a process has ended, or after some time; its processor is not disturbed meanwhile."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError:  # before Linux 5.3, or ended and waited for
+        time.sleep(min(seconds, NO_PIDFD_S))
+        return
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        ended.poll(1000 * seconds)
+    finally:
+        os.close(descriptor)
 
 
 def kill(find: Callable[[], list[psutil.Process]]) -> None:

@@ -20,6 +20,15 @@ from tests.patience import PATIENCE_S
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 BRIEF = ["--mpi", "embedded", "--budget", "0.05", "--seed", "3"]
+LATENCY = "mpi.latency message_bytes=0,1Ki"
+LONG = [
+    "--case",
+    "mpi.latency message_bytes=0,1,2,4,8,16,32,64",
+    "--case",
+    "mpi.barrier ranks=2",
+    "--launches",
+    "4",
+]
 
 
 @dataclass(frozen=True)
@@ -130,3 +139,8 @@ def planned(run: Path) -> list[tuple[int, int, str, str]]:
         for launch in plan.read(run / "plan.txt").launches
         for position, case in enumerate(launch.cases)
     )
+
+
+def status(run: Path) -> str:
+    """Return how a run stands."""
+    return str(json.loads((run / "run.json").read_text())["status"])

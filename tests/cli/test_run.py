@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hpcscope.launch import processes
 from hpcscope.machine.discover import this_host
-from tests import declared
-from tests.cli.scope_command import BRIEF, SCOPE, answered, cases, planned, rewrite_times, samples, scope, start
+from tests.cli.scope_command import (
+    BRIEF,
+    LATENCY,
+    answered,
+    cases,
+    planned,
+    rewrite_times,
+    samples,
+    scope,
+    status,
+)
 from tests.messages import mentions
-from tests.patience import PATIENCE_S, until
-
-LATENCY = "mpi.latency message_bytes=0,1Ki"
-LONG = [
-    "--case",
-    "mpi.latency message_bytes=0,1,2,4,8,16,32,64",
-    "--case",
-    "mpi.barrier ranks=2",
-    "--launches",
-    "4",
-]
-
-
-def status(run: Path) -> str:
-    return str(json.loads((run / "run.json").read_text())["status"])
 
 
 def test_a_run_leaves_everything_behind(tmp_path: Path) -> None:
@@ -140,234 +128,6 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "precious").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGINT,
-        pytest.param(
-            signal.SIGTERM, marks=pytest.mark.slow("the same handler; there, SIGINT, and other commands")
-        ),
-    ],
-)
-def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number: signal.Signals) -> None:
-    running = start(tmp_path, "run", *LONG, *BRIEF, "-o", "runs/long")
-    run, latest = tmp_path / "runs/long", tmp_path / "runs/latest"
-    until(lambda: len([line for line in samples(run) if line["record"] == "case"]) >= 4, "a fourth case")
-    running.send_signal(number)
-    _, errors = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 130, errors
-    assert "scope run --resume runs/long" in errors
-    assert "Traceback" not in errors
-    assert status(run) == "interrupted"
-    done = cases(run)
-    assert 4 <= len(done) < len(planned(run))
-    assert leftovers(run) == []
-    assert not latest.is_symlink()
-
-    answer = answered(tmp_path, "run", "--resume", "runs/long")
-    assert answer.code == 0, answer.errors
-    assert cases(run) == planned(run)
-    assert status(run) == "finished"
-    assert latest.resolve() == run
-    assert set(done) <= set(cases(run))
-
-
-def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tmp_path: Path) -> None:
-    endless = "sampling.budget_s=100.0 sampling.minimum_repetitions=10000000 sampling.maximum_repetitions=10000000"
-    settings = [word.removeprefix("sampling.").replace("=", " = ") for word in endless.split()]
-    (tmp_path / "e.toml").write_text("[sampling]\n" + "\n".join(settings) + "\n")
-    running = start(tmp_path, "run", "e.toml", *LONG, "--mpi", "embedded", "-o", "run")
-    run = tmp_path / "run"
-    until(lambda: any(line["record"] == "launch" for line in samples(run)), "a launch")
-    running.kill()
-    running.communicate(timeout=PATIENCE_S)
-    ranks = leftovers(run)
-    assert ranks
-    assert mentions(answered(tmp_path, "run", "--resume", "run").refusal(), f"{tmp_path / 'run'}: ... using it")
-    for pid in ranks:
-        with suppress(ProcessLookupError):  # its launcher, killed before, may have ended it
-            os.kill(pid, signal.SIGKILL)
-    until(lambda: leftovers(run) == [], "the end of the killed ranks")
-    plan = (run / "plan.txt").read_text()
-    assert endless in plan
-    (run / "plan.txt").write_text(plan.replace(endless, "sampling.budget_s=0.05"))
-    assert answered(tmp_path, "run", "--resume", "run").code == 0
-    assert cases(run) == planned(run)
-
-
-def test_a_cut_last_line_is_kept_aside_and_its_case_measured_again(tmp_path: Path) -> None:
-    assert answered(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
-    run = tmp_path / "run"
-    lines = (run / "samples.jsonl").read_bytes().splitlines(keepends=True)
-    half = lines[-2][: len(lines[-2]) // 2]
-    (run / "samples.jsonl").write_bytes(b"".join(lines[:-2]) + half)
-    answer = answered(tmp_path, "run", "--resume", "run")
-    assert answer.code == 0, answer.errors
-    assert (run / "samples.cut.jsonl").read_bytes() == half + b"\n"
-    assert cases(run) == planned(run)
-
-
-def test_a_finished_run_is_resumed_to_itself(tmp_path: Path) -> None:
-    assert answered(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
-    before = (tmp_path / "run/samples.jsonl").read_bytes()
-    assert answered(tmp_path, "run", "--resume", "run").code == 0
-    assert (tmp_path / "run/samples.jsonl").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
-    [
-        ("run.json", '"format": 2', '"format": 3', "run.json: ... format = 3: ... 2"),
-        ("plan.txt", "format=2", "format=7", "plan.txt:1: ... format = 7: ... 2"),
-        ("machine.json", '"fingerprint": "', '"fingerprint": "0', "machine.json: ... build.fingerprint"),
-        ("experiment.toml", "launches =", "lunches =", "experiment.toml: lunches ... launches?"),
-    ],
-)
-def test_a_run_of_another_format_or_program_is_not_resumed(
-    finished: Path, name: str, old: str, new: str, said: str
-) -> None:
-    text = (finished / name).read_text()
-    assert old in text
-    (finished / name).write_text(text.replace(old, new, 1))
-    try:
-        refusal = answered(finished.parent, "run", "--resume", finished.name).refusal()
-    finally:
-        (finished / name).write_text(text)
-    assert mentions(refusal, said)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("finished")
-    assert answered(folder, "run", "--case", "node.timer", "--launches", "1", *BRIEF, "-o", "run").code == 0
-    (folder / "run" / "checksums.sha256").unlink()  # which would tell of every change that a test makes
-    return folder / "run"
-
-
-AS_MANY_SAMPLES = """[sampling]
-budget_s = 600.0
-precision = 1e-9
-minimum_repetitions = 200
-maximum_repetitions = 200
-"""
-"""However fast the machine is: about 60 KB in a launch of LONG."""
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small disk")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    # The declarations of the benchmarks, the other files before the samples, and some of the samples fit.
-    room = len(json.dumps(declared.described(), indent=1)) // 1024 + 80
-    words = ["mount", "-t", "tmpfs", "-o", f"size={room}k", "tmpfs", str(disk)]
-    mounted = subprocess.run(words, capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("mounting is not allowed here")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
-def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk: Path) -> None:
-    (small_disk / "e.toml").write_text(AS_MANY_SAMPLES)
-    answer = answered(small_disk, "run", "e.toml", *LONG, "--mpi", "embedded", "--seed", "3", "-o", "run")
-    assert answer.code == 1
-    last = answer.errors.strip().splitlines()[-1]
-    assert last.startswith("scope run: ")
-    assert str(small_disk / "run/samples.jsonl") in last
-    assert "No space left on device" in last
-    assert "scope run --resume run" in answer.errors
-    assert "Traceback" not in answer.errors
-    before = cases(small_disk / "run")
-    assert before
-
-    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
-    resumed = answered(small_disk, "run", "--resume", "run")
-    assert resumed.code == 0, resumed.errors
-    assert cases(small_disk / "run") == planned(small_disk / "run")
-    assert set(before) <= set(cases(small_disk / "run"))
-
-
-@pytest.mark.slow("a rare limit; there, a full disk ends a run in one line, and it goes on")
-def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_path: Path) -> None:
-    """MPI itself needs larger files than such a run has samples: the ranks get their limit after MPI_Init."""
-    run = tmp_path / "run"
-    running = start(tmp_path, "run", *LONG, *BRIEF, "--budget", "1", "--launches", "1", "-o", "run")
-    until(lambda: any(line["record"] == "case" for line in samples(run)), "a case")
-    room = (run / "samples.jsonl").stat().st_size + 512
-    ranks = processes.with_argument(f"--progress={(run / 'launches/0001-1/progress').absolute()}")
-    for rank in ranks:
-        resource.prlimit(rank.pid, resource.RLIMIT_FSIZE, (room, room))
-    _, errors = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 1, errors
-    said = f"scope run: {run / 'samples.jsonl'}: ... File too large"
-    assert any(mentions(line, said) for line in errors.splitlines())
-    assert "scope run --resume run" in errors
-    before = cases(run)
-
-    resumed = answered(tmp_path, "run", "--resume", "run")
-    assert resumed.code == 0, resumed.errors
-    assert cases(run) == planned(run)
-    assert set(before) <= set(cases(run))
-
-
-def test_too_few_open_files_are_named_once(tmp_path: Path) -> None:
-    assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs more
-    limited = subprocess.run(
-        ["bash", "-c", 'ulimit -n 24; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert limited.returncode == 1, limited.stderr
-    said = "scope run: no rank began: open files of a process: expected 48 or more, found 24; run `ulimit -n 48`"
-    assert limited.stderr.count("no rank began") == 1
-    assert limited.stderr.splitlines()[-1].startswith(said)
-    assert len(list((tmp_path / "run" / "launches").iterdir())) == 1, "tried once"
-
-
-@pytest.mark.slow("a rare limit; there, launchers that lose their ranks are told in one line")
-def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) -> None:
-    assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
-    words = ["run", *LONG, *BRIEF, "--launches", "1", "-o", "run"]
-    limited = subprocess.run(
-        ["bash", "-c", 'ulimit -f 1024; exec "$@"', "bash", str(SCOPE), *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert limited.returncode == 1, limited.stderr
-    last = limited.stderr.strip().splitlines()[-1]
-    assert mentions(last, "scope run: ... 1 MiB ... ulimit -f")
-    assert cases(tmp_path / "run") == []
-
-    resumed = answered(tmp_path, "run", "--resume", "run")
-    assert resumed.code == 0, resumed.errors
-    assert cases(tmp_path / "run") == planned(tmp_path / "run")
-
-
-def test_a_file_that_reaches_a_limit_on_file_sizes_fails_its_case_alone(tmp_path: Path) -> None:
-    assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
-    # The two ranks write 32 MiB into one file. The first stays below the limit.
-    words = ["run", "--case", "storage.write", "--case", "mpi.barrier", *BRIEF, "--launches", "1", "-o", "run"]
-    limited = subprocess.run(
-        ["bash", "-c", 'ulimit -f 20480; exec "$@"', "bash", str(SCOPE), *words, "--storage", str(tmp_path)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert limited.returncode == 1, limited.stderr
-    found = {line["benchmark"]: line["reason"] for line in samples(tmp_path / "run") if line["record"] == "case"}
-    assert found["storage.write"].startswith("rank 1")
-    assert found["storage.write"].endswith("write: File too large")
-    assert found["mpi.barrier"] == ""
-    assert "write: File too large" in " ".join(limited.stdout.split())
-
-
 def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:
     ranks = 2 * this_host().processor.usable_cores
     case = f"mpi.barrier ranks={ranks}"
@@ -375,15 +135,6 @@ def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:
     assert answer.code == 0, answer.errors
     opening = next(line for line in samples(tmp_path / "run") if line["record"] == "launch")
     assert (opening["ranks"], opening["placement"]) == (ranks, "none")
-
-
-def leftovers(run: Path) -> list[int]:
-    """Return processes of this run that are still there."""
-    return [
-        process.pid
-        for attempt in (run / "launches").iterdir()
-        for process in processes.with_argument(f"--progress={attempt.absolute() / 'progress'}")
-    ]
 
 
 def test_a_second_look_measures_inside_and_beside_the_gap_of_a_break(tmp_path: Path) -> None:

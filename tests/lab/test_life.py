@@ -136,12 +136,14 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (["run", "--lunches", "3"], "No such option: --lunches"),
         (["topology", "discvr"], "No such command 'discvr'"),
         (["rnu"], "unknown command rnu"),
+        (["run", "e.toml"], "scope lab: e.toml: launches = 0: must be "),
     ],
 )
 def test_a_command_that_is_refused_starts_no_lab(
     words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(labs, "present", None)  # what would bring it up
+    (tmp_path / "e.toml").write_text("launches = 0\n")
     answer = answered(tmp_path, "--lab", "gamma", *words)
     assert (answer.code, answer.output) == (2, "")
     assert said in answer.errors

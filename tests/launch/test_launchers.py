@@ -214,6 +214,19 @@ def test_an_adapter_of_a_fabric_is_seen(kind: str, tmp_path: Path) -> None:
     assert fabric_adapter_present(tmp_path)
 
 
+def test_intel_mpi_is_bound_and_steered_by_its_own_variables() -> None:
+    command = start(JOB, site("intelmpi", hosts=HOSTS, ranks_per_host=1, remote_shell="/x/agent"))
+    assert "-hosts a:2,b:2 -ppn 1 -launcher ssh -launcher-exec /x/agent" in joined(command)
+    assert "-bind-to" not in command.arguments
+    assert command.environment["I_MPI_PIN_DOMAIN"] == "core"
+    assert command.environment["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0", "or -ppn is ignored in a job"
+    assert "I_MPI_FABRICS" not in command.environment
+    crowd = start(MpiProgram("p", (), 4, binding="core", oversubscribed=True), site("intelmpi"))
+    assert (crowd.environment["I_MPI_PIN"], crowd.environment["I_MPI_THREAD_YIELD"]) == ("0", "2")
+    tcp = start(MpiProgram("p", (), 2, transport="tcp"), site("intelmpi")).environment
+    assert (tcp["I_MPI_FABRICS"], tcp["I_MPI_OFI_PROVIDER"], tcp["FI_TCP_IFACE"]) == ("ofi", "tcp", "lo")
+
+
 def test_another_program_stands_in_for_ssh() -> None:
     assert "--prtemca plm_ssh_agent /x/agent" in joined(start(JOB, site("openmpi", remote_shell="/x/agent")))
     assert "--mca plm_rsh_agent /x/agent" in joined(start(JOB, site("openmpi", "4.1.4", remote_shell="/x/agent")))
@@ -229,7 +242,7 @@ def test_root_is_allowed_only_to_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_mpi_without_a_launcher_file_names_those_that_have_one() -> None:
-    with pytest.raises(UsageError, match=r"\blam\b.*mpich, mvapich, openmpi"):
+    with pytest.raises(UsageError, match=r"\blam\b.*intelmpi, mpich, mvapich, openmpi"):
         choose(mpi_of("lam"))
 
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
-import io
 import json
-import os
 import re
 import shutil
-import signal
 import socket
-import subprocess
 import threading
 import urllib.request
-import zipfile
-from collections.abc import Iterable, Iterator, MutableMapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from email.message import Message
+from collections.abc import Iterable, MutableMapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -27,105 +19,18 @@ from urllib.parse import quote
 import pytest
 from starlette.responses import PlainTextResponse
 
-from hpcscope.archive import packing
-from hpcscope.archive.repository import Repository
 from hpcscope.archive.serve import app
 from hpcscope.archive.serve.connection import MOST_OF_A_CLIENT
 from hpcscope.archive.serve.runs_in_progress import RunsInProgress
 from hpcscope.archive.serve.server import HEADERS
-from hpcscope.archive.serve.uploads import MOST_WAITING, FullError, Upload
 from hpcscope.rundirectory import RunDirectory
-from tests.cli.scope_command import SCOPE, answered
+from tests.cli.scope_command import answered
 from tests.messages import mentions
-from tests.patience import PATIENCE_S, until
+from tests.patience import PATIENCE_S
 from tests.report import browser
+from tests.repository.server import TOKEN, Served, packed
 from tests.repository.test_repository import variant
 from tests.repository.test_site import HOSTILE
-
-TOKEN = "a-token-of-this-test-only"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer over HTTP."""
-
-    status: int
-    text: str
-    headers: Message
-
-
-@dataclass(frozen=True)
-class Served:
-    """A server that runs."""
-
-    address: str
-    folder: Path
-    repository: Repository
-
-    def ask(self, path: str, token: str = TOKEN, body: bytes | None = None) -> tuple[int, str]:
-        """Return the status and the text of an answer."""
-        answer = self.answer(path, token, body)
-        return answer.status, answer.text
-
-    def answer(self, path: str, token: str = TOKEN, body: bytes | None = None, method: str = "") -> Answer:
-        """Return an answer; redirections are not followed."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        try:
-            headers = {"Authorization": f"Bearer {token}"} if token else {}
-            connection.request(method or ("GET" if body is None else "PUT"), path, body, headers)
-            response = connection.getresponse()
-            return Answer(response.status, response.read().decode(), response.headers)
-        finally:
-            connection.close()
-
-    @property
-    def port(self) -> int:
-        """Return where it listens."""
-        return int(self.address.rpartition(":")[2])
-
-    def session(self) -> str:
-        """Return the folder of a new session, as a browser gets it."""
-        return self.answer(f"/?token={TOKEN}", token="").headers["Location"].removesuffix("index.html")
-
-    def waiting(self) -> list[str]:
-        """Return what was put aside."""
-        folder = self.folder / "sent"
-        return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
-
-
-@pytest.fixture(scope="module")
-def served(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("served")
-    repository = Repository(folder / "repository", make=True)
-    repository.add([variant(golden_run, folder, "kept")], cluster="giza")
-    with running(folder, repository, "--uploads", "sent") as found:
-        yield found
-
-
-@contextmanager
-def running(folder: Path, repository: Repository, *options: str) -> Iterator[Served]:
-    """Let a server run in a folder."""
-    words = ["serve", "--in", str(repository.folder.path), "--port", "0", *options]
-    with (folder / "errors.txt").open("w") as errors:
-        process = subprocess.Popen(
-            [SCOPE, *words],
-            cwd=folder,
-            env={**os.environ, "SCOPE_TOKEN": TOKEN, "TMPDIR": str(folder)},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address.endswith(f"/?token={TOKEN}")
-        yield Served(address.partition("/?")[0], folder, repository)
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE_S)
-    assert not list(folder.glob("scope-serve-*"))
-    assert (folder / "errors.txt").read_text() == ""
-
 
 WATCH = b"""
 const live = document.getElementById("live");
@@ -304,27 +209,6 @@ def test_a_browser_runs_no_script_that_was_added_to_a_page(name: str, served: Se
     assert browser.opened(page).attribute("data-injected") == "yes", "the script itself works"
 
 
-def test_a_body_is_not_read_before_the_token(served: Served) -> None:
-    with socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) as sender:
-        sender.sendall(b"PUT /runs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
-        sent, piece = 0, bytes(1 << 20)
-        with suppress(ConnectionError):
-            while sent < 1 << 30:
-                sender.sendall(piece)
-                sent += len(piece)
-    assert sent < 64 << 20
-
-
-def test_an_upload_that_breaks_off_leaves_nothing_and_says_nothing(served: Served) -> None:
-    with socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) as sender:
-        head = f"PUT /runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 1000\r\n\r\n"
-        sender.sendall(head.encode() + b"some")
-        until(lambda: len(served.waiting()) == 1, "the upload to begin")
-    until(
-        lambda: served.waiting() == [], "the upload to be dropped"
-    )  # and the server's errors are empty at its end
-
-
 def test_connections_without_a_request_end_and_are_few(served: Served) -> None:
     waiting = [socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) for _ in range(MOST_OF_A_CLIENT)]
     for one in waiting:
@@ -399,78 +283,6 @@ def test_progress_follows_the_journal(golden_run: Path, tmp_path: Path) -> None:
         damaged.write("no journal\n")
     assert watched.told() == []
     assert RunsInProgress(tmp_path / "nosuch").told() == []
-
-
-def packed(run: Path) -> bytes:
-    file = packing.pack(run, run.parent / "packed.zip")
-    content = file.read_bytes()
-    file.unlink()
-    return content
-
-
-def test_an_upload_is_put_aside_and_not_added(served: Served, golden_run: Path, tmp_path: Path) -> None:
-    before = served.repository.folder.ids()
-    status, answer = served.ask("/runs", body=packed(variant(golden_run, tmp_path, "sent")))
-    assert status == 201, answer
-    name = json.loads(answer)["id"]
-    assert served.waiting() == [f"{name}.zip"]
-    assert served.repository.folder.ids() == before
-    (kept, new) = served.repository.add([served.folder / "sent" / f"{name}.zip"])[0]
-    assert (kept.id, new) == (name, True)
-    (served.folder / "sent" / f"{name}.zip").unlink()
-
-
-def archive(**entries: bytes) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, content in entries.items():
-            file.writestr(name.replace("__", "/"), content)
-    return made.getvalue()
-
-
-def bomb() -> bytes:
-    """An archive that says that it has two gigabytes."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("run/run.json", bytes(1 << 20))
-        file.filelist[0].file_size = 2 << 30
-    return made.getvalue()
-
-
-def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
-    escaping = archive(**{"run__run.json": b"{}", "run__..__..__..__escaped": b"x"})
-    for body, said in (
-        (b"no archive", "no packed run"),
-        (bomb(), "must be at most"),
-        (escaping, "must be a path inside one folder"),
-        (archive(run__run_json=b"{}"), "no packed run"),
-        (archive(**{"run__run.json": b'{"format": 999}'}), "run.json"),
-        (archive(**{"run__run.json": b"<script>"}), "run.json"),
-    ):
-        status, answer = served.ask("/runs", body=body)
-        assert (status, said in answer) == (422, True), answer
-        assert str(served.folder) not in answer
-    assert served.waiting() == []
-    assert not list(served.folder.parent.rglob("escaped"))
-
-
-def test_too_large_and_too_many_uploads_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hpcscope.archive.serve.uploads.MOST_BYTES", 10)
-    upload = Upload.begin(tmp_path / "sent")
-    with pytest.raises(FullError, match="MiB"):
-        upload.add(b"eleven bytes")
-    upload.drop()
-    assert list((tmp_path / "sent").iterdir()) == []
-    for number in range(MOST_WAITING):
-        (tmp_path / "sent" / f"{number}.zip").touch()
-    with pytest.raises(FullError, match=f"^{MOST_WAITING} runs"):
-        Upload.begin(tmp_path / "sent")
-
-
-def test_uploads_are_taken_only_where_they_are_asked_for(served: Served, tmp_path: Path) -> None:
-    with running(tmp_path, served.repository) as other:
-        status, said = other.ask("/runs", body=b"run")
-    assert (status, "scope serve --uploads" in said) == (403, True)
 
 
 @pytest.mark.parametrize(

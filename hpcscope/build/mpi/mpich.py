@@ -1,4 +1,4 @@
-"""MPICH and its derivatives MVAPICH and Intel MPI, over libfabric or UCX.
+"""MPICH and its derivative MVAPICH, over libfabric or UCX.
 
 See the README.envvar of MPICH, fi_tcp(7) of libfabric and the UCX documentation (UCX_TLS, UCX_NET_DEVICES).
 """
@@ -63,15 +63,6 @@ class MpichFamily:
 
 
 MPICH_FAMILY = MpichFamily()
-INTEL_MPI = MpiImplementation(
-    name="intelmpi",
-    title="Intel MPI",
-    family=MPICH_FAMILY,
-    version_macros=(("I_MPI_VERSION",),),
-    banner=r"Intel\(R\) MPI Library.*?Version ([\d.]+)",
-    banner_differs=True,
-    sonames=("libmpi_ilp64.so.12",),
-)
 MVAPICH = MpiImplementation(
     name="mvapich",
     title="MVAPICH",

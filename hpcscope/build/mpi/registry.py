@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from hpcscope.build.mpi.implementation import MpiFamily, MpiImplementation
-from hpcscope.build.mpi.mpich import INTEL_MPI, MPICH, MPICH_FAMILY, MVAPICH
+from hpcscope.build.mpi.intel import INTEL_MPI
+from hpcscope.build.mpi.mpich import MPICH, MPICH_FAMILY, MVAPICH
 from hpcscope.build.mpi.openmpi import OPEN_MPI, OPEN_MPI_FAMILY
 from hpcscope.build.mpi.simgrid import SIMGRID
 

@@ -54,7 +54,13 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
     ):
         # A session of its own: the end reaches all processes that it started, and once only.
         process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
+            command,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=_heed_interrupts,
         )
 
         def end() -> None:
@@ -104,6 +110,11 @@ class _Said(threading.Thread):
                 sys.stderr.write(line)
                 sys.stderr.flush()
                 self.last = line.strip() or self.last
+
+
+def _heed_interrupts() -> None:
+    """Let the command be interrupted also where a shell began this one in its background, which ignores interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _interrupt(process: subprocess.Popen[str]) -> None:

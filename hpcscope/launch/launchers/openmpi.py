@@ -44,10 +44,10 @@ def _hosts(site: Site) -> list[str]:
 
 
 def _mapping(program: MpiProgram, site: Site, prrte: bool) -> list[str]:
-    """Map and bind ranks. Oversubscribed ranks stay unbound: a bound one would wait for its neighbor to yield."""
+    """Map and bind ranks."""
     per_host = program.ranks_per_host or site.ranks_per_host
     socket = "package" if prrte else "socket"
-    binding = "none" if program.oversubscribed or site.shared_kernel else program.binding
+    binding = site.binding_of(program)
     by = {"core": "core", "socket": socket, "none": "slot"}[binding]
     # A launch of fewer ranks must not ask a host for slots that it does not use.
     where = f"ppr:{min(per_host, program.ranks)}:node" if per_host else by

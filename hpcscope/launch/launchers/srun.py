@@ -19,14 +19,13 @@ class Srun:
     """Starts ranks with srun; see srun(1)."""
 
     kind = "slurm"
-    mpis = ("openmpi", "mpich", "mvapich")
+    mpis = ("openmpi", "mpich", "mvapich", "intelmpi")
     scheduler = "slurm"
     program = "srun"
 
     def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
         """Return the command line. It lists the host of every rank, since srun would spread ranks evenly."""
         hosts = _host_of_each_rank(program, site)
-        binding = "none" if program.oversubscribed or site.shared_kernel else program.binding
         asked = [word for word in site.arguments if word.startswith("--mpi")]
         arguments = [
             *(site.mpiexec, f"--ntasks={program.ranks}", f"--nodes={len(set(hosts))}"),
@@ -35,7 +34,7 @@ class Srun:
             *("--export=ALL", "--kill-on-bad-exit=1"),
             *(["--overlap"] if _version(site.mpiexec) >= OVERLAP_SINCE else []),
             *(["--overcommit"] if program.oversubscribed else []),
-            f"--cpu-bind={ {'core': 'cores', 'socket': 'sockets', 'none': 'none'}[binding] }",
+            f"--cpu-bind={ {'core': 'cores', 'socket': 'sockets', 'none': 'none'}[site.binding_of(program)] }",
             *([] if asked else [f"--mpi={_process_manager(site)}"]),
             *site.arguments,
             *(program.path, *program.arguments),

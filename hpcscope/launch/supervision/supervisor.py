@@ -39,6 +39,7 @@ from hpcscope.rundirectory import RunDirectory, write_text
 from hpcscope.samples.records import CaseRecord, RankState, Status
 
 POLL_S = 0.1
+"""Interval of asking whether to stop, while nothing is measured."""
 PROGRESS_S = 0.5
 """Interval of reading progress: no shorter than ranks write it, since watching costs time on a measured host."""
 SHORT_START_S = 15.0
@@ -243,7 +244,7 @@ class Supervisor:
         self, process: subprocess.Popen[bytes], launch: Launch, attempt: int, todo: list[int], watch: Watch
     ) -> Ending:
         """Wait for the end of mpiexec, or for a limit to be exceeded."""
-        advanced_s = read_s = time.monotonic()
+        advanced_s = time.monotonic()
         reported, sentinels = 0, len(self.journal.sentinels)
         while True:
             code = process.poll()
@@ -252,9 +253,7 @@ class Supervisor:
                 self._stop_if_asked()
             if self.journal.read():
                 advanced_s = now_s
-            if now_s - read_s >= PROGRESS_S:
-                watch.read(now_s)
-                read_s = now_s
+            watch.read(now_s)
             done = [position for position in todo if (launch.number, position) in self.journal.statuses]
             for position in done[reported:]:
                 status = self.journal.statuses[launch.number, position]
@@ -269,7 +268,7 @@ class Supervisor:
             if waited_s > (limit_s := self._limit(launch, attempt, todo[len(done) :])):
                 overdue = Death(self._overdue(launch, attempt, limit_s))
                 return Ending(None, overdue, self._ranks(launch, watch), waited_s)
-            time.sleep(POLL_S)
+            processes.await_end(process, PROGRESS_S)
 
     def _stop_if_asked(self) -> None:
         if self.stop.is_set():

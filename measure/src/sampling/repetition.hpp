@@ -54,17 +54,18 @@ struct Times {
 
 class Repetition {
  public:
+  // `preceded`: an untimed call comes before the timed ones.
   Repetition(const Setting& setting, Window& window, Cadence cadence, Synchronization synchronization,
-             std::int64_t operations)
+             std::int64_t operations, bool preceded = false)
       : setting_(setting),
         window_(window),
         cadence_(cadence),
         synchronization_(synchronization),
-        operations_(operations) {}
+        operations_(operations),
+        preceded_(preceded) {}
 
   // Times `operations()` calls of `operation`, between its first and its last event on this rank; one that takes
-  // a number is told which call of the repetition it is. Where calls are looped and synchronize themselves, or
-  // stream, one call before them is not timed.
+  // a number is told which call of the repetition it is.
   template <class Operation>
   void time(Operation&& operation) {
     const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);
@@ -93,10 +94,7 @@ class Repetition {
 
   std::int64_t operations() const { return operations_; }
   // With the one that is not timed.
-  std::int64_t calls() const {
-    const bool leads = synchronization_ == Synchronization::none || cadence_ == Cadence::streaming;
-    return operations_ + (leads && operations_ > 1 ? 1 : 0);
-  }
+  std::int64_t calls() const { return operations_ + (preceded_ ? 1 : 0); }
   Cadence cadence() const { return cadence_; }
   const TickClock& ticks() const { return setting_.ticks; }
   double overhead_s() const { return setting_.overhead_s; }  // of a start/stop pair
@@ -119,7 +117,7 @@ class Repetition {
     };
     synchronize();
     // After one operation the ranks are in a steady state, also those of an exchange that synchronizes itself.
-    if (calls() > operations_) call(operations_);
+    if (preceded_) call(operations_);
     const Ticks start = setting_.ticks.now();
     if (barriers) {
       for (std::int64_t i = 0; i < operations_; ++i) {
@@ -139,6 +137,7 @@ class Repetition {
   Cadence cadence_;
   Synchronization synchronization_;
   std::int64_t operations_;
+  bool preceded_;
   double untimed_s_ = 0;
   Times times_;
 };

@@ -20,6 +20,8 @@ constexpr double shortest_repetition_s = 5e-6;
 // A loop has at least this many operations, so that the costs of every n-th operation (credits returned,
 // queues wrapped) affect all repetitions alike.
 constexpr std::int64_t fewest_looped = 32;
+// Ranks that have just met are half a microsecond quicker: a window of 64 messages of 1 KiB takes 5 % less.
+constexpr double negligible_meeting_s = 100e-6;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
@@ -118,7 +120,7 @@ class Sampling {
     ++on_these_data_;
     cool();
     resynchronize();
-    Repetition repetition(setting_, window_, cadence, synchronization_, operations);
+    Repetition repetition(setting_, window_, cadence, synchronization_, operations, preceded(cadence, operations));
     links_.begin();
     benchmark_.run(repetition);
     links_.end(repetition);
@@ -168,6 +170,13 @@ class Sampling {
     // Flushing takes the ranks different times.
     dissemination_barrier(setting_.world);
     preparing_s_ += seconds_since(start);
+  }
+
+  // Whether an untimed operation comes before the timed ones: where they follow each other without a common start, and
+  // where a short exchange would notice that its ranks have just met.
+  bool preceded(Cadence cadence, std::int64_t operations) const {
+    if (synchronization_ != Synchronization::none && cadence != Cadence::streaming) return false;
+    return operations > 1 || notices_the_meeting_;
   }
 
   // A simulated clock reads every single operation exactly, and nothing is averaged out by further ones. In a loop a
@@ -261,6 +270,8 @@ class Sampling {
     }
     for (auto& digests : digests_) digests.clear();  // of other numbers of operations
     repetition_s_ = elapsed_s;
+    notices_the_meeting_ =
+        setting_.world.size() > 1 && operations_ == 1 && most_operations > 1 && elapsed_s < negligible_meeting_s;
   }
 
   void open_series(const Times& first) {
@@ -269,7 +280,7 @@ class Sampling {
     const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
     series.push_back(
         {.cadence = Cadence::isolated, .synchronization = synchronization_, .operations = isolated_operations});
-    if (isolated_operations == 1) series.front().append(first);
+    if (isolated_operations == 1 && !notices_the_meeting_) series.front().append(first);
     if (!collective() || !loops() || of_seconds()) return;
     const double operation_s = repetition_s_ / static_cast<double>(operations_);
     const double allowed_s = std::max(policy_.budget_s, shortest_budget_of_loops_s);
@@ -496,6 +507,7 @@ class Sampling {
   std::int64_t operations_ = 1;
   std::int64_t most_operations_ = 1;  // that every rank has room for
   double repetition_s_ = 0;
+  bool notices_the_meeting_ = false;
   double digest_s_per_byte_ = 0;  // least seen
   double preparing_s_ = 0;        // spent on filling and verifying
   struct Headline {
