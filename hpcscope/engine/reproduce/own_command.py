@@ -113,7 +113,7 @@ class _Said(threading.Thread):
 
 
 def _heed_interrupts() -> None:
-    """Let the command be interrupted also where a shell began this one in its background, which ignores interrupts."""
+    """Let the command be interrupted also where a shell began this one in its background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
