@@ -25,8 +25,6 @@ SIZES = {1: (50, 1000), 1 << 10: (25, 1000), 1 << 12: (15, 1000), 1 << 14: (6, 8
 SIZES |= {1 << 20: (1, 150), 1 << 22: (1, 60)}
 """Iterations in a loop, and loops. A loop lasts about as long as one of Scope's repetitions, so that the medians
 of both see interruptions alike; a mean over a long loop holds them, a median over short ones does not."""
-LOOPED, SINGLE_FROM_BYTES = 32, 1 << 17
-"""Operations of a repetition of Scope, as short as they are here, and the size from which there is one."""
 HALF = "half_round_trip"
 Statistic = Callable[[Any], Any]
 """The median, or the mean: other suites print means, which hold every interruption."""
@@ -97,8 +95,12 @@ def main() -> int:
 
 def scope_s(pair: Pair, exchange: Exchange, size: int, statistic: Statistic) -> float:
     """Return the median or mean of Scope's case in one launch, in s."""
-    line = f"{exchange.case} message_bytes={size} sampling.budget_s=0.4 sampling.precision=0.002"
-    return headline_s(pair.measured([line])[0], exchange.definition, statistic)
+    return headline_s(pair.measured([line_of(exchange, size)])[0], exchange.definition, statistic)
+
+
+def line_of(exchange: Exchange, size: int) -> str:
+    """Return the line of Scope's case in a plan."""
+    return f"{exchange.case} message_bytes={size} sampling.budget_s=0.4 sampling.precision=0.002"
 
 
 def others(
@@ -108,7 +110,7 @@ def others(
     iterations, loops = SIZES[size]
     looped = max(1, iterations // exchange.iterations_over)
     if exchange.in_places:
-        looped = LOOPED if size < SINGLE_FROM_BYTES else 1
+        looped = pair.measured([line_of(exchange, size)])[0]["series"][0]["operations"]
     words = [exchange.name, str(size), str(looped), str(loops)]
     yield "plain loop", np.median, lambda: pair.plain(words)
     for program in exchange.peers:

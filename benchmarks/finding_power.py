@@ -204,21 +204,6 @@ def first_touch(run: Run, random: Random, effect: float) -> Run:
     return with_summaries(run, made)
 
 
-def autocorrelation(run: Run, random: Random, effect: float) -> Run:
-    """Let the samples of a quarter of 40 cases have a lag-1 correlation."""
-    made = []
-    for number in range(40):
-        correlation = effect if number % 4 == 0 else 0.0
-        launches = []
-        for _ in range(6):
-            steps = random.normal(0, 1, 100)
-            for at in range(1, steps.size):
-                steps[at] = correlation * steps[at - 1] + (1 - correlation**2) ** 0.5 * steps[at]
-            launches.append(1e-5 * np.exp(0.05 * steps))
-        made.append(summary(launches, mode="standard", message_bytes=number + 1))
-    return run.replaced(statistics=made)
-
-
 def bandwidth_below_layer(run: Run, random: Random, effect: float) -> Run:
     """Let the library lose a share of the bandwidth of TCP."""
     made = []
@@ -317,9 +302,6 @@ STUDIES = [
     Study("slow-host", "slow_host", "slower, three hosts of eight", slow_hosts),
     Study("slow-host", "slow_host", "slower, five hosts of eight", most_hosts_slow),
     Study("slow-host", "slow_host", "slower, in four launches of six", slow_at_times),
-    Study(
-        "autocorrelated-samples", "autocorrelation", "lag-1 correlation in a quarter of the cases", autocorrelation
-    ),
 ]
 
 

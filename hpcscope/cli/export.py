@@ -31,7 +31,6 @@ def command(
       jsonl         the same figures with all their keys
       arrow         the same table in Arrow's file format (Feather)
       parquet       the same table in columns
-      asv           a folder of results for airspeed velocity
       bencher       Bencher's metric format
       chrome        timeline of the measurement, for Perfetto
       code-quality  findings for a merge request on GitLab

@@ -46,7 +46,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def one_of_each_cause(ordered: Sequence[Finding]) -> list[Finding]:
-    """Make findings of one cause on one host one: the worst of them, with titles and evidence of the others."""
+    """Make findings of one cause on one host one: the worst, with titles, evidence and trials of the others."""
     causes: dict[tuple[object, ...], list[Finding]] = {}
     for index, finding in enumerate(ordered):
         causes.setdefault((finding.about, finding.cause or index, finding.where.get("host")), []).append(finding)
@@ -58,4 +58,7 @@ def _together(worst: Finding, *others: Finding) -> Finding:
         return worst
     known = list(worst.evidence)
     known += [evidence for other in others for evidence in other.evidence if evidence not in known]
-    return worst.model_copy(update={"also": [other.title for other in others], "evidence": known[:_MOST_EVIDENCE]})
+    trials = list(worst.trials)
+    trials += [trial for other in others for trial in other.trials if trial not in trials]
+    also = [other.title for other in others]
+    return worst.model_copy(update={"also": also, "evidence": known[:_MOST_EVIDENCE], "trials": trials})

@@ -83,6 +83,10 @@ def advised(run: Run, topic: Topic, case: Case | None) -> Advised:
     return _tried(changes, case) if changes else Advised(_OTHERWISE[topic], [])
 
 
+OF_COLLECTIVES = "the library's algorithms of collectives"
+"""The cause of what another algorithm of the library may mend."""
+
+
 def another_algorithm(run: Run, routine: str, case: Case | None) -> Advised:
     """Return how to try other algorithms of a collective routine on a case."""
     changes = algorithms(run.mpi, routine)

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hpcscope.samples.samples import Floats
-from hpcscope.statistics.distributions import mid_ranks, normal_cdf
+from hpcscope.statistics.distributions import mid_ranks
 
-SIGNIFICANCE = 0.01
 LEAST_SHARE = 0.25
 """A series whose dependence lasts as long as itself is corrected no further."""
 FEWEST = 10
 """A series shorter than this says nothing about dependence."""
-
-
-@dataclass(frozen=True)
-class SerialDependence:
-    """Lag-1 dependence over the launches of one case."""
-
-    largest: float
-    """Largest lag-1 autocorrelation of the ranks over the launches."""
-    p: float
-    """Probability of so much positive dependence in independent samples, all launches together."""
-
-    @property
-    def significant(self) -> bool:
-        """Whether the samples must not be treated as independent."""
-        return self.p < SIGNIFICANCE
 
 
 def lag_one(values: Floats) -> tuple[float, float] | None:
@@ -50,18 +33,6 @@ def lag_one(values: Floats) -> tuple[float, float] | None:
     ratio = float((np.diff(ranks) ** 2).sum()) / spread
     variance = 4 * (n - 2) * (5 * n**2 - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
     return 1 - ratio / 2, (2 - ratio) / variance**0.5
-
-
-def serial_dependence(launches: list[Floats]) -> SerialDependence | None:
-    """Test the samples of a case, each launch in its own order, for positive lag-1 dependence.
-
-    The launches' scores are added (Stouffer's method), so that the test is made once per case.
-    """
-    found = [result for result in map(lag_one, launches) if result is not None]
-    if not found:
-        return None
-    score = sum(z for _, z in found) / len(found) ** 0.5
-    return SerialDependence(max(r for r, _ in found), normal_cdf(-score))
 
 
 def variance_inflation(launches: list[Floats], median: float) -> float:

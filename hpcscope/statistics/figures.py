@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from hpcscope.samples.samples import Floats
-from hpcscope.statistics.dependence import between_launch_share, serial_dependence, variance_inflation
+from hpcscope.statistics.dependence import between_launch_share, variance_inflation
 from hpcscope.statistics.modality import between_modes
 from hpcscope.statistics.order_statistics import Interval, median_interval, quantiles, sanitised
 
@@ -46,8 +46,6 @@ class Figures:
     maximum: float | None = None
     sanitised_mean: float | None = None
     sanitised_coefficient_of_variation: float | None = None
-    autocorrelation: float | None = None
-    autocorrelated: bool = False
     between_launch_share: float | None = None
     relative_interval: float | None = None
     resolution: float = 0.0
@@ -102,7 +100,6 @@ def describe(
     clean = sanitised(values)
     p05, p25, p75, p95 = quantiles(values, [0.05, 0.25, 0.75, 0.95])
     p01, p99 = quantiles(values, [0.01, 0.99]) if values.size >= VALUES_FOR_PERCENTILES else (None, None)
-    dependence = serial_dependence(launches)
     return Figures(
         median=median,
         ci_low=interval.low if interval else None,
@@ -125,8 +122,6 @@ def describe(
         maximum=float(values.max()),
         sanitised_mean=float(clean.mean()),
         sanitised_coefficient_of_variation=_variation(clean),
-        autocorrelation=dependence.largest if dependence else None,
-        autocorrelated=dependence is not None and dependence.significant,
         between_launch_share=between_launch_share(launches),
         relative_interval=(interval.high - interval.low) / 2 / median if interval and median > 0 else None,
         resolution=grain / 2 / median if median > 0 else 0.0,

@@ -63,9 +63,6 @@ class Summary(Case):
     sanitised_mean: float | None
     """Mean of the samples up to the 99th percentile (NetFinity's sanitising), a view beside the raw mean."""
     sanitised_coefficient_of_variation: float | None
-    autocorrelation: float | None
-    """Largest lag-1 autocorrelation over the launches."""
-    autocorrelated: bool
     between_launch_share: float | None
     """Share of the variance that lies between launches."""
     invalid_share: float

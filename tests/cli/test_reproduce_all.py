@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -142,9 +143,11 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
 def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, begun, limit_s = tmp_path / "python", tmp_path / "begun", 5.0
     os.mkfifo(begun)
+    # One process, which an interrupt ends at any time: a shell may be about to start another one.
+    stay = f'import signal; signal.signal(2, signal.SIG_DFL); open("{begun}", "w").close(); signal.pause()'
     program.write_text(
         "#!/bin/sh\necho out; echo first >&2; echo 'the reason' >&2\n"
-        f"[ $4 = stay ] && echo >{begun} && sleep 600; exit 3\n"
+        f"[ $4 = stay ] && exec {sys.executable} -S -c '{stay}'; exit 3\n"
     )
     program.chmod(0o755)
 

@@ -47,7 +47,6 @@ def summary(number: int, medians: Any, **changes: Any) -> Summary:
             "launches": len(values),
             "launch_medians": [float(value) for value in medians],
             "mean": float(np.mean(values)),
-            "autocorrelated": False,
             "between_modes": False,
             "state_medians": [],
             "launches_dependent": False,

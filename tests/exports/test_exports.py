@@ -125,9 +125,9 @@ def test_what_is_no_text_needs_a_place(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert dispatch("export", ["parquet", str(golden_run)]) == 2
     assert b"name a file with --output" in capfdbinary.readouterr().err
-    assert dispatch("export", ["asv", str(golden_run)]) == 2
+    assert dispatch("export", ["figures", str(golden_run)]) == 2
     assert b"name a new one with --output" in capfdbinary.readouterr().err
-    assert dispatch("export", ["asv", str(golden_run), "-o", str(tmp_path)]) == 2
+    assert dispatch("export", ["figures", str(golden_run), "-o", str(tmp_path)]) == 2
     assert b"must be a new folder" in capfdbinary.readouterr().err
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert dispatch("export", ["arrow", str(golden_run)]) == 2
@@ -198,26 +198,6 @@ def test_a_check_for_reframe_is_the_runs_cases_and_figures(golden_run: Path, hos
     assert ast.literal_eval(
         next(one.value for one in ast.parse(named).body if isinstance(one, ast.Assign))
     ).startswith("<b>")
-
-
-def test_asv_gets_times_by_the_commit_that_a_run_is_named_after(golden_run: Path, hostile: Path) -> None:
-    commit = "0123456789" * 4
-    record = json.loads(RunDirectory(hostile).run.read_text())
-    RunDirectory(hostile).run.write_text(json.dumps({**record, "name": commit}))
-    files = {name: json.loads(text) for name, text in exported("asv", [golden_run, hostile]).items()}
-    (machine,) = {name.partition("/")[0] for name in files if "/" in name}
-    assert set(files) > {"benchmarks.json", f"{machine}/machine.json", f"{machine}/{commit[:8]}-scope.json"}
-    assert files[f"{machine}/{commit[:8]}-scope.json"]["commit_hash"] == commit
-    (other,) = {name for name in files if name.endswith("-scope.json") and commit[:8] not in name}
-    result = dict(
-        zip(files[other]["result_columns"], files[other]["results"]["mpi.latency.latency_s"], strict=True)
-    )
-    expected = {repr(one.label): one for one in figures(golden_run) if one.metric == "latency_s"}
-    for label, value, samples in zip(*result["params"], result["result"], result["samples"], strict=True):
-        if expected[label].benchmark == "mpi.latency":
-            assert (value, samples) == (expected[label].median, expected[label].launch_medians)
-    assert set(files["benchmarks.json"]["mpi.latency.latency_s"]["params"][0]) >= set(result["params"][0])
-    assert not any("bandwidth" in name for name in files["benchmarks.json"])
 
 
 def test_prometheus_reads_the_gauges(golden_run: Path) -> None:
@@ -350,7 +330,7 @@ def test_latex_sets_the_table(hostile: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (["nothing", "RUN"], "nothing: ... arrow, asv, bencher"),
+        (["nothing", "RUN"], "nothing: ... arrow, bencher"),
         (["json", "RUN"], "thicket; ... jsonl?"),
         (["csv", "nowhere"], "nowhere"),
         (["csv", "RUN", "--only", "mpi.nothing"], "mpi.nothing"),

@@ -138,7 +138,6 @@ def test_the_golden_run_s_findings(healthy_run: Run) -> None:
         "wrong-data",
         "self-consistency",
         "noisy-case",
-        "operation-below-ping-pong",
         "bandwidth-below-layer",
         "protocol-switch",
         "memory-shared",

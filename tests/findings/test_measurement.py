@@ -12,15 +12,15 @@ from tests.findings.kinds.measurement import below_minimum, cores, disturbed, ha
 
 def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_about(healthy_run: Run) -> None:
     run = slow_half(2.0)(healthy_run)
-    bad = [one.model_copy(update={"relative_interval": 0.2, "autocorrelated": True}) for one in run.statistics]
+    bad = [one.model_copy(update={"relative_interval": 0.2}) for one in run.statistics]
     found = [one for one in find_all(run.replaced(statistics=bad)) if one.about == "measurement"]
     first = found[0]
     assert first.code == "machine-states"
     changed = run.replaced(statistics=bad)
-    alone = [run_kinds()[kind](changed) for kind in ("noisy_case", "autocorrelated_samples")]
-    assert {one.title for found in alone for one in found} <= set(first.also)
-    assert all(alone)
-    assert not {"noisy-case", "autocorrelated-samples"} & {one.code for one in found}
+    alone = run_kinds()["noisy_case"](changed)
+    assert alone
+    assert {one.title for one in alone} <= set(first.also)
+    assert "noisy-case" not in {one.code for one in found}
     shares = [each.value for each in first.evidence if each.what.startswith("share of the time")]
     assert len(shares) == 2
 

@@ -142,6 +142,8 @@ def test_noise_above_a_percent_is_found_with_its_period(run: Run) -> None:
     assert " ms" not in found("noise", run, noise(0.03))[0].title
     rare = noise(0.03, 4e-3, detours_per_s=1894.0)
     assert " ms" not in found("noise", run, rare)[0].title, "the period explains an eighth of the detours"
+    seldom = noise(0.03, 4e-3, detours_per_s=80.0)
+    assert " ms" not in found("noise", run, seldom)[0].title, "two of three beats bring no detour"
     assert "worst of 16" in finding.title, "no samples say which"
 
 

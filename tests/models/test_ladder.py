@@ -12,11 +12,13 @@ from hpcscope.machine.machine import Machine
 from hpcscope.models.ladder.ladder import ladders as build_ladders
 from hpcscope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from hpcscope.models.ladder.memory_copy import fastest_copy
-from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.models.ladder.rung import Ladder, LadderRung, LadderStep, successive
 from hpcscope.models.models import Models
 from hpcscope.report.run.ladders import retained
 from hpcscope.rundirectory import RunDirectory, read_json
 from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import PerLaunch
 from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.models.curves import measured, noisy, summary
@@ -273,6 +275,22 @@ def test_rungs_of_the_same_launches_are_held_against_each_other_in_each() -> Non
     assert mpi.retained_low is not None
     assert mpi.retained_high is not None
     assert mpi.retained_high / mpi.retained_low < 1.05
+
+
+def test_a_share_that_scatters_is_that_of_the_printed_figures() -> None:
+    """A copy that is twice as fast in some launches: the median share would belong to no printed pair."""
+
+    def figure(launches: list[float]) -> PerLaunch:
+        value = float(np.median(launches))
+        estimate = Estimate(value=value, low=min(launches), high=max(launches))
+        return PerLaunch(estimate, dict(enumerate(launches)))
+
+    limit = LadderStep("limit", "copy", figure([23.5, 22.9, 42.4, 42.5, 41.9, 42.4, 22.8, 23.2, 41.9, 23.1]))
+    messages = LadderStep("network", "messages", figure([13.2] * 9))
+    rung = successive([limit, messages], "B/s")[1]
+    assert rung.paired_launches == 9
+    assert rung.retained == pytest.approx(13.2 / float(np.median([23.5, 41.9])))
+    assert rung.retained_low == pytest.approx(13.2 / 42.4, rel=0.02)
 
 
 def test_a_cable_is_no_rung_of_a_path_inside_a_host() -> None:

@@ -18,7 +18,7 @@ _CASE = {*Case.model_fields, "metric", "unit", "better", "definition", "primary"
 KEPT = [name for name in Summary.model_fields if name not in _CASE and name != "printed"]
 """Keys of a summary that do not say what it is of."""
 _ABSENT: dict[str, Any] = {
-    **{"label": "", "primary": True, "valid": True, "reason": "", "autocorrelated": False, "launch_medians": []},
+    **{"label": "", "primary": True, "valid": True, "reason": "", "launch_medians": []},
     "invalid_share": 0.0,
 }
 """Of keys that a format does not hold, so that those are checked which it does."""

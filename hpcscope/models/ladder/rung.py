@@ -31,7 +31,7 @@ class LadderRung(Strict):
     retained_low: float | None
     retained_high: float | None
     paired_launches: int = 0
-    """Launches that measured this and the layer below, `retained` being the median of their shares; 0: none."""
+    """Launches that measured this and the layer below, whose shares give the interval of `retained`; 0: none."""
     of_limit: float | None
     reason: str
     """Why a figure is missing; empty when it is not."""
@@ -103,10 +103,17 @@ def successive(steps: Sequence[LadderStep], unit: str) -> list[LadderRung]:
 
 
 def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bool) -> Ratio | None:
-    """Return the share retained of the layer below: below 1 where this layer is worse."""
+    """Return the share retained of the layer below: below 1 where this layer is worse.
+
+    Where the shares of the launches scatter, so that the printed figures' own share lies in their interval, it is
+    that one: 13 GB/s of 23 GB/s must not read 31 %.
+    """
     if this is None or below is None:
         return None
-    return ratio(this, below) if higher_is_better else ratio(below, this)
+    over, under = (this, below) if higher_is_better else (below, this)
+    share, own = ratio(over, under), over.estimate.value / under.estimate.value
+    inside = share.low is not None and share.high is not None and share.low <= own <= share.high
+    return share.model_copy(update={"value": own}) if inside else share
 
 
 def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | None) -> str:

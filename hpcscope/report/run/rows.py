@@ -130,7 +130,6 @@ def remarks(case: Summary) -> str:
     """Return the remarks that a reader of the figure needs."""
     words = [] if case.valid else [case.reason]
     words += [case.origin] if case.origin != "measured" else []
-    words += ["autocorrelated"] if case.autocorrelated else []
     words += ["mixes states"] if case.state_mixture else []
     words += ["median between two modes"] if case.between_modes else []
     words += [f"{units.share(case.invalid_share)} late"] if case.invalid_share else []

@@ -52,12 +52,6 @@ def cores(allowed: list[int] | None, placement: str = "core") -> Change:
     return lambda run: with_launches(run, changed)
 
 
-def sorted_times(times: Times) -> Times:
-    order = np.argsort(times.elapsed_s.max(axis=0))
-    order = np.concatenate([np.flatnonzero(times.warmup), order[~times.warmup[order]]])
-    return replace(times, elapsed_s=times.elapsed_s[:, order])
-
-
 def late(times: Times) -> Times:
     return replace(times, valid=np.arange(times.repetitions) % 3 != 0)
 
@@ -167,7 +161,6 @@ def crashed(run: Run) -> Run:
 
 
 KINDS = {
-    "autocorrelated_samples": Tried("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
     "clock_error": Tried(
         "clock-error",
         [clocks_apart(1e-6)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.node.cache_knee import data_caches
+from hpcscope.findings.run.node.cache_knee import CACHES, data_caches
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases, application_cases, written
 from hpcscope.machine.machine import Cache
 from hpcscope.models.prediction.prediction import all_costs
@@ -45,6 +45,7 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
     share = _compute_share(point, many, sequential)
     return Finding(
         code="super-linear",
+        cause=CACHES if share is not None and share <= LESS else "",
         severity="information",
         title=(
             f"{name} is {speedup} times as fast on {point.ranks} processes as on one: "

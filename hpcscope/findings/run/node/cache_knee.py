@@ -17,6 +17,7 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.ratio import PerLaunch, ratio
 
 SMALLEST_STEP = 1.25
+CACHES = "size of the caches"
 
 
 def find(run: Run) -> list[Finding]:
@@ -64,7 +65,7 @@ def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: 
     )
     return Finding(
         code="cache-knee",
-        cause="size of the caches",
+        cause=CACHES,
         severity="information",
         title=(
             f"{large.name} takes {step.value:.2f} times as long per unit of work as size {small.size}: {cause}"

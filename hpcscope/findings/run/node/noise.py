@@ -11,8 +11,8 @@ from hpcscope.statistics.summary import Summary
 
 NOISE = "node.noise"
 TOLERATED = 0.01
-EXPLAINS = 0.5
-"""Share of the interruptions that a period must bring about to be named."""
+EXPLAINS = (0.5, 1.25)
+"""Beats of a period per interruption, for the period to be named: more beats than interruptions are no period."""
 
 
 def find(run: Run) -> list[Finding]:
@@ -33,8 +33,9 @@ def _finding(run: Run, share: Summary) -> Finding:
     beside = {s.metric: s for s in run.headlines if s.key == share.key and s.metric != "time_s"}
     period = beside.get("period_s")
     often = beside.get("detours_per_s")
-    beats = period and often and period.median and 1 / period.median >= EXPLAINS * (often.median or 0.0)
-    beat = f", mostly every {units.quantity(period.median, 's')}" if period and beats else ""
+    beats = 1 / (period.median * often.median) if period and often and period.median and often.median else 0.0
+    named = EXPLAINS[0] <= beats <= EXPLAINS[1]
+    beat = f", mostly every {units.quantity(period.median, 's')}" if period and named else ""
     worst = worst_rank(run, share)
     who = f"Rank {worst['rank']} on {worst['host']}" if worst else f"The worst of {share.ranks} ranks"
     lost = units.share(share.median, share.ci_low, share.ci_high)

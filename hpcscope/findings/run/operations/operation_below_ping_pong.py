@@ -9,7 +9,7 @@ from hpcscope.findings.finding import Evidence, Finding, Trial
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.operations import fresh_buffers
 from hpcscope.findings.run.rungs import RungLoss, case_of, losses
-from hpcscope.findings.settings import another_algorithm
+from hpcscope.findings.settings import OF_COLLECTIVES, another_algorithm
 from hpcscope.models.ladder.rung import LadderRung
 from hpcscope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
 from hpcscope.plan.case import Key, key
@@ -127,7 +127,7 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
         )
     return Finding(
         code="operation-below-ping-pong",
-        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        cause=fresh_buffers.CAUSE if is_first_touch else OF_COLLECTIVES if trials else "",
         severity="advice" if is_first_touch or loss.retained >= MUCH else "warning",
         title=(
             f"{rung.name} reaches {units.quantity(rung.value, 'B/s')}, {retained} of the bandwidth of the "

@@ -21,7 +21,6 @@ Reason = tuple[str, int, Callable[[Summary], float]]
 _REASONS: list[Reason] = [
     ("its interval is the widest", 2, lambda case: case.relative_interval or 0.0),
     ("its launches differ the most", 2, lambda case: case.between_launch_share or 0.0),
-    ("its samples are the most autocorrelated", 1, lambda case: case.autocorrelation or 0.0),
 ]
 _FROM_LADDER = 3
 _FEWEST_SAMPLES = 10
