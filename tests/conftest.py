@@ -22,6 +22,8 @@ to the other workers.
 
 Some tests elsewhere start ranks, too, but ask only whether results are right.
 """
+SECOND_HALF = "test_n"
+"""The files of ranks from this name on are a kind of their own: together they would end last and alone."""
 LONG = (
     *("build/test_checked_builds", "outside/test_outside", "report/test_accessibility", "test_style"),
     *("simulation/test_many_ranks", "test_analyze", "test_tutorial", "simulation/test_other_platforms"),
@@ -93,7 +95,9 @@ class Workers(LoadScopeScheduling):
     """Tests that need the machine stay together; the files of the others are dealt out one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return TOGETHER.get(nodeid.split("/")[1], nodeid.split("::")[0])
+        folder, _, file = nodeid.split("::")[0].removeprefix("tests/").partition("/")
+        kind = TOGETHER.get(folder, nodeid.split("::")[0])
+        return f"further {kind}" if kind == "ranks" and file >= SECOND_HALF else kind
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Workers:

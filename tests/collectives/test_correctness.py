@@ -98,7 +98,7 @@ def test_operations_by_the_rules_of_another_library(
 @under_every_mpi("MPICH 4.0 stands for the others, in Fortran, too", "mpich-debian")
 @pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
 def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
-    ended = job(mpi, 3, "verify.cpp", "7", "6", "20000", SCOPE_COLLECTIVES=words(forced))
+    ended = job(mpi, 3, "verify.cpp", "7", "3", "20000", SCOPE_COLLECTIVES=words(forced))
     assert ended.code == 0, ended.errors
     assert ended.output.startswith("0 failures")
     assert {decision["operation"] for decision in ended.decisions} >= {"broadcast", "reduce", "alltoall"}

@@ -50,7 +50,10 @@ def test_rounds_in_which_the_machine_changed_its_state_neither_hide_nor_make_a_c
         assert "better" not in found
 
 
-@pytest.mark.parametrize("law", ["normal", "heavy", "two states"])
+FURTHER = pytest.mark.slow("further laws of the same study; there, the hardest: a machine of two states")
+
+
+@pytest.mark.parametrize("law", [*(pytest.param(law, marks=FURTHER) for law in ("normal", "heavy")), "two states"])
 def test_no_stopping_makes_more_false_verdicts_than_the_level(law):
     """Equal sides, looked at after every round until one looks different: at most 5 % ever do, and leave 1 out."""
     random = np.random.default_rng(3)

@@ -21,7 +21,10 @@ def lines(*settings: str) -> list[str]:
     return [f"{name} variant={variant} {each}" for name in GRIDS for variant in VARIANTS for each in settings]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 7, 17])
+FURTHER = pytest.mark.slow("further numbers of processes; there, one, two, four, six and seven")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 6, 7, *(pytest.param(n, marks=FURTHER) for n in (3, 17))])
 def test_any_number_of_processes_and_any_size(ranks: int, measure: Measure) -> None:
     sizes = (1, 2, 5, 31) if ranks < 8 else (5, 31)
     ended = measure(ranks, lines(*(f"n={size}" for size in sizes)))

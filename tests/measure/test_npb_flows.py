@@ -25,7 +25,7 @@ def most(case: CaseRecord, metric: str) -> float:
 FURTHER = pytest.mark.slow("further grids of ranks; there, one rank, a square and an oblong grid")
 
 
-@pytest.mark.parametrize("ranks", [1, 4, 6, *(pytest.param(n, marks=FURTHER) for n in (2, 9))])
+@pytest.mark.parametrize("ranks", [1, 2, 4, *(pytest.param(n, marks=FURTHER) for n in (6, 9))])
 def test_every_flow_has_the_published_norms_on_any_number_of_processes(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [f"{name} variant={way} {ONCE}" for name in FLOWS for way in ("plain", "tuned")])
     assert ended.code == 0, ended.errors

@@ -169,7 +169,7 @@ def test_programs_of_few_ranks_end_as_open_mpi_would_send(simulated: NativeBuild
     run(simulated, tmp_path / "run", 2, ["operation.broadcast n=30", "algorithm.relaxation n=24"])
 
 
-@pytest.mark.slow("many simulated ranks again; there, results and memory on 128 ranks")
+@pytest.mark.slow("many simulated ranks again; there, results and memory on 64 ranks")
 def test_messages_of_a_rank_grow_with_the_logarithm_of_their_number(
     simulated: NativeBuild, tmp_path: Path
 ) -> None:
@@ -189,7 +189,7 @@ def test_messages_of_a_rank_grow_with_the_logarithm_of_their_number(
 
 
 @pytest.mark.parametrize(
-    "many", [128, pytest.param(256, marks=pytest.mark.slow("the same on twice as many ranks; there, on 128"))]
+    "many", [64, pytest.param(256, marks=pytest.mark.slow("the same on four times as many ranks; there, on 64"))]
 )
 def test_results_are_right_and_memory_is_flat(simulated: NativeBuild, many: int, tmp_path: Path) -> None:
     cases = [

@@ -30,10 +30,10 @@ class Comms2 final : public Benchmark {
 
   void run(Repetition& repetition) override {
     sent_.use_in_turn(repetition.calls());
-    arrived_.use(repetition.calls());
+    arrived_.use_in_turn(repetition.calls());
     repetition.time([&](std::int64_t number) {
-      MPI_Sendrecv(sent_.in_turn(number), bytes_, MPI_BYTE, partner_, tag, arrived_[number], bytes_, MPI_BYTE,
-                   partner_, tag, comm_, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(sent_.in_turn(number), bytes_, MPI_BYTE, partner_, tag, arrived_.in_turn(number), bytes_,
+                   MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
     });
   }
 
@@ -47,7 +47,7 @@ class Comms2 final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return arrived_.bytes(); }
-  std::int64_t most_operations() const override { return arrived_.most(); }
+  double kept_share(std::int64_t calls) const override { return arrived_.kept_share(calls, false); }
 
  private:
   // The two messages differ, so that they cannot be confused.
