@@ -83,7 +83,8 @@ class Difference:
     def detectable(self, run: RunEffect, tests: int, level: float) -> float:
         """Return the smallest relative change of one case of so many that nine of ten comparisons would find."""
         seen = special.nctdtrinc(self.freedom, 1 - _POWER, -student_quantile(level / tests / 2, self.freedom))
-        return float(np.expm1(seen * self.beside(run)))
+        with np.errstate(over="ignore"):  # infinite: no change of any size would be found
+            return float(np.expm1(seen * self.beside(run)))
 
 
 def levelled(a: Launches, b: Launches) -> tuple[Floats, Floats]:
