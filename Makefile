@@ -22,10 +22,10 @@ run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 5 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 4 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
 
 test-all: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 5 --dist loadscope --no-loadscope-reorder $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 4 --dist loadscope --no-loadscope-reorder $(PYTEST_OPTIONS)
 
 check: .venv/development
 	.venv/bin/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
