@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hpcscope.findings.find import one_of_each_cause, worst_first
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Trial
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.operations import fresh_buffers
 from hpcscope.models.prediction.operation_parts import OperationParts
@@ -127,6 +127,13 @@ def test_the_worst_of_a_cause_stands_for_all_and_keeps_their_evidence() -> None:
     assert [one.title for one in merged] == ["lost 0.5", "lost 0.4", "lost 0.3", "lost 0.9"]
     assert merged[0].also == ["lost 0.2"]
     assert [one.value for one in merged[0].evidence] == [0.5, 0.2]
+
+
+def test_what_one_cause_asks_to_try_is_tried_for_all_of_its_findings() -> None:
+    scan, both = (Trial(environment={"A": value}, case="mpi.scan") for value in ("1", "2"))
+    worst, other = finding("a", 0.5, trials=[scan]), finding("a", 0.2, trials=[scan, both])
+    (merged,) = one_of_each_cause([worst, other])
+    assert merged.trials == [scan, both]
 
 
 def test_what_was_seen_on_one_host_is_no_evidence_about_another() -> None:

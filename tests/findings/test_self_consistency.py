@@ -175,7 +175,7 @@ def test_a_collective_slower_than_its_composition_is_found(name: str, guideline:
 
 @pytest.mark.parametrize(("factor", "found"), [(0.9, False), (1.3, False), (1.8, True)])
 def test_a_scan_is_held_against_rounds_of_exchanges_and_reductions(factor: float, found: bool) -> None:
-    """Parts that were measured alone take longer one after another: 30 % more is no violation."""
+    """Parts that were measured alone take longer one after another: 30 % more is not reported."""
     random = np.random.default_rng(4)
     made = exchanges(lambda n: 2 * line(n), 5)
     for n in (64, 4096, 65536):

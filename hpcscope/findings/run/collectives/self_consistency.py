@@ -35,8 +35,8 @@ EXCHANGE = "mpi.comms2"
 """Two messages that cross, by MPI_Sendrecv."""
 SMALLEST_EXCESS = 0.05
 EXCESS_OF_PARTS = 0.6
-"""Of a call over two others in turn, which were measured alone: after a reduce of 256 KiB a broadcast finds its
-data in another cache, and both took 1.25 to 1.6 times the sum of their times."""
+"""How much longer a call must take than two others that were each measured alone. One after the other, a reduce
+and a broadcast of 256 KiB took 1.25 to 1.6 times the sum of their times: data lie in another cache."""
 FALSE_DISCOVERIES = 0.05
 """Share of false violations among those reported of a guideline (Benjamini & Hochberg 1995)."""
 FEWEST_LAUNCHES = 4
