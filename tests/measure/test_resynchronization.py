@@ -21,9 +21,10 @@ def test_no_check_overlaps_a_timed_interval_of_another_rank(measure: Measure, ra
 
 
 def test_the_test_itself_notices_an_overlap(measure: Measure) -> None:
-    # So slow that no machine delays the other rank as long in every repetition.
+    # So slow that no machine delays the other rank as long in every repetition. A window of short messages would follow
+    # an untimed one, which waits for the other rank.
     fault = "slow-check:1:0.1 no-resynchronization"
-    ended = measure(2, ["mpi.bandwidth message_bytes=1024"], SCOPE_FAULT=fault)
+    ended = measure(2, ["mpi.bandwidth message_bytes=65536"], SCOPE_FAULT=fault)
     (case,) = ended.cases
     assert case.status == "failed"
     assert "checked its data" in case.reason

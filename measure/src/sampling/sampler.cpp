@@ -156,10 +156,13 @@ class Sampling {
   // rank times. Ranks that start together anyway do this themselves.
   void resynchronize() {
     if (setting_.world.size() == 1 || synchronization_ != Synchronization::none) return;
-    if (faults_.asks("no-resynchronization")) return;
     const auto start = std::chrono::steady_clock::now();
-    dissemination_barrier(setting_.world);
+    wait_for_all();
     preparing_s_ += seconds_since(start);
+  }
+
+  void wait_for_all() {
+    if (!faults_.asks("no-resynchronization")) dissemination_barrier(setting_.world);
   }
 
   // Flushes the message buffers where the case asks for cold caches.
@@ -308,7 +311,7 @@ class Sampling {
       for (auto& digests : digests_) digests.clear();
     }
     // Filling takes the ranks different times.
-    dissemination_barrier(setting_.world);
+    wait_for_all();
     preparing_s_ += seconds_since(start);
   }
 
