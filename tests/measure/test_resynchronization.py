@@ -21,8 +21,8 @@ def test_no_check_overlaps_a_timed_interval_of_another_rank(measure: Measure, ra
 
 
 def test_the_test_itself_notices_an_overlap(measure: Measure) -> None:
-    # So slow that no machine delays the other rank as long in every repetition. Nothing of a round trip is collected,
-    # which would make the ranks wait for each other. One this long follows no untimed one.
+    # So slow that no machine delays the other rank as long in every repetition. Nothing of a round trip is
+    # collected, which would make the ranks wait for each other. One this long follows no untimed one.
     fault = "slow-check:1:0.1 no-resynchronization"
     ended = measure(2, ["mpi.latency message_bytes=4194304"], SCOPE_FAULT=fault)
     (case,) = ended.cases
