@@ -1,9 +1,9 @@
 /* A message-passing library that gives wrong data, preloaded under the native program.
 
    CORRUPT="RULE;RULE...", a rule being BYTES:CALL:RANK:PLACE: of all receives of exactly BYTES bytes (of at least 64
-   where BYTES is -64) on rank RANK of
-   MPI_COMM_WORLD the one numbered CALL (from 1) gets the byte at PLACE flipped: a number of bytes from its begin, or, with
-   a % behind it, a share of its length. PLACE `lost`: this receive and all later ones end without data. One-sided
+   where BYTES is -64) on rank RANK of MPI_COMM_WORLD the one numbered CALL (from 1) gets the byte at PLACE flipped: a
+   number of bytes from its begin, or, with a % behind it, a share of its length. PLACE `lost`: this receive and all later
+   ones end without data. PLACE `none`: nothing is changed, each receive is written to standard error. One-sided
    operations count as receives of the process that calls them. What a rule did is written to standard error, with the
    addresses in the program from which the receive was called; at the end, how many receives fitted a rule whose call
    never came. */
@@ -20,7 +20,7 @@ enum { most_rules = 64, most_pending = 8192 };
 
 static struct {
   long bytes, call, rank, place, count;
-  int percent, lost;
+  int percent, lost, none;
 } rules[most_rules];
 static int rule_count = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,6 +50,7 @@ static void read_rules(void) {
       rules[rule_count].place = strtol(text + read, &end, 10);
       rules[rule_count].percent = *end == '%';
       rules[rule_count].lost = strncmp(text + read, "lost", 4) == 0;
+      rules[rule_count].none = strncmp(text + read, "none", 4) == 0;
       ++rule_count;
     }
     text = strchr(text, ';');
@@ -130,7 +131,9 @@ static int arrived(Arrival* a, long bytes) {
     if (!fits(i, bytes)) continue;
     ++rules[i].count;
     int size = 0;
-    if (rules[i].lost && rules[i].count >= rules[i].call && a->before != NULL) {
+    if (rules[i].none) {
+      fprintf(stderr, "receive %ld on rank %d%s\n", rules[i].count, world_rank(), callers());
+    } else if (rules[i].lost && rules[i].count >= rules[i].call && a->before != NULL) {
       PMPI_Pack_size((int)a->count, a->type, MPI_COMM_SELF, &size);
       unpack(a, a->before, size);
       lost = 1;
