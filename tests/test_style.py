@@ -104,14 +104,6 @@ def test_output_of_other_programs_may_have_any_bytes() -> None:
                 assert said.get("text") != "True" or "errors" in said, f"{path}:{node.lineno}: errors=?"
 
 
-def test_links_in_the_documentation_lead_somewhere() -> None:
-    link = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-    for name in tracked():
-        if name.endswith(".md"):
-            for target in link.findall((REPOSITORY / name).read_text()):
-                assert ((REPOSITORY / name).parent / target).exists(), f"{name}: {target}"
-
-
 def tracked() -> list[str]:
     """Return the files that git knows; skip where this is no checkout."""
     answer = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True)

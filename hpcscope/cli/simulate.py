@@ -44,7 +44,7 @@ def command(
         typer.Option(
             metavar="FILE",
             help="TOML file with several such changes and their costs, in place of these options: shows what each"
-            " gains; docs/how-to/simulate.md shows one.",
+            " gains; docs/how-to/predict.md shows one.",
         ),
     ] = None,
     program: Annotated[

@@ -63,7 +63,7 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
                 *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
             ],
             advice="Number ranks cluster by cluster, and use the topology-aware collectives "
-            "(docs/how-to/collectives.md).",
+            "(docs/how-to/topology.md).",
             lost=1 - gained / summary.median,
         )
     ]

@@ -62,7 +62,7 @@ def _finding(run: Run, product: Summary, peak: Summary) -> Finding | None:
 def _advice(run: Run) -> str:
     blas = run.machine.build.blas if run.machine.build else None
     if blas is None or blas.name != "OpenBLAS":
-        return "Compare another library: docs/how-to/blas.md."
+        return "Compare another library: docs/how-to/linpack-nas.md."
     told = run.machine.environment.get(CORETYPE)
     chosen = f"{CORETYPE}={told}" if told else "the library"
     return f"Measure other kernels than those that {chosen} chose: `scope tune blas`."
