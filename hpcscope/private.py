@@ -1,6 +1,6 @@
 """Folders in places that other users of the machine share: made for this user alone, or refused.
 
-docs/method/security.md says which folders these are, and what other users could do with a careless one.
+SECURITY.md says which folders these are, and what other users could do with a careless one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// The format of frames: docs/method/active-messages.md has it as a table. All numbers are little-endian.
+// The format of frames: active-messages/README.md has it as a table. All numbers are little-endian.
 #pragma once
 
 #include <array>

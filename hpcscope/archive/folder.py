@@ -1,7 +1,7 @@
 """The folder of a repository: `runs/ID.zip.xz`, which never changes, and `runs/ID.json` with the notes on it.
 
 The folder may be shared by several users and hosts. Files appear whole, by renaming; nothing is removed that is
-not named by an id. What others put there is checked like any file from elsewhere (docs/method/security.md).
+not named by an id. What others put there is checked like any file from elsewhere (SECURITY.md).
 """
 
 from __future__ import annotations

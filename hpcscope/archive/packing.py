@@ -1,7 +1,7 @@
 """A run as one file to send or to keep, and back: a zip archive with the one folder of the run.
 
 What is kept is compact: the archive is compressed as a whole (xz), and leaves out what is made from the rest.
-An archive may come from anyone: docs/method/security.md says what is refused.
+An archive may come from anyone: SECURITY.md says what is refused.
 """
 
 from __future__ import annotations

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+ROOMS = (
+    "docs/how-to",
+    "docs/method",
+    "docs/tutorial",
+    "measure/notes",
+    "hpcscope",
+    "collectives",
+    "active-messages",
+)
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted(page for room in ("how-to", "method", "tutorial") for page in (ROOT / "docs" / room).glob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "monitor/README.md")),
+    *sorted(page for room in ROOMS for page in (ROOT / room).rglob("*.md")),
 ]
 PROGRAMS = ("scope", "make", "scope-estimate")
 INDENT = "    "

@@ -13,7 +13,7 @@ TCP_TIMESTAMPS_BYTES = 12
 DATAGRAM_BYTES = 16
 """The header of Scope's own UDP datagrams and raw frames (`network.latency`, Rules)."""
 ACTIVE_MESSAGE_BYTES = 28
-"""The header of an active message in its frame (docs/method/active-messages.md)."""
+"""The header of an active message in its frame (active-messages/README.md)."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class StatementReading(Strict):
     placement: str = ""
     """Where the ranks are; empty: anywhere."""
     read: Read = "median"
-    """How to read it: see docs/method/reproductions.md."""
+    """How to read it: see reference/README.md."""
     of: list[str] = []
     """The readings that are combined."""
     protocol: Literal["raw", "tcp", "tcp_timestamps", "tcp_acknowledged"] = "tcp_timestamps"
