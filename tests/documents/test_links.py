@@ -41,3 +41,12 @@ def test_every_page_that_the_program_names_is_there() -> None:
     named = {(name, page) for name in sources for page in NAMED.findall((ROOT / name).read_text())}
     assert len(named) > 3
     assert [(name, page) for name, page in sorted(named) if not (ROOT / page).exists()] == []
+
+
+def test_every_message_of_the_page_on_errors_is_one_of_the_programs() -> None:
+    page = (ROOT / "docs" / "how-to" / "troubleshoot.md").read_text()
+    messages = re.findall(r"^\| `([^`]+)` \|", page.split("| what you see |")[0], re.MULTILINE)
+    sources = "\n".join((ROOT / name).read_text() for name in TEXTS if name.endswith(".py"))
+    assert len(messages) >= 10
+    for message in messages:
+        assert all(part in sources for part in message.split(": ")), message
