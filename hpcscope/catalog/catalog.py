@@ -16,7 +16,7 @@ from hpcscope.rundirectory import read_json
 LIMIT = "limit"
 """The layer that bounds all others on a ladder."""
 PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
-"""Levels of whole parallel programs, which have speed-ups and phases."""
+"""Levels of whole parallel programs, which have speedups and phases."""
 BEYOND_CACHES = 1 << 62
 """The array size of a memory case that chooses its arrays itself: larger than all caches."""
 GRID_UNIT = "ranks"

@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
-    Absolute times of other machines and sizes are not comparable with ours: compare ratios and speed-ups.
+    Absolute times of other machines and sizes are not comparable with ours: compare ratios and speedups.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.reproduce import reproduce

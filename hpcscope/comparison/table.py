@@ -12,6 +12,7 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
 from hpcscope.comparison.paired import PairedCase
+from hpcscope.comparison.times import ComparedRow, rows
 from hpcscope.statistics.course import State
 
 LARGEST_SHOWN = 10.0
@@ -37,10 +38,11 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
     """Return a table of the cases that differ or may differ, or of all; the others are counted."""
     if comparison.a == comparison.b:
         return Group(*_heading(comparison))
-    open_cases = [case for case in comparison.cases if case.verdict == "inconclusive"]
-    left_out = {id(case) for case in open_cases[MOST_OPEN:]}
-    relevant = (case for case in comparison.cases if case.verdict in (*DIFFERENT, "inconclusive"))
-    shown = comparison.cases if every else [case for case in relevant if id(case) not in left_out]
+    times = rows(comparison.cases)
+    open_times = [row for row in times if row.case.verdict == "inconclusive"]
+    left_out = open_times[MOST_OPEN:]
+    relevant = [row for row in times if row.case.verdict in (*DIFFERENT, "inconclusive")]
+    shown = times if every else [row for row in relevant if row not in left_out]
     return Group(
         *_heading(comparison),
         *_common(comparison),
@@ -59,7 +61,7 @@ def sentence(comparison: Comparison) -> str:
     """Say in one sentence how B differs from A."""
     if comparison.a == comparison.b:
         return "A and B are the same run."
-    compared = [case for case in comparison.cases if case.verdict != "incomparable"]
+    compared = [row.case for row in rows(comparison.cases) if row.case.verdict != "incomparable"]
     changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=factor)
     others = [case for case in compared if case not in changed]
     open_cases = sum(case.verdict in ("inconclusive", "states differ") for case in others)
@@ -128,21 +130,21 @@ def _common(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"{words}\n", style="bold yellow")
 
 
-def _cases(cases: list[ComparedCase]) -> Table:
+def _cases(times: list[ComparedRow]) -> Table:
     columns = ("change [95 % interval]", "detectable", "A", "B", "q")
     return verdicts(
         columns,
         [
             (
-                Text(case.verdict, style=STYLES[case.verdict]),
-                change(case),
-                detectable(case.detectable),
-                case.shown(case.a_median),
-                case.shown(case.b_median),
-                "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
-                named(case),
+                Text(row.case.verdict, style=STYLES[row.case.verdict]),
+                change(row.case),
+                detectable(row.case.detectable),
+                row.case.shown(row.case.a_median),
+                row.case.shown(row.case.b_median),
+                "" if row.case.p_corrected is None else f"{row.case.p_corrected:.2g}",
+                named(row.case, row.metrics),
             )
-            for case in cases
+            for row in times
         ],
     )
 
@@ -159,10 +161,10 @@ def verdicts(columns: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> Ta
     return grid
 
 
-def named(case: ComparedCase | PairedCase) -> Text:
-    """Return a case with its metric, and why it has no verdict."""
+def named(case: ComparedCase | PairedCase, metrics: str = "") -> Text:
+    """Return a case with its metrics, by default its own, and why it has no verdict."""
     reason = f" ({case.reason})" if case.reason else ""
-    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))
+    return Text.assemble(f"{case.label}: {metrics or case.metric_words}", (reason, "dim"))
 
 
 def detectable(share: float | None) -> str:
@@ -202,7 +204,8 @@ def change(case: ComparedCase | PairedCase) -> str:
 
 def _counts(comparison: Comparison) -> Iterator[Text]:
     yield Text()
-    words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
+    numbers = Counter(row.case.verdict for row in rows(comparison.cases))
+    words = [f"{numbers[verdict]} {verdict}" for verdict in comparison.counts if numbers[verdict]]
     yield Text(", ".join(words) + "." if words else "Neither run has a result.", style="bold")
     yield Text(
         f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; "

@@ -137,7 +137,7 @@ class Run:
 
     @cached_property
     def models(self) -> Models:
-        """Fits, ladders, speed-ups and predictions."""
+        """Fits, ladders, speedups and predictions."""
         from hpcscope.models.models import Models  # loads every model, which tables do without
 
         return read_json(self.directory.models, Models)

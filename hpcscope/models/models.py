@@ -20,7 +20,7 @@ from hpcscope.strict import Strict
 
 
 class Models(Strict):
-    """Fits, ladders, speed-ups, predictions and other models of a run."""
+    """Fits, ladders, speedups, predictions and other models of a run."""
 
     format: int
     fits: list[Fit]

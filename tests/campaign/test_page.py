@@ -78,7 +78,7 @@ def test_the_page_is_whole_and_holds_every_table_and_drawing() -> None:
     assert balance.open == []
     keys = ("effects", "runs", "amdahl", "scaling", "overhead", "groups")
     assert sorted(keys, key=lambda key: text.index(f'id="{key}"')) == list(keys)
-    assert text.index("Fastest point: grid 64") < text.index("Speed-up: 2 ranks") < text.index('id="effects"')
+    assert text.index("Fastest point: grid 64") < text.index("Speedup: 2 ranks") < text.index('id="effects"')
     assert text.count('class="whisker"') == len(POINTS)
     assert text.count("data-figure=") == 4 + 3, "over processes for each grid, over grids for each count"
     assert text.count('class="split"') == len(POINTS)

@@ -1,4 +1,4 @@
-"""Published R_max: as printed, and speed-ups and ratios of networks held against a run of known truth."""
+"""Published R_max: as printed, and speedups and ratios of networks held against a run of known truth."""
 
 from __future__ import annotations
 

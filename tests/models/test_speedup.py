@@ -1,4 +1,4 @@
-"""Speed-ups, Amdahl's law with communication and what follows from it, from times of known truth."""
+"""Speedups, Amdahl's law with communication and what follows from it, from times of known truth."""
 
 from __future__ import annotations
 

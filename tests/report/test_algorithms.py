@@ -1,4 +1,4 @@
-"""Figures of algorithms: phases by rank, speed-up with its law, predicted beside measured; each with its table."""
+"""Figures of algorithms: phases by rank, speedup with its law, predicted beside measured; each with its table."""
 
 from __future__ import annotations
 

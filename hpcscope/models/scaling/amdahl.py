@@ -1,7 +1,7 @@
 """Amdahl's law with communication: the serial part, the parallel part, and the cost of each further process.
 
 T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n is read as the cost of the others:
-one process has nobody to talk to. The speed-up is T(1) / T(n) with T(1) = T_ser + T_par.
+one process has nobody to talk to. The speedup is T(1) / T(n) with T(1) = T_ser + T_par.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The effect of more processes: speed-up, efficiency, the most cost-effective number."""
+"""The effect of more processes: speedup, efficiency, the most cost-effective number."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SpeedupPoint(Strict):
     oversubscribed: bool
     """More processes than processors somewhere: no point of any model."""
     superlinear: bool
-    """The speed-up's interval lies above the number of processes."""
+    """The speedup's interval lies above the number of processes."""
 
 
 class Speedup(Strict):
@@ -53,20 +53,20 @@ class Speedup(Strict):
     size: int
     """0 where it is no number, as an NPB class."""
     sequential_baseline: str
-    """The case on one process that the speed-up is against; empty where it was not measured."""
+    """The case on one process that the speedup is against; empty where it was not measured."""
     best_sequential: str
     """The fastest case on one process that computes the same."""
     best_sequential_s: Estimate | None
     points: list[SpeedupPoint]
     effective_ranks: Estimate | None
-    """The measured number with the largest efficiency times speed-up."""
+    """The measured number with the largest efficiency times speedup."""
     amdahl: Amdahl | None
     reason: str
     """Why there is no fit; empty when there is one."""
 
 
 def speedups(measurements: Measurements) -> list[Speedup]:
-    """Return the speed-ups of every program that was measured on more than one process, one for each size."""
+    """Return the speedups of every program that was measured on more than one process, one for each size."""
     times = totals(measurements)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for case in times:
@@ -196,7 +196,7 @@ def _ratio(case: Summary | None, summary: Summary) -> Estimate | None:
 
 
 def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
-    """Return the measured number with the most efficiency times speed-up, which is the least n T(n)^2.
+    """Return the measured number with the most efficiency times speedup, which is the least n T(n)^2.
 
     Eager, Zahorjan & Lazowska 1989, Speedup versus efficiency in parallel systems (IEEE Trans. Computers 38 (3),
     408-423): the knee, where what is gained no longer pays for what is used. The interval holds the numbers that

@@ -22,7 +22,7 @@ Kind = Literal["campaign", "placement", "soak"]
 Status = Literal["running", "finished", "interrupted"]
 LAB_NOTE = (
     "The hosts are emulated: they share the processors and memory of this machine. Network times are those of such"
-    " a cluster; computation is slowed down by all hosts together; speed-ups and memory contention do not show."
+    " a cluster; computation is slowed down by all hosts together; speedups and memory contention do not show."
 )
 
 

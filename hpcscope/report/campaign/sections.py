@@ -169,7 +169,7 @@ def _minus_one(ratio: Estimate) -> Estimate:
 
 
 def answers(analysis: Analysis) -> list[str]:
-    """Return what a study was made for, in sentences: the fastest point, and the speed-up."""
+    """Return what a study was made for, in sentences: the fastest point, and the speedup."""
     found = []
     if best := analysis.fastest:
         varying = _varying([configuration.point for configuration in analysis.configurations])
@@ -179,7 +179,7 @@ def answers(analysis: Analysis) -> list[str]:
         rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
-        f"Speed-up: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
+        f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
         f"{', oversubscribed' if effect.oversubscribed else ''}."
         for effect in analysis.effects
         if effect.factor == "ranks"

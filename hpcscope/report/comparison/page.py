@@ -5,7 +5,7 @@ from __future__ import annotations
 from hpcscope.comparison.comparison import Comparison
 from hpcscope.comparison.efficiency import Efficiencies
 from hpcscope.comparison.letters import letter
-from hpcscope.comparison.table import change, common_change, detectable, states_differ
+from hpcscope.comparison.table import change, common_change, detectable, sentence, states_differ
 from hpcscope.report.comparison.efficiency import figure
 from hpcscope.report.comparison.figures import figures
 from hpcscope.report.comparison.rows import axis, groups, place
@@ -23,6 +23,7 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         common_change=common_change,
         detectable=detectable,
         letter=letter,
+        sentence=sentence,
         states_differ=states_differ,
         place=place,
     )

@@ -7,22 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hpcscope.comparison.comparison import ComparedCase, Comparison, Verdict
+from hpcscope.comparison.times import ComparedRow, rows
 
 OPEN: tuple[Verdict, ...] = ("worse", "better", "states differ", "common change")
 """Verdicts whose cases stand open; the others are a line each."""
-_SAME = 1e-3
-"""Changes that agree so well are those of one time, and of the rate that follows from it."""
 _NARROWEST = 0.05
 _WIDEST = 1.0
 """The axis of changes ends at least at 5 %, at most at 100 %."""
-
-
-@dataclass(frozen=True)
-class ComparedRow:
-    """One time of one case, with the rates that follow from it."""
-
-    case: ComparedCase
-    metrics: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ def groups(comparison: Comparison) -> list[VerdictGroup]:
     compared_cases: dict[Verdict, list[ComparedCase]] = {}
     for case in comparison.cases:
         compared_cases.setdefault(case.verdict, []).append(case)
-    return [VerdictGroup(verdict, _rows(cases), _seen(cases)) for verdict, cases in compared_cases.items()]
+    return [VerdictGroup(verdict, rows(cases), _seen(cases)) for verdict, cases in compared_cases.items()]
 
 
 def axis(comparison: Comparison) -> float:
@@ -76,31 +67,6 @@ def place(case: ComparedCase, end: float) -> AxisPlace | None:
 
 def _percent(change: float, end: float) -> float:
     return round(50 + 50 * max(-1.0, min(1.0, change / end)), 2)
-
-
-def _rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
-    """Join the metrics of a case that are one time: the time, and rates that changed by its inverse."""
-    rows: list[list[ComparedCase]] = []
-    for case in cases:
-        known = next((row for row in rows if row[0].key == case.key and _is_one_time(row[0], case)), None)
-        if known is None:
-            rows.append([case])
-        else:
-            known.append(case)
-    return [
-        ComparedRow(
-            min(row, key=lambda compared_case: compared_case.better != "lower"),
-            ", ".join(compared_case.metric_words for compared_case in row),
-        )
-        for row in rows
-    ]
-
-
-def _is_one_time(case: ComparedCase, other: ComparedCase) -> bool:
-    if case.ratio is None or other.ratio is None or case.definition != other.definition or not other.ratio:
-        return False
-    expected = other.ratio if case.better == other.better else 1 / other.ratio
-    return abs(case.ratio / expected - 1) < _SAME
 
 
 def _seen(cases: Sequence[ComparedCase]) -> float | None:

@@ -17,7 +17,7 @@ from hpcscope.statistics.estimate import in_percent, in_unit
 
 STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
 STATIC += ["memory per process", "messages", "sent", "per message"]
-TIMES = ["application", "processes", "time", "speed-up", "efficiency", "compute", "of a0/p", "communicate", "idle"]
+TIMES = ["application", "processes", "time", "speedup", "efficiency", "compute", "of a0/p", "communicate", "idle"]
 WORDS = ("application", "class", "problem")
 OVERSUBSCRIBED = " (more processes than processors)"
 

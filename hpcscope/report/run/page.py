@@ -57,7 +57,7 @@ from hpcscope.statistics.summary import Summary
 _CAUSES = 5
 """Causes on the first screen."""
 _SPEEDUPS = 6
-"""Curves of speed-ups that stand open."""
+"""Curves of speedups that stand open."""
 _CURVE = 3
 """Numbers of processes that make a curve."""
 _SHOWN = 3
@@ -316,14 +316,14 @@ def _characterisation(run: Run) -> Table | None:
 
 
 def _speedups(run: Run) -> Iterator[Figure]:
-    """Yield the speed-ups of all programs, those on the most numbers of processes first."""
+    """Yield the speedups of all programs, those on the most numbers of processes first."""
     names = dict.fromkeys(one.subject.benchmark for one in run.models.speedups)
     found = [figure for name in names for figure in speedup.figures(run, name)]
     yield from sorted(found, key=lambda one: -_counts(one))
 
 
 def _counts(figure: Figure) -> int:
-    """Return the numbers of processes of a speed-up."""
+    """Return the numbers of processes of a speedup."""
     return len(figure.layout["xaxis"]["tickvals"])
 
 

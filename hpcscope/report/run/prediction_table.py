@@ -38,7 +38,7 @@ def summary(prediction: Prediction) -> str:
 def predicted_columns(gridded: bool, stepping: bool) -> list[str]:
     """Return the names of the columns of predictions, a bar's and that of the remarks included."""
     grid, step = ["grid"] if gridded else [], ["per step"] if stepping else []
-    return ["ranks", *grid, "compute", "communicate", "total", *step, "speed-up", "efficiency", "", "beyond"]
+    return ["ranks", *grid, "compute", "communicate", "total", *step, "speedup", "efficiency", "", "beyond"]
 
 
 def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | None = None) -> list[str]:

@@ -58,7 +58,7 @@ def views(run: Run) -> list[View]:
         View("For users", "time to solution", [_time(speedup, run) for speedup in chosen]),
         View(
             "For analysts",
-            "speed-up, scalability",
+            "speedup, scalability",
             [_scaling(speedup, run) for speedup in scaled],
             "" if scaled else one_process,
         ),
@@ -72,7 +72,7 @@ def views(run: Run) -> list[View]:
 
 
 def _chosen(run: Run) -> list[Speedup]:
-    """Return one speed-up of each program, applications first: most processes, then the largest problem."""
+    """Return one speedup of each program, applications first: most processes, then the largest problem."""
     best: dict[str, Speedup] = {}
     for speedup in run.models.speedups:
         name = speedup.subject.benchmark

@@ -25,7 +25,7 @@ from hpcscope.report.terminal.console import grid
 from hpcscope.report.wording import letters
 
 BAR = 24
-"""Columns of the longest bar of a speed-up."""
+"""Columns of the longest bar of a speedup."""
 WORDS = ("beyond", "remarks", "")
 
 
@@ -36,7 +36,7 @@ def predicted(
     steps: int | None = None,
     blocks: bool = True,
 ) -> RenderableType:
-    """Return the error of such predictions, then their table with a bar for each speed-up, and their sources.
+    """Return the error of such predictions, then their table with a bar for each speedup, and their sources.
 
     `size`: in the program's words; `steps`: of a program that reports the time of one; `blocks`: the screen can
     show block characters.

@@ -19,7 +19,7 @@ MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_byt
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each program and method the speed-up that exceeds its number of processes by most."""
+    """Find for each program and method the speedup that exceeds its number of processes by most."""
     best: dict[tuple[object, ...], tuple[Speedup, SpeedupPoint]] = {}
     for speedup in run.models.speedups:
         for point in speedup.points:

@@ -12,7 +12,7 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.ratio import ratio
 
 LITTLE = 1.2
-"""Speed-up of computation by a second core that is hardly worth having; 2 is expected."""
+"""Speedup of computation by a second core that is hardly worth having; 2 is expected."""
 
 
 def find(run: Run) -> list[Finding]:

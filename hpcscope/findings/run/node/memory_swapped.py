@@ -144,7 +144,7 @@ def _finding(
         ],
         advice=(
             "The working set is larger than the memory that is left: end other programs, raise the limit of the "
-            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speed-ups against "
+            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speedups against "
             "this case are too favorable."
         ),
         lost=None if knee is None else max(0.0, 1 - 1 / knee[1].value),

@@ -1,4 +1,4 @@
-"""Speed-ups of algorithms and applications, with the ideal line and the fitted law."""
+"""Speedups of algorithms and applications, with the ideal line and the fitted law."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hpcscope.report.run.prediction_table import grid_words
 from hpcscope.report.validity import MIXED
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
-COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "relative to the best sequential time", "remarks"]
+COLUMNS = ["size", "ranks", "time", "speedup", "efficiency", "relative to the best sequential time", "remarks"]
 LAW = ["serial share", "critical number", "most cost-effective number"]
 """Properties of all points of a size."""
 
@@ -38,7 +38,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 
 def compared(run: Run) -> Iterator[DotPlot]:
-    """Yield the speed-ups of all programs on their largest number of processes, a panel for each number."""
+    """Yield the speedups of all programs on their largest number of processes, a panel for each number."""
     panels: dict[int, list[Mark]] = defaultdict(list)
     rows: list[list[str]] = []
     for one in run.models.speedups:
@@ -58,14 +58,14 @@ def compared(run: Run) -> Iterator[DotPlot]:
     if panels:
         yield DotPlot(
             key="speedups-compared",
-            title="Speed-ups compared",
+            title="Speedups compared",
             caption="On the largest number of processes of each program, with 95 % intervals, relative to the "
-            "same variant on one process; the right end is the ideal speed-up.",
+            "same variant on one process; the right end is the ideal speedup.",
             panels=[
                 Panel(f"{number} processes", sorted(marks, key=lambda mark: -mark.middle))
                 for number, marks in sorted(panels.items())
             ],
-            table=Table(["case", "speed-up", "efficiency"], rows),
+            table=Table(["case", "speedup", "efficiency"], rows),
             origins=sorted({one.origin for one in run.models.speedups}),
         )
 
@@ -80,7 +80,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
         traces += [_law(one, one.amdahl, slot)] if one.amdahl else []
     return Figure(
         key=key,
-        title=f"Speed-up of {program}",
+        title=f"Speedup of {program}",
         caption=_caption(group),
         traces=traces,
         layout={
@@ -96,7 +96,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
 
 
 def _caption(group: Sequence[Speedup]) -> str:
-    text = "Relative to the same variant on one process; the dashed line is the ideal speed-up p."
+    text = "Relative to the same variant on one process; the dashed line is the ideal speedup p."
     laws = [speedup for speedup in group if speedup.amdahl]
     if not laws:
         return f"{text} No law was fitted: {group[-1].reason}."

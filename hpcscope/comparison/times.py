@@ -1,0 +1,47 @@
+"""The cases of a comparison, each time once: a rate that follows from it is no second result."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from hpcscope.comparison.comparison import ComparedCase
+
+_SAME = 1e-3
+"""Changes that agree so well are those of one time, and of the rate that follows from it."""
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One time of one case, with the rates that follow from it."""
+
+    case: ComparedCase
+    metrics: str
+
+
+def rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
+    """Join the metrics of a case that are one time: the time, and rates that changed by its inverse."""
+    of_case: dict[Hashable, list[list[ComparedCase]]] = {}
+    times: list[list[ComparedCase]] = []
+    for case in cases:
+        own = of_case.setdefault(case.key, [])
+        known = next((row for row in own if _is_one_time(row[0], case)), None)
+        if known is None:
+            own.append([case])
+            times.append(own[-1])
+        else:
+            known.append(case)
+    return [
+        ComparedRow(
+            min(row, key=lambda compared_case: compared_case.better != "lower"),
+            ", ".join(compared_case.metric_words for compared_case in row),
+        )
+        for row in times
+    ]
+
+
+def _is_one_time(case: ComparedCase, other: ComparedCase) -> bool:
+    if case.ratio is None or other.ratio is None or case.definition != other.definition or not other.ratio:
+        return False
+    expected = other.ratio if case.better == other.better else 1 / other.ratio
+    return abs(case.ratio / expected - 1) < _SAME
