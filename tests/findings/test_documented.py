@@ -1,4 +1,4 @@
-"""The method pages list the codes of all findings, and no others; a code leads to the module that finds it."""
+"""The pages of findings list the codes of all findings, and no others; a code leads to the module that finds it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hpcscope.findings import find
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = {
-    "run": "findings.md",
-    "profile": "profiles.md",
-    "campaign": "campaigns.md",
-    "topology": "topology.md",
-    "load": "topology.md",
+    "run": "docs/findings.md",
+    "profile": "monitor/README.md",
+    "campaign": "hpcscope/programs/README.md",
+    "topology": "docs/method/topology.md",
+    "load": "docs/method/topology.md",
 }
 
 
 def documented(page: str) -> set[str]:
     """Return the codes in the first column of the tables of a page."""
-    text = (REPOSITORY / "docs" / "method" / page).read_text()
+    text = (REPOSITORY / page).read_text()
     rows = re.findall(r"^\| (`[^|]*`) \|", text, re.M)
     return {code for row in rows for code in re.findall(r"`([^`]*)`", row)}
 
@@ -47,7 +47,7 @@ def test_every_code_is_listed(package: str, page: str) -> None:
     assert codes - documented(page) == set()
 
 
-@pytest.mark.parametrize(("package", "page"), [("run", "findings.md"), ("profile", "profiles.md")])
+@pytest.mark.parametrize(("package", "page"), [(package, PAGES[package]) for package in ("run", "profile")])
 def test_every_listed_code_exists(package: str, page: str) -> None:
     codes, strings = constants(package)
     assert documented(page) - codes - strings == set()
