@@ -1,4 +1,4 @@
-"""The pages of findings list the codes of all findings, and no others; a code leads to the module that finds it."""
+"""The pages of findings list the codes of all findings, and no others; a code leads to its module."""
 
 from __future__ import annotations
 
