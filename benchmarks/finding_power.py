@@ -1,8 +1,8 @@
 """False alarms of each kind of finding on healthy data, and the smallest effect that it finds.
 
 Runs are simulated from a known truth: launches scatter by 2 %, samples within a launch by 4 %, six launches.
-Prints a Markdown table for docs/findings.md: the share of healthy runs with an alarm, with its upper 95 %
-bound, and the smallest effect of a series that nine of ten runs report.
+Prints a Markdown table for docs/validation/findings.md: the share of healthy runs with an alarm, with its upper
+95 % bound, and the smallest effect of a series that nine of ten runs report.
 usage: python benchmarks/finding_power.py [--runs N] [--only CODE]
 """
 
