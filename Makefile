@@ -63,7 +63,7 @@ build/try/build.ninja: | .venv/development
 	-.venv/bin/python -m compileall -qq -j 0 -x /tests/ .venv/lib
 	touch $@
 
-.venv/development: requirements/development.txt requirements/arrow.txt requirements/postgresql.txt requirements/serve.txt .venv/product
+.venv/development: requirements/development.txt requirements/arrow.txt requirements/figure.txt requirements/postgresql.txt requirements/serve.txt .venv/product
 	$(PIP) install --no-compile -r requirements/development.txt
 	touch $@
 

@@ -1,6 +1,7 @@
 """Scope measures a cluster layer by layer and says where performance is lost, and why.
 
-The public API: `open` a run directory, `run` an experiment, `compare` two runs. See docs/tutorial/python.md.
+The public API: `open` a run directory, `run` an experiment, `compare` two runs, draw a `figure`.
+See docs/tutorial/python.md.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hpcscope.version import __version__
 
 if TYPE_CHECKING:
-    from hpcscope.engine.api import compare, run
+    from hpcscope.engine.api import compare, figure, run
     from hpcscope.engine.api import open_run as open  # noqa: A004 - read as hpcscope.open
     from hpcscope.errors import ScopeError, UsageError
     from hpcscope.findings.results import Run
@@ -26,12 +27,13 @@ __all__ = [
     "UsageError",
     "__version__",
     "compare",
+    "figure",
     "open",
     "run",
 ]
 
 _MODULES = {
-    **dict.fromkeys(("compare", "open_run", "run"), "hpcscope.engine.api"),
+    **dict.fromkeys(("compare", "figure", "open_run", "run"), "hpcscope.engine.api"),
     "Run": "hpcscope.findings.results",
     **dict.fromkeys(("CaseTimes", "LaunchTimes"), "hpcscope.statistics.case_times"),
     "Statistics": "hpcscope.statistics.selection",

@@ -29,6 +29,7 @@ GROUPS = {
     "explain": {
         "show": "print the summary of a run, or the results of its benchmarks",
         "report": "write the report of a run as one offline HTML page",
+        "figure": "draw curves of one run or several for a paper: PDF, SVG, PNG",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
         "simulate": "simulate a run on more ranks, hosts or other links, with the measured error of such figures",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",

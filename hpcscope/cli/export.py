@@ -36,7 +36,6 @@ def command(
       code-quality  findings for a merge request on GitLab
       data-sheet    system, LINPACK and other figures as the TOP500 list asks for them
       extrap        JSON Lines for Extra-P, of figures that vary the same parameters
-      figures       a folder with the report's figures as SVG and PDF, and their data as CSV
       junit         JUnit XML, a test for each case
       latex         a table
       markdown      a summary for GitHub or GitLab

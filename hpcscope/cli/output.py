@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,34 +81,21 @@ def written(path: Path | str) -> None:
     typer.echo(f"written: {path}", err=True)
 
 
-def put(content: str | bytes | Mapping[str, bytes], output: Path | None) -> None:
-    """Write a text, bytes or the files of a folder to `output`; without one to the standard output.
+def put(content: str | bytes, output: Path | None) -> None:
+    """Write a text or bytes to `output`; without one to the standard output.
 
-    Raises UsageError for bytes that a terminal would get, for a folder without a name, and for one that is there.
+    Raises UsageError for bytes that a terminal would get.
     """
     from hpcscope.rundirectory import write_bytes, write_text
 
-    if isinstance(content, str) and output is not None:
-        write_text(output, content)
-    elif isinstance(content, str):
-        typer.echo(content, nl=False)
-    elif isinstance(content, bytes) and output is not None:
+    if isinstance(content, str):
+        typer.echo(content, nl=False) if output is None else write_text(output, content)
+    elif output is not None:
         write_bytes(output, content)
-    elif isinstance(content, bytes):
-        if sys.stdout.isatty():
-            raise UsageError("this format is no text: name a file with --output, or redirect it")
-        sys.stdout.buffer.write(content)
-    elif output is None:
-        raise UsageError("this format is a folder of files: name a new one with --output")
+    elif sys.stdout.isatty():
+        raise UsageError("this format is no text: name a file with --output, or redirect it")
     else:
-        try:
-            output.mkdir()
-            for folder in {(output / name).parent for name in content}:
-                folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{output}: must be a new folder: {error.strerror}") from error
-        for name, file in content.items():
-            write_bytes(output / name, file)
+        sys.stdout.buffer.write(content)
     if output is not None:
         written(output)
 

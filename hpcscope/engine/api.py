@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcscope.comparison import compare as comparing
 from hpcscope.comparison.comparison import Comparison
@@ -12,9 +13,14 @@ from hpcscope.errors import UsageError
 from hpcscope.findings.results import Run
 from hpcscope.locks import release
 from hpcscope.plan.experiment import COMMAND_LINE, asked_for, resolve
+from hpcscope.report import paper
+from hpcscope.report.run.selection import select
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.kinds import did_you_mean
 from hpcscope.settings.table import declared
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 
 def open_run(path: Path | str) -> Run:
@@ -45,6 +51,22 @@ def run(*what: str, output: Path | None = None, progress: RunProgress = silent, 
     outcome = runs.run(experiment, str(file or COMMAND_LINE), output, ("scope.run", *what), progress)
     release(outcome.directory.path)
     return Run(outcome.directory.path)
+
+
+def figure(run: Run | Path | str, *patterns: str) -> Drawing:
+    """Draw a swept result as `scope figure` does, and return matplotlib's figure.
+
+    Args:
+        run: a run, or its directory.
+        patterns: benchmarks and filters: `"mpi.latency", "mode=standard"`; the first curve is drawn.
+
+    Raises:
+        UsageError: nothing was swept, a pattern matches nothing, or matplotlib is not installed.
+
+    """
+    opened = run if isinstance(run, Run) else Run(run)
+    chosen = opened.replaced(statistics=select(opened.statistics, patterns))
+    return paper.drawing(paper.figures({opened.path.name: chosen})[0])
 
 
 def compare(

@@ -14,6 +14,7 @@ from hpcscope.findings.results import Run
 from hpcscope.programs.profiles import exports as profile_exports
 from hpcscope.programs.profiles import folder, trace
 from hpcscope.programs.profiles.merged import PROFILE, merge, read
+from hpcscope.report import paper
 from hpcscope.report.run.selection import select
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.visible import visible
@@ -45,6 +46,19 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> e
     if name == CHROME:
         return _chrome(runs)
     return profile_exports.writer(name)([read(run) if (run / PROFILE).is_file() else merge(run) for run in runs])
+
+
+def figure(runs: Sequence[Path], patterns: Sequence[str], output: Path | None, table: bool) -> exports.Content:
+    """Return the chosen curves of runs as the file that `output` names, or as a table."""
+    kind = output.suffix.removeprefix(".") if output else ""
+    if not table and kind not in paper.FORMATS:
+        found = f"found {output}" if output else "none was given"
+        raise UsageError(f"--output: must be a file .{', .'.join(paper.FORMATS)}, {found}; or --table")
+    names = [run.name for run in runs]
+    opened = {run.name if names.count(run.name) == 1 else str(run): Run(run) for run in runs}
+    chosen = {name: run.replaced(statistics=select(run.statistics, patterns)) for name, run in opened.items()}
+    pages = paper.figures(chosen)
+    return visible(paper.table(pages)) if table else paper.written(pages, kind)
 
 
 def _kind(folder: Path) -> Kind:

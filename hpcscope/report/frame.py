@@ -39,7 +39,6 @@ class _Memory(BytecodeCache):
 _COMPILED = _Memory()
 _SCRIPTS = {
     "script": ("figures.js", "report.js"),
-    "script_alone": ("figures.js", "alone.js"),
     "site_script": ("site/site.js",),
 }
 """All scripts inside pages, by their names in templates."""
@@ -101,18 +100,6 @@ def plot(figure: Figure) -> dict[str, Any]:
     """Return a figure as the page's script reads it."""
     surface = {"surface": figure.surface} if figure.surface else {}
     return {"data": figure.traces, "layout": figure.layout} | surface
-
-
-def alone(figures: Iterable[Figure]) -> str:
-    """Return a page that draws figures without anything around them; printed, each is a sheet of its own size.
-
-    When its script has run, the element `written` holds them as SVG, by their keys, in JSON.
-    """
-    words = {
-        one.key: {**plot(one), "title": one.title, "caption": one.caption, "origins": stamp(one)}
-        for one in figures
-    }
-    return environment().get_template("alone.html").render(figures=as_json(words))
 
 
 def stamp(figure: Figure) -> str:

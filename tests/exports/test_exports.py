@@ -33,8 +33,7 @@ from tests.declared import described
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
-FORMATS = [name for name in exports.names() if name != "figures"]
-"""Figures are drawn by a browser: test_figures.py."""
+FORMATS = exports.names()
 
 
 def figures(run: Path) -> list[Summary]:
@@ -118,17 +117,13 @@ def test_pandas_reads_typed_columns(golden_run: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_needs_a_place(
-    golden_run: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    golden_run: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert dispatch("export", ["parquet", str(golden_run), "--only", "mpi.barrier"]) == 0
     assert capfdbinary.readouterr().out.startswith(b"PAR1")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert dispatch("export", ["parquet", str(golden_run)]) == 2
     assert b"name a file with --output" in capfdbinary.readouterr().err
-    assert dispatch("export", ["figures", str(golden_run)]) == 2
-    assert b"name a new one with --output" in capfdbinary.readouterr().err
-    assert dispatch("export", ["figures", str(golden_run), "-o", str(tmp_path)]) == 2
-    assert b"must be a new folder" in capfdbinary.readouterr().err
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert dispatch("export", ["arrow", str(golden_run)]) == 2
     assert b"needs pyarrow, which is not installed" in capfdbinary.readouterr().err

@@ -1,20 +1,19 @@
 """Formats in which results leave Scope: one file each, found by walking this package.
 
-Each has `write(runs)`, which returns the content of one or more runs: a text, bytes, or the files of a folder.
+Each has `write(runs)`, which returns the content of one or more runs: a text, or bytes that are none.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from hpcscope.errors import UsageError
 from hpcscope.findings.results import Run
 from hpcscope.statistics.summary import Summary
 
-Content = str | bytes | Mapping[str, bytes]
-"""A text, bytes that are no text, or the files of a folder by their names."""
+Content = str | bytes
 Writer = Callable[[Sequence[Run]], Content]
 
 

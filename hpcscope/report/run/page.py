@@ -184,11 +184,6 @@ def render(run: Run) -> str:
     )
 
 
-def figures(run: Run) -> list[Figure]:
-    """Return the figures of the page that its script draws, in the order of the page."""
-    return _drawn(run).plots
-
-
 def _drawn(run: Run) -> DrawnFigures:
     speedups = list(_speedups(run))
     curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]

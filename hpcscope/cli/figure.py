@@ -1,0 +1,39 @@
+"""`scope figure`: curves for a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hpcscope.cli.output import put
+
+
+def command(
+    patterns: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATTERN...",
+            help="Benchmarks and filters, as scope show takes them: mpi.latency mode=standard.",
+            show_default=False,
+        ),
+    ],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option("--run", metavar="RUN", help="A run; repeatable: one line for each. Default: runs/latest."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="FILE.pdf, FILE.svg or FILE.png.")
+    ] = None,
+    table: Annotated[bool, typer.Option("--table", help="The data as comma-separated values instead.")] = False,
+) -> None:
+    """Draw results by message size, or by another swept parameter, in the width of a column of a paper.
+
+    Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. Of each benchmark the
+    first metric is drawn, or the one of metric=NAME; a PDF has a page for each benchmark. In Python,
+    hpcscope.figure(run, "mpi.latency") returns a figure of matplotlib.
+    """
+    from hpcscope.engine.export import figure
+
+    put(figure(runs or [Path("runs/latest")], patterns, output, table), output)
