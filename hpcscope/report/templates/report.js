@@ -126,19 +126,24 @@
     resized = setTimeout(redraw, 150);
   });
 
-  // On paper the curves stand open; tables and long lists stay folded.
+  // On paper stands what is open on the screen or, where everything is asked for, every curve; tables stay folded.
   // A sheet is so wide whatever the window is: letters on curves keep their size.
   const closed = [];
   addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
     paper = true;
     document.querySelectorAll("details").forEach((one) => {
-      if (!one.open && one.querySelector(":scope .plot, :scope .panels, :scope > .finding")) { one.open = true; closed.push(one); }
+      if (root.classList.contains("whole") && !one.open && one.querySelector(":scope .plot, :scope .panels, :scope > .finding")) { one.open = true; closed.push(one); }
     });
-    plots.forEach((plot) => { waiting.delete(plot); draw(plot); });
+    plots.filter(open).forEach((plot) => { waiting.delete(plot); draw(plot); });
+  });
+  document.getElementById("whole").addEventListener("click", () => {
+    root.classList.add("whole");
+    print();
   });
   addEventListener("afterprint", () => {
     paper = false;
+    root.classList.remove("whole");
     closed.splice(0).forEach((one) => { one.open = false; });
     applyTheme();
     redraw();
