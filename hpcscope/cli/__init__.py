@@ -24,19 +24,19 @@ GROUPS = {
         "describe": "explain one benchmark: what it measures, how, and its parameters",
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
-        "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
+        "reproduce": "repeat a published experiment at a size that fits, beside the published values",
     },
     "explain": {
         "show": "print the summary of a run, or the results of its benchmarks",
         "report": "write the report of a run as one offline HTML page",
         "figure": "draw curves of one run or several for a paper: PDF, SVG, PNG",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
-        "simulate": "simulate a run on more ranks, hosts or other links, with the measured error of such figures",
+        "simulate": "simulate a run on more ranks, hosts or other links, with the measured error of such values",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },
     "compare": {
         "compare": "compare two runs case by case",
-        "history": "show when the figures of kept runs changed, and what changed in the machine then",
+        "history": "show when the values of kept runs changed, and what changed in the machine then",
     },
     "programs": {
         "monitor": "run any MPI program under the monitor and show where its time goes",

@@ -71,7 +71,7 @@ def command(
         bool,
         typer.Option(
             "--normalized",
-            help="Show instead the figures of B over those of the unmodified tests in A, which may be B itself.",
+            help="Show instead the values of B over those of the unmodified tests in A, which may be B itself.",
         ),
     ] = False,
     baseline: Annotated[
@@ -82,7 +82,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="MACHINE",
-            help="Beside the runs, the published figures of a historic machine (scope repository published).",
+            help="Beside the runs, the published values of a historic machine (scope repository published).",
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,

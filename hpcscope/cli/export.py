@@ -28,14 +28,14 @@ def command(
     \b
     Of runs:
       csv           a line for each metric of each case
-      jsonl         the same figures with all their keys
+      jsonl         the same values with all their keys
       arrow         the same table in Arrow's file format (Feather)
       parquet       the same table in columns
       bencher       Bencher's metric format
       chrome        timeline of the measurement, for Perfetto
       code-quality  findings for a merge request on GitLab
-      data-sheet    system, LINPACK and other figures as the TOP500 list asks for them
-      extrap        JSON Lines for Extra-P, of figures that vary the same parameters
+      data-sheet    system, LINPACK and other values as the TOP500 list asks for them
+      extrap        JSON Lines for Extra-P, of values that vary the same parameters
       junit         JUnit XML, a test for each case
       latex         a table
       markdown      a summary for GitHub or GitLab

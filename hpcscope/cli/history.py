@@ -50,7 +50,7 @@ def command(
     folder: Place = None,
     json: Json = False,
 ) -> None:
-    """Show when the figures of kept runs changed their level, and what changed in the machine then.
+    """Show when the values of kept runs changed their level, and what changed in the machine then.
 
     Only the main result of each case is examined. Of series of a year of nights in which nothing changed, at most
     one in fifty is said to have changed, also where neighboring nights are alike. A slow drift is called a drift.
@@ -136,15 +136,15 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
 
 
 def _print(found: History) -> None:
-    typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} figures of {found.runs} runs")
+    typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} values of {found.runs} runs")
     if found.runs < found.fewest_runs:
         typer.echo(f"A change can be found from {found.fewest_runs} runs on.")
         return
     for event in found.events:
         _print_event(event)
     if not found.events:
-        typer.echo("No figure changed its level.")
-    among = f"among {len(found.courses)} figures where nothing changed"
+        typer.echo("No value changed its level.")
+    among = f"among {len(found.courses)} values where nothing changed"
     typer.echo(f"\nFalse alarms to expect in a year {among}: at most {found.false_alarms:.2g}")
 
 

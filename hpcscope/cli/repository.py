@@ -113,7 +113,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         [named(kept.metric), one_line(kept.label), interval(kept.median, kept.low, kept.high, kept.unit)]
         for kept in one_of_each_case(figures)
     ]
-    display(grid(["figure", "case", "median [95 % interval]"], table))
+    display(grid(["value", "case", "median [95 % interval]"], table))
 
 
 def note(
@@ -226,13 +226,13 @@ def pull(
 
 def published(
     machine: Annotated[
-        str | None, typer.Argument(metavar="MACHINE", help="Print the figures of this one.", show_default=False)
+        str | None, typer.Argument(metavar="MACHINE", help="Print the values of this one.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
     """List historic machines, or print the figures of one.
 
-    The published figures of these machines stand beside those of clusters.
+    The published values of these machines stand beside those of clusters.
     """
     from hpcscope.models.published.machines import machines, named
     from hpcscope.report.terminal.console import console
@@ -260,7 +260,7 @@ def published(
             ]
             for published_machine in machines()
         ]
-        heads = ["machine", "name", "network", "figures", "published in"]
+        heads = ["machine", "name", "network", "values", "published in"]
         display(grid(heads, rows, breaks=(1, 2, 4)), breaks=True)
         return
     found = named(machine)
@@ -278,7 +278,7 @@ def published(
         [in_words(published.metric), published.label, quantity(published.value, published.unit), published.where]
         for published in found.figures
     ]
-    screen.print(grid(["figure", "case", "published", "where"], table, breaks=(1, 3)))
+    screen.print(grid(["value", "case", "published", "where"], table, breaks=(1, 3)))
 
 
 COMMANDS = {

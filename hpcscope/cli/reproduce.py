@@ -42,7 +42,7 @@ def command(
     output: Output = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="DIR", help="Take the figures of this run; measure nothing."),
+        typer.Option("--run", metavar="DIR", help="Take the values of this run; measure nothing."),
     ] = None,
     resume: Annotated[
         Path | None,
@@ -52,7 +52,7 @@ def command(
         bool, typer.Option("--all", help="Repeat all published experiments; write one page: what holds.")
     ] = False,
 ) -> None:
-    """Run a published experiment at a size that fits this machine; print published figures beside ours.
+    """Run a published experiment at a size that fits this machine; print published values beside ours.
 
     Absolute times of other machines and sizes are not comparable with ours: compare ratios and speedups.
     """

@@ -64,7 +64,7 @@ def command(
     """Simulate a run: its own cases first, to show the error, then more ranks or another platform.
 
     The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform with
-    the figures of the run. The result is a run of the origin "simulated". Computation takes as long as it takes
+    the values of the run. The result is a run of the origin "simulated". Computation takes as long as it takes
     on this machine.
     """
     from hpcscope.cli.progress import run_progress
@@ -103,7 +103,7 @@ def command(
         screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, made.gains))
         screen.print(simulation.programs(made.record))
         for line in made.left_out:
-            screen.print(f"no figure: {line}", soft_wrap=True)
+            screen.print(f"no value: {line}", soft_wrap=True)
         print(f"run: {spelt(made.directory.path)}")
     if not made.well:
         raise typer.Exit(1)
@@ -124,7 +124,7 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
         screen.print(simulation.validated(record.model_copy(update={"changes": []}), every))
         screen.print(simulation.offers(record))
         for line in dict.fromkeys(line for simulated in made for line in simulated.left_out):
-            screen.print(f"no figure: {line}", soft_wrap=True)
+            screen.print(f"no value: {line}", soft_wrap=True)
         for offer, one in zip(record.offers, made, strict=True):
             print(f"{offer.name}: {spelt(one.directory.path)}")
     if not all(simulated.well for simulated in made):

@@ -23,7 +23,7 @@ def command(
     ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published/--no-published", help="With the published figures of historic machines."),
+        typer.Option("--published/--no-published", help="With the published values of historic machines."),
     ] = True,
 ) -> None:
     """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.

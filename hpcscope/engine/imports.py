@@ -147,7 +147,7 @@ def _read(file: Path, format_: str | None) -> Output:
         programs = " or ".join(reading.program for reading in readings)
         said = next((line for line in all_lines if any(map(str.isalnum, line.text))), all_lines[0])
         raise UsageError(
-            f"{file}: holds no figure of {programs}; line {said.number} is: {said.text.strip()[:KEPT_CHARACTERS]}"
+            f"{file}: holds no value of {programs}; line {said.number} is: {said.text.strip()[:KEPT_CHARACTERS]}"
         )
     return result
 

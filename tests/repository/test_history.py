@@ -93,7 +93,7 @@ def test_the_command_says_so_and_ends_with_1(kept: Repository, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "6 worse, 0 better" in printed
     assert "kernel: 6.1.0 -> 6.1.90" in printed
-    assert "10 figures" in printed.splitlines()[-1], "among which false alarms are to be expected"
+    assert "10 values" in printed.splitlines()[-1], "among which false alarms are to be expected"
     assert answer(["history", "mpi.barrier", "--fail-on-regression", "0", *place]) == 0
     told = [line for line in capsys.readouterr().out.splitlines() if line]
     assert len(told) == 3, "how many figures there are, that none changed, and the false alarms"

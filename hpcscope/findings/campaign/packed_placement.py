@@ -53,7 +53,7 @@ def _filling(layout: LayoutComparison) -> Finding:
             *_share("share of the time without a processor", layout.off_processor),
         ],
         advice=(
-            "Ranks waited for a processor: other processes ran here, and the figure does not measure the memory."
+            "Ranks waited for a processor: other processes ran here, and the value does not measure the memory."
             if waited
             else "If the total work does not depend on the number of processes, this is the cost of shared caches "
             "and memory; `scope run node.stream` shows how many cores the memory can feed."

@@ -202,7 +202,7 @@ def _noise(run: Run) -> Iterator[Fact]:
 def _late(headline: list[Summary]) -> Fact:
     late = [case for case in headline if case.invalid_share > 0]
     if headline and all(case.origin == "imported" for case in headline):
-        return Fact("Late starts", "not known: the figures are another program's", False)
+        return Fact("Late starts", "not known: the values are another program's", False)
     if not late:
         return Fact("Late starts", "every repetition began in time", False)
     worst = max(case.invalid_share for case in late)

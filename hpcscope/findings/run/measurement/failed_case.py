@@ -50,7 +50,7 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
         title=f"{printed.case.label}{others}: the program does not vouch for what it printed",
         where={"benchmark": printed.case.benchmark, "ranks": printed.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
-        advice="Its figures are shown but are not results. Run the program again if they are wrong; if its output"
+        advice="Its values are shown but are not results. Run the program again if they are wrong; if its output"
         " was cut, import the complete output.",
         lost=1.0,
     )

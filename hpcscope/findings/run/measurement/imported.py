@@ -20,7 +20,7 @@ def find(run: Run) -> list[Finding]:
             code="imported",
             about="measurement",
             severity="information",
-            title=f"The figures were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
+            title=f"The values were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
             where={"file": imported.files[0].name},
             evidence=[
                 *(Evidence(what=file.name, value=", ".join(file.programs)) for file in imported.files[:SHOWN]),

@@ -19,14 +19,14 @@ def find(run: Run) -> list[Finding]:
             code="simulated",
             about="measurement",
             severity="information",
-            title=f"The figures are simulated: {record.accuracy}",
+            title=f"The values are simulated: {record.accuracy}",
             where={"run": record.of},
             evidence=[
                 *(Evidence(what="changed", value=change) for change in record.changes),
                 *(Evidence(what=f"error, {row.label}", value=row.error) for row in worst[:SHOWN]),
                 *(Evidence(what="note", value=note) for note in record.notes),
             ],
-            advice="Treat a figure for more ranks than were validated, or for a changed platform, as an estimate"
+            advice="Treat a value for more ranks than were validated, or for a changed platform, as an estimate"
             " with at least this error.",
         )
     ]

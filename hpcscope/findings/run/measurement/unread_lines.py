@@ -26,6 +26,6 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what=f"{unread.file}:{unread.line}", value=unread.text)
                 for unread in imported.unread[:SHOWN]
             ],
-            advice="Look whether a figure is among them; the copies in `imported/` have all lines.",
+            advice="Look whether a value is among them; the copies in `imported/` have all lines.",
         )
     ]
