@@ -41,7 +41,7 @@ RECEIVE = re.compile(r"receive (\d+) on rank (\d)((?: [0-9a-f]+)*)")
 KINDS = ("payload", "framework")
 OWN = re.compile(r"::(residual|verify\w*|observe)\(")
 """What checks results, and what collects the times of phases."""
-LIMIT_S = 120.0
+LIMIT_S = 40.0
 
 
 class Study:
