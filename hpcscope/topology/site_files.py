@@ -141,7 +141,8 @@ def _names(text: str) -> list[str]:
 def _infiniband(text: str) -> Switches:
     """Read the switches of a fabric and join them by the number of links between them, the nearest first.
 
-    A host is named by the first word of its description, and belongs to the first switch that it is linked to.
+    A description such as `node1 HCA-1` begins with the host; an adapter described otherwise is one by itself.
+    A host belongs to the first switch that it is linked to.
     """
     switches: Switches = {}
     links: dict[str, set[str]] = defaultdict(set)
@@ -154,11 +155,12 @@ def _infiniband(text: str) -> Switches:
                 switches[here], names[here] = Switch(), node["name"]
         elif here and (link := _LINK.match(line)):
             rate = float(link["lanes"] or 0) * GBIT.get(link["rate"] or "", 0) * 1e9 / 8
-            host = link["name"].split(" ")[0]
+            words = link["name"].split()
+            host = words[0] if len(words) in (1, 2) else link["id"]
             if link["id"].startswith("S-") and link["id"] != here:
                 links[here].add(link["id"])
                 switches[here].up += rate
-            elif host and link["id"].startswith("H-") and "Aggregation Node" not in link["name"]:
+            elif link["id"].startswith("H-") and "Aggregation Node" not in link["name"]:
                 switches[here].rates += [rate] if rate else []
                 switches[here].hosts += [host] if host not in placed else []
                 placed.add(host)

@@ -61,6 +61,8 @@ Switch\t36 "S-02"\t\t# "leaf" enhanced port 0 lid 2 lmc 0
 
 Switch\t36 "S-03"\t\t# "leaf" base port 0 lid 3 lmc 0
 [1]\t"H-15"[1](15) \t\t# "n5 HCA-1" lid 15
+[3]\t"H-16"[1](16) \t\t# "MT23108 InfiniHost Mellanox Technologies" lid 16
+[4]\t"H-17"[1](17) \t\t# "MT23108 InfiniHost Mellanox Technologies" lid 17
 [2]\t"S-20"[1]\t\t# "core" lid 8 4xEDR
 
 Switch\t36 "S-10"\t\t# "spine" base port 0 lid 9 lmc 0
@@ -128,7 +130,7 @@ def test_near_switches_of_a_fabric_are_joined_before_far_ones(tmp_path: Path) ->
     found = groups(FABRIC, tmp_path)
     assert {name: (group.parent, group.hosts) for name, group in found.items()} == {
         "join2": (None, []),
-        "S-03": ("join2", ["n5"]),
+        "S-03": ("join2", ["n5", "H-16", "H-17"]),
         "join1": ("join2", []),
         "S-02": ("join1", ["n3"]),
         "leaf one": ("join1", ["n1", "n2"]),
