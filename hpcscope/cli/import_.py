@@ -37,6 +37,7 @@ def command(
       perftest       perftest (ib_write_bw, ...)
       nccl-tests     NCCL and RCCL tests
       gpcnet         GPCNeT
+      hp2p           hp2p
 
     \b
     Nodes:
@@ -52,6 +53,7 @@ def command(
       hpcg           HPCG
       hpcc           HPC Challenge
       npb            NAS Parallel Benchmarks
+      reframe        ReFrame: run reports
 
     \b
     Files:

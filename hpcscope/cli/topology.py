@@ -92,7 +92,14 @@ def load(
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A topology.toml.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A topology.toml; or a file of Slurm (topology.conf, .yaml), ibnetdiscover or lstopo (XML).",
+            show_default=False,
+        ),
+    ],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")] = None,
     json: Json = False,
 ) -> None:
@@ -100,7 +107,7 @@ def show(
     from hpcscope.rundirectory import write_text
     from hpcscope.topology import topology
 
-    read = topology.read(file)
+    read = topology.read(file, rates=False)
     if html is not None:
         from hpcscope.report.topology import page
 

@@ -6,6 +6,7 @@ import os
 import resource
 import tempfile
 
+from hpcscope.machine import memory_copies
 from hpcscope.units import size
 
 SUFFICIENT_FILE_BYTES = 64 * 1024**2
@@ -13,6 +14,9 @@ SUFFICIENT_FILE_BYTES = 64 * 1024**2
 SUFFICIENT_MEMORY_BYTES = 1024**3
 """Address space of a rank with the libraries of its MPI."""
 TEMPORARY_BYTES = 64 * 1024
+SHARED_FOLDER = "/dev/shm"
+SHARED_BYTES, SHARED_BYTES_OF_A_RANK = 16 << 20, 4 << 20
+"""Open MPI 5.0.11 wants 16 MiB free; MPICH 5.0.2 starts 2 ranks with 8 MiB, and 8 ranks with 64 MiB."""
 OWN_FILES, FILES_OF_A_RANK = 32, 8
 """Open MPI 5.0.11 starts 2 ranks with 32 open files and none with 28."""
 OWN_THREADS, THREADS_OF_A_RANK = 16, 8
@@ -39,7 +43,23 @@ def shortage(ranks: int) -> str:
         or _limited("memory of a process", "v", resource.RLIMIT_AS, SUFFICIENT_MEMORY_BYTES, 1024)
         or _without_threads(OWN_THREADS + THREADS_OF_A_RANK * ranks)
         or _without_temporary_files()
+        or _without_shared_memory(SHARED_BYTES + SHARED_BYTES_OF_A_RANK * ranks)
     )
+
+
+def hindrance(bus_error: bool) -> str:
+    """Return what of this host may explain that a case died or hung; empty where nothing is known.
+
+    `bus_error`: a rank used a page of a mapped file (SIGBUS) for which there is no room.
+    """
+    if bus_error:
+        return _without_shared_memory(None)
+    if words := memory_copies.refusal():
+        return (
+            f"{memory_copies.CALL}: {words}: large messages inside this host need it; allow it (docker run"
+            " --cap-add SYS_PTRACE), or turn off copies between processes (OMPI_MCA_smsc=^cma)"
+        )
+    return ""
 
 
 def _limited(what: str, option: str, limit: int, needed: int, unit: int = 0) -> str:
@@ -74,3 +94,19 @@ def _without_temporary_files() -> str:
         room = f"expected room for {size(TEMPORARY_BYTES)}, found: {error.strerror}"
         return f"{folder}: {room}; free some, or set TMPDIR to another directory"
     return ""
+
+
+def _without_shared_memory(needed: int | None) -> str:
+    """Say how much room for shared memory is free where that is less than what is needed; None: in any case."""
+    try:
+        room = os.statvfs(SHARED_FOLDER)
+    except OSError as error:
+        found = error.strerror or str(error)
+    else:
+        free = room.f_bavail * room.f_frsize
+        if needed is not None and (free >= needed or not room.f_blocks):
+            return ""
+        found = f"{size(free >> 10 << 10)} free of {size(room.f_blocks * room.f_frsize)}"
+    expected = "" if needed is None else f"expected {size(needed)} or more, "
+    remedy = "remove what fills it, or enlarge it (docker run --shm-size 1g)"
+    return f"{SHARED_FOLDER}: {expected}found {found}; {remedy}"

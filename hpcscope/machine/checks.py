@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.machine import minimum_configuration
+from hpcscope.machine import memory_copies, minimum_configuration
 from hpcscope.machine.discover import steering_environment
 from hpcscope.machine.kernel_files import text_of
 from hpcscope.machine.machine import Host
@@ -103,6 +103,9 @@ def _memory_lock() -> Check:
 
 def _copy_between_processes() -> Check:
     """Single-copy transfers inside a host read the other process's memory."""
+    if words := memory_copies.refusal():
+        advice = "large messages inside a host fail or are slow; a container needs --cap-add SYS_PTRACE"
+        return Check("copy between processes", False, f"{memory_copies.CALL}: {words}", advice)
     scope_of_trace = text_of(Path("/proc/sys/kernel/yama/ptrace_scope"))
     ok = scope_of_trace in ("", "0", "1") or os.geteuid() == 0
     asked = scope_of_trace == "1" and os.geteuid() != 0

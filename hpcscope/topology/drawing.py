@@ -46,8 +46,12 @@ def described(group: Group) -> str:
     what = {"cluster": "switch", "lan": "local join", "wan": "wide-area join"}[group.level]
     if group.medium == "shared":
         what = "bus"
-    rate = units.quantity(group.bandwidth_bytes_per_s, "B/s")
-    words = [what, f"{rate}{' shared' if group.medium == 'shared' else ''}", units.quantity(group.latency_s, "s")]
+    words = [what]
+    if group.bandwidth_bytes_per_s:
+        shared = " shared" if group.medium == "shared" else ""
+        words.append(f"{units.quantity(group.bandwidth_bytes_per_s, 'B/s')}{shared}")
+    if group.latency_s:
+        words.append(units.quantity(group.latency_s, "s"))
     if group.uplink_bytes_per_s is not None:
         half = ", both directions together" if group.uplink_duplex == "half" else ""
         words.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")

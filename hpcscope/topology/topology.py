@@ -7,18 +7,20 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from hpcscope.errors import UsageError
-from hpcscope.rundirectory import must, read_toml, shortened
+from hpcscope.rundirectory import must, read_text, read_toml, shortened
 from hpcscope.strict import Asked
+from hpcscope.topology import site_files
 
 FORMAT = 1
 
 Level = Literal["cluster", "lan", "wan"]
-Origin = Literal["measured", "emulated", "simulated"]
+Origin = Literal["measured", "emulated", "simulated", "declared"]
+"""`declared`: a site's own file says so (`site_files.py`)."""
 
 
 class InsideHost(Asked):
@@ -50,6 +52,13 @@ class Group(Asked):
     """`half`: both directions share the uplink."""
     confidence: float | None = Field(None, ge=0, le=1)
     """Probability that its members are right, by the discovery."""
+
+
+class DeclaredGroup(Group):
+    """A group of which a site's file may tell no latency and no rate: they are 0."""
+
+    latency_s: float = Field(0.0, ge=0)
+    bandwidth_bytes_per_s: float = Field(0.0, ge=0)
 
 
 class HostException(Asked):
@@ -113,15 +122,28 @@ class Topology(Asked):
         return next(group for group in self.way_up(self.group_of[b]) if group.name in above)
 
 
-def read(path: Path) -> Topology:
-    """Return the topology in a file; UsageError names file, key, value and what is allowed."""
-    table = read_toml(path)
+def read(path: Path, rates: bool = True) -> Topology:
+    """Return the topology in a file; UsageError names file, key, value and what is allowed.
+
+    `rates`: whether latencies and rates are needed, which a site's own file does not tell.
+    """
     try:
-        topology = Topology.model_validate(table)
+        groups = site_files.groups(read_text(path))
+        topology = Topology.model_validate(read_toml(path)) if groups is None else _declared(groups)
     except ValidationError as error:
         raise UsageError(f"{path}: {_explain(error)}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: its switches lead back to one another") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    if rates and topology.origin == "declared":
+        raise UsageError(f"{path}: tells no latencies; `scope topology discover` measures them (topology.toml)")
     _check_tree(topology, path)
     return topology
+
+
+def _declared(groups: list[dict[str, Any]]) -> Topology:
+    return Topology(origin="declared", group=[DeclaredGroup(**group) for group in groups])
 
 
 def write(topology: Topology) -> str:

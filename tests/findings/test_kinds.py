@@ -20,6 +20,7 @@ IN_TESTS_OF_THEIR_OWN = {
     "test_applications.py": ("all_to_all_bound", "latency_bound", "second_core"),
     "test_collective_kinds.py": ("odd_process_count", "linear_collective", "unequal_blocks"),
     "test_large_clusters.py": ("slow_switch", "congestion", "buffer_bloat", "unfair_streams"),
+    "test_intra_node.py": ("intra_node",),
     "test_lab.py": ("emulation_unfaithful", "flat_collective", "grid_against_topology"),
     "test_linear_algebra.py": ("process_grid_unsuitable", "panel_on_critical_path", "threads_over_cores"),
     "test_node.py": ("memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"),

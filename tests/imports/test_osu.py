@@ -172,3 +172,19 @@ def test_decimal_commas_and_noise_between_lines() -> None:
     found = read("osu", text)
     assert found.values("mpi.bandwidth", "bandwidth_bytes_per_s") == [130e3, 250e3, 520e3, 1070e3, 2130e3]
     assert found.unread == ["Loading gcc/12"]
+
+
+def test_all_columns_of_version_7_with_validation_and_full_statistics() -> None:
+    """`-f -c -z`, with the buffers of a device: the columns as a public table of them has them, made-up values."""
+    heads = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)", "Iterations"]
+    heads += [f"P{percent} Tail Lat(us)" for percent in (50, 90, 99)] + ["Validation"]
+    cells = ["31.25", "30.50", "32.00", "1000", "31.00", "33.00", "40.50", "Pass"]
+    title = "# OSU MPI-CUDA Allreduce Latency Test v7.3\n# Datatype: MPI_INT.\n"
+    found = read("osu", f"{title}# Size       {'   '.join(heads)}\n4       {'   '.join(cells)}\n")
+    name = "mpi.osu_allreduce_latency"
+    metrics = {"time_s": 31.25e-6, "fastest_rank_s": 30.5e-6, "slowest_rank_s": 32e-6}
+    assert {one.metric: one.values[0] for one in found.reading.figures} == metrics
+    (mean,) = found.figures(name, "time_s")
+    assert (mean.repetitions, mean.failure, mean.parameters["sender"]) == (1000, "", "device")
+    assert sum("tail lat" in one for one in found.reading.differences) == 3
+    assert found.unread == []

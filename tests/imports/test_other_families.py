@@ -18,6 +18,8 @@ MIB = 2**20
         ("io500", "io500-2019-script.txt"),
         ("gpcnet", "gpcnet-1.3-load.txt"),
         ("hpl-mxp", "nvidia-hpl-mxp.txt"),
+        ("hp2p", "hp2p-4.1.txt"),
+        ("hp2p", "hp2p-4.1-snapshots.txt"),
         ("osu", "osu-py-latency.txt"),
         ("imb", "imb-2021-mt.txt"),
         ("stream", "stream-untitled.txt"),
@@ -110,3 +112,56 @@ def test_hpcg_of_intel() -> None:
 def test_commas_at_the_ends_of_rows() -> None:
     found = read("babelstream", data("babelstream-3.3-csv.txt"))
     assert found.values("node.babelstream", "bandwidth_bytes_per_s") == [150e9, 148e9]
+
+
+def test_the_last_summary_of_hp2p_counts() -> None:
+    found = read("hp2p", data("hp2p-4.1-snapshots.txt"))
+    (rate,) = found.figures("network.hp2p", "bandwidth_bytes_per_s")
+    assert (rate.values, rate.ranks, rate.line) == ((125.04 * MIB,), 4, 94)
+    assert rate.beside == {"minimum": 109.96 * MIB, "maximum": 138.07 * MIB}
+    assert rate.parameters == {"pairs": "random", "message_bytes": 1024, "messages": 4}
+    assert found.values("network.hp2p", "time_s") == [7.85e-6]
+    assert found.values("network.hp2p", "efficiency") == [1.0316]
+    cut = "\n".join(data("hp2p-4.1-snapshots.txt").splitlines()[:95])
+    assert read("hp2p", cut).figures("network.hp2p", "time_s")[0].line < 70, "the snapshot before"
+
+
+def test_a_bandwidth_of_hp2p_that_is_not_finite_is_left_out() -> None:
+    found = read("hp2p", data("hp2p-4.1.txt"))
+    assert [one.metric for one in found.reading.figures] == ["bandwidth_bytes_per_s", "time_s"]
+    assert "hp2p: bisection bandwidth is left out: it was not finite" in found.reading.differences
+
+
+def test_variables_of_a_report_by_reframe() -> None:
+    """Its own report of four tests, two of which do not meet their reference: their values are right, too."""
+    found = read("reframe", data("reframe-4.10.json"))
+    assert (found.unread, found.reading.program, found.reading.hosts) == ([], "ReFrame 4.10.4", ["a"])
+    rates = found.figures("application.reframe", "bandwidth_bytes_per_s")
+    tests = [one.parameters["test"] for one in rates]
+    assert tests == ["Bandwidth %size=8", "Bandwidth %size=1024", "Broken %size=8", "Broken %size=1024"]
+    assert [one.values for one in rates] == [(12e6,), (1536e6,), (12e6,), (1536e6,)]
+    assert {(one.ranks, one.failure, one.parameters["partition"]) for one in rates} == {(1, "", "generic:default")}
+    assert found.values("application.reframe", "time_s") == [2.25e-6] * 4
+    rows = data("reframe-4.10.json").splitlines()
+    for one in found.reading.figures:
+        number = float(rows[one.line - 1].strip(" ,"))
+        assert one.values[0] == pytest.approx(number * (1e6 if one in rates else 1e-6), rel=1e-12)
+
+
+def test_a_test_of_reframe_that_is_not_sane_is_failed() -> None:
+    text = data("reframe-4.10.json").replace('"fail_phase": "performance"', '"fail_phase": "sanity"')
+    assert [bool(one.failure) for one in read("reframe", text).figures("application.reframe", "time_s")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_other_units_of_reframe_stay_as_they_are() -> None:
+    text = data("reframe-4.10.json").replace('"us"', '"iterations"').replace('"MB/s"', '"GFLOPs"')
+    found = read("reframe", text)
+    assert found.values("application.reframe", "value") == [2.25] * 4
+    assert found.values("application.reframe", "flops_per_s")[0] == 12e9
+    metrics = {one.name: one for each in found.reading.benchmarks for one in each.metrics}
+    assert (metrics["value"].unit, metrics["value"].better) == ("iterations", "higher")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -222,6 +223,28 @@ def test_a_launch_that_hangs_at_the_start_is_ended(trial: Trial, tmp_path: Path)
     assert hung["status"] == "crashed"
     assert "0.5 s" in hung["reason"]
     assert trial.survivors() == []
+
+
+def test_a_bus_error_names_the_room_for_shared_memory(trial: Trial) -> None:
+    trial.signal_when_sampling(LOST, rank=1, number=signal.SIGBUS)
+    supervise_three(trial)
+    assert re.search(r"SIGBUS\); /dev/shm: found [\d.]+ \w+ free of ", trial.record(LOST)["reason"])
+
+
+def test_a_missing_library_is_named(trial: Trial, tmp_path: Path) -> None:
+    """The program was linked with a library that is gone when it is started."""
+    plan = trial.plan("mpi.barrier ranks=2")
+    (tmp_path / "gone.c").write_text("int gone(void) { return 0; }\n")
+    (tmp_path / "needs.c").write_text("int gone(void);\nint main(void) { return gone(); }\n")
+    library, program = tmp_path / "libgone.so.1", tmp_path / "scope-measure"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-Wl,-soname,libgone.so.1", "-o", library, "gone.c"], cwd=tmp_path, check=True
+    )
+    subprocess.run(["cc", "needs.c", library, "-o", program], cwd=tmp_path, check=True)
+    library.unlink()
+    trial.build = trial.build.model_copy(update={"program": str(program)})
+    assert not trial.supervise(plan)
+    assert "libgone.so.1: cannot open shared object file" in trial.records()[0]["reason"]
 
 
 @pytest.mark.parametrize("does", ["exit 1", "sleep 600"])

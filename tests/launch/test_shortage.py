@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +68,27 @@ def test_a_folder_for_temporary_files_without_room_is_named(
         assert shortage(2) == f"{tmp_path}: {room}; free some, or set TMPDIR to another directory"
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+@pytest.mark.parametrize(("room", "enough"), [("1m", False), ("64m", True)])
+def test_a_small_folder_for_shared_memory_is_named(room: str, enough: bool) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs to mount a file system: root")
+    python = f"{sys.executable} -c 'from hpcscope.launch.shortage import shortage; print(shortage(8))'"
+    words = f"mount -t tmpfs -o size={room} tmpfs /dev/shm && exec {python}"
+    said = subprocess.run(["unshare", "--mount", "sh", "-c", words], capture_output=True, text=True, check=True)
+    remedy = "remove what fills it, or enlarge it (docker run --shm-size 1g)"
+    short = f"/dev/shm: expected 48 MiB or more, found 1 MiB free of 1 MiB; {remedy}"
+    assert said.stdout.strip() == ("" if enough else short)
+
+
+def test_refused_copies_between_processes_are_named() -> None:
+    """A filter of the kernel refuses the call, as those of containers do."""
+    allowed = subprocess.run([sys.executable, "-c", SAYS], capture_output=True, text=True, check=True)
+    assert allowed.stdout == "\n"
+    filtered = [sys.executable, str(Path(__file__).with_name("refused_copies.py")), sys.executable, "-c", SAYS]
+    refused = subprocess.run(filtered, capture_output=True, text=True, check=True)
+    assert refused.stdout.startswith("process_vm_readv: Operation not permitted: ")
+
+
+SAYS = "from hpcscope.launch.shortage import hindrance; print(hindrance(bus_error=False))"

@@ -45,4 +45,6 @@ def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
 def _hosts_of_a_switch(topology: Path | None) -> int:
     if topology is None:
         return USUAL_SWITCH
-    return int(np.median([len(group.hosts) for group in read_topology(topology).group if group.hosts]))
+    return int(
+        np.median([len(group.hosts) for group in read_topology(topology, rates=False).group if group.hosts])
+    )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hpcscope.exchange.imports.lines import Line
 
 _BEGIN = re.compile(r"\{\s*$")
-_INSIDE = re.compile(r"\s*(?:[{}\]\",]|\[\s*(?:$|[\[{\]\"])|-?\d[\d.eE+-]*\s*,?\s*$)")
+_INSIDE = re.compile(r"\s*(?:[{}\]\",]|\[\s*(?:$|[\[{\]\"])|(?:-?\d[\d.eE+-]*|null|true|false)\s*,?\s*$)")
 _CONTINUES = re.compile(r".*[\[,:]\s*$")
 """What may stand before an object inside another."""
 RESTARTS = 20

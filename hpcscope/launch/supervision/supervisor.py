@@ -26,7 +26,7 @@ from hpcscope.launch.diagnosis import Death, diagnose, kills_for_lack_of_memory
 from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.launch.launcher import Command, MpiProgram
 from hpcscope.launch.schedulers import Deadline
-from hpcscope.launch.shortage import shortage
+from hpcscope.launch.shortage import hindrance, shortage
 from hpcscope.launch.supervision.journal import Journal, unwritable
 from hpcscope.launch.supervision.progress import Watch
 from hpcscope.launch.supervision.rank_states import missing_ranks, rank_states
@@ -329,9 +329,11 @@ class Supervisor:
 
     def _verdict(self, ending: Ending) -> tuple[Status, str]:
         """Return status and reason of the case during which an attempt ended."""
+        here = ending.death.host in (None, os.uname().nodename)
+        parts = [ending.death.text, hindrance(ending.death.signal == signal.SIGBUS) if here else ""]
         if ending.code is None:
-            return "timeout", f"{ending.death.text}; {missing_ranks(ending.ranks)}"
-        return "crashed", ending.death.text
+            parts.insert(1, missing_ranks(ending.ranks))
+        return "timeout" if ending.code is None else "crashed", "; ".join(filter(None, parts))
 
     def _record(
         self, launch: Launch, attempt: int, position: int, status: Status, reason: str, ending: Ending | None

@@ -22,7 +22,6 @@ from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routine_sums import Sums, calls_with, of_calls, of_epochs, of_waits
 from hpcscope.programs.profiles.routines import kind, plain
 from hpcscope.rundirectory import FORMAT, RunDirectory, RunFile, read_json
-from hpcscope.statistics.summarise import read_summaries
 from hpcscope.statistics.summary import Summary
 from hpcscope.strict import Strict
 
@@ -154,6 +153,8 @@ def measured_run(path: Path) -> MeasuredRun:
     """Read a measured run; UsageError where it is none."""
     directory = RunDirectory(path)
     catalog, machine = read_catalog(directory.benchmarks), read_json(directory.machine, Machine)
+    from hpcscope.statistics.summarise import read_summaries  # loads scipy, which a profile alone does without
+
     return MeasuredRun(path, machine, catalog, read_summaries(path))
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,19 +154,17 @@ def _implementation(launcher: Path | None) -> MpiImplementation | None:
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     """Return the installation whose library a program uses."""
     names = registry.of_library(linked.soname)
-    alike = [installation for installation in _known(launcher, linked.library) if installation.name in names]
+    alike: list[MpiInstallation] = []
+    for installation in _known(launcher, linked.library):
+        if installation.name in names:
+            if _has(installation, launcher):
+                return installation
+            alike.append(installation)
     if not alike:
         raise UsageError(
             f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of it is available"
             " to build the monitor; --mpi FOLDER names an installation"
         )
-    for mpi_installation in alike:
-        if (
-            launcher is not None
-            and mpi_installation.launcher
-            and Path(mpi_installation.launcher).resolve() == launcher.resolve()
-        ):
-            return mpi_installation
     # The installation below whose folder the library lies, the innermost first.
     above = linked.library.resolve().parents if linked.library else ()
     homes = [
@@ -179,26 +177,27 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
 
 def _of_launcher(launcher: Path | None) -> MpiInstallation:
     """Return the installation of a launcher; without one, that which Scope itself would choose."""
-    for installation in _known(launcher, None) if launcher is not None else ():
-        if (
-            installation.launcher
-            and launcher is not None
-            and Path(installation.launcher).resolve() == launcher.resolve()
-        ):
-            return installation
-    return installations.find()
+    known = _known(launcher, None) if launcher is not None else ()
+    return next((one for one in known if _has(one, launcher)), None) or installations.find()
 
 
-def _known(launcher: Path | None, library: Path | None) -> list[MpiInstallation]:
-    """Return the installations here: beside the launcher, around the library, those that Scope knows."""
+def _has(installation: MpiInstallation, launcher: Path | None) -> bool:
+    own = installation.launcher
+    return launcher is not None and own != "" and Path(own).resolve() == launcher.resolve()
+
+
+def _known(launcher: Path | None, library: Path | None) -> Iterator[MpiInstallation]:
+    """Yield the installations here: beside the launcher, around the library, those that Scope knows.
+
+    Each is asked when it is its turn: a compiler takes tens of milliseconds to answer.
+    """
     folders = [launcher.absolute().parent] if launcher else []
     folders += [folder / "bin" for folder in library.resolve().parents[:4]] if library else []
     compilers = [folder / "mpicxx" for folder in folders if os.access(folder / "mpicxx", os.X_OK)]
-    beside = [installations.identify(compiler, "path") for compiler in compilers]
-    return [
-        *(installation for installation in beside if isinstance(installation, MpiInstallation)),
-        *installations.survey()[0],
-    ]
+    for compiler in compilers:
+        if isinstance(installation := installations.identify(compiler, "path"), MpiInstallation):
+            yield installation
+    yield from installations.survey()[0]
 
 
 def _home(mpi: MpiInstallation) -> Path:

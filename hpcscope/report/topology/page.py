@@ -85,9 +85,13 @@ def _laid_out(topology: Topology, group: Group, depth: int) -> Box:
 
 
 def _caption(group: Group) -> list[str]:
-    rate = units.quantity(group.bandwidth_bytes_per_s, "B/s")
     kind = "shared by all" if group.medium == "shared" else "each pair"
-    lines = [f"{rate} {kind}, {units.quantity(group.latency_s, 's')}"]
+    figures = [
+        f"{units.quantity(group.bandwidth_bytes_per_s, 'B/s')} {kind}",
+        units.quantity(group.latency_s, "s"),
+    ]
+    known = (group.bandwidth_bytes_per_s, group.latency_s)
+    lines = [", ".join(text for text, value in zip(figures, known, strict=True) if value)]
     if group.uplink_bytes_per_s is not None:
         half = ", half duplex" if group.uplink_duplex == "half" else ""
         lines.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")

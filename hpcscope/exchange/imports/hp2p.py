@@ -1,0 +1,130 @@
+"""hp2p: what it prints at its end and, of the iterations until then, at each snapshot (hp2p_result.c of 4.1).
+
+In each iteration, all processes exchange messages in pairs that are drawn anew. MB are 2^20 bytes. Minimum and
+maximum are over the pairs, of bisection bandwidth over the iterations. The number of processes is that of columns
+of a matrix, printed where the output is binary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import (
+    MixedRunsError,
+    PrintedFigure,
+    Reading,
+    declared,
+    metric,
+    once,
+    parameter,
+    setting,
+)
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.samples.records import Beside
+
+TITLE = "hp2p"
+_NAME = "network.hp2p"
+_CONFIGURATION = re.compile(r"\s*=== Benchmark configuration ===\s*$")
+_SUMMARY = re.compile(r"\s*=== SUMMARY ===\s*$")
+BEGINS = (_CONFIGURATION,)
+_END = re.compile(r"\s*={15}\s*$")
+_SETTING = re.compile(
+    r"\s*(?:(?P<size>Message size|Number of msg per comm) +: (?P<number>\d{1,12})"
+    r"|(?P<key>Build couple algorithm) +: (?P<word>[A-Z]+))\s*$"
+)
+_COUNT = re.compile(r"\s*Number of iteration +: (\d{1,12})\s*$")
+_VALUE = re.compile(r"\s*(Min|Max|Avg|Std) ([a-z]+(?: [a-z]+)?) +: (\d+\.\d\d) (MB/s|us|%)\s*$")
+_INFINITE = re.compile(r"\s*\w+ ([a-z]+(?: [a-z]+)?) +: -?(?:inf|nan) ")
+_ROW = re.compile(r"(?:\d+\.\d{6}\t)+$")
+_SAID = re.compile(
+    r"\s*(?:\d+ % done|Writing final result\.\.\.|={31}$|[A-Z][\w. ]+[a-z] +: |(?:time_|max_|output )\w+ +: )"
+)
+_METRICS = {
+    "bandwidth": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth of a pair", "higher"), 0, 2**20),
+    "latency": (metric("time_s", "s", "time"), -6, 1),
+    "bisection bandwidth": (metric("bisection_bytes_per_s", "B/s", "bandwidth of all pairs", "higher"), 0, 2**20),
+    "bisection efficiency": (
+        metric("efficiency", "1", "bandwidth of all pairs over that of one", "higher"),
+        -2,
+        1,
+    ),
+}
+_BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
+
+claims = claiming(_CONFIGURATION, _SUMMARY)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run: those of the last summary that is whole."""
+    return _Hp2pReader(TITLE).read(lines)
+
+
+class _Hp2pReader(LineReader):
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._settings: dict[str, str] = {}
+        self._count = 0
+        self._ranks: int | None = None
+        self._open: dict[tuple[str, str], tuple[float, int]] | None = None
+        """Values and lines of the summary that is being printed."""
+        self._whole: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        if _SUMMARY.match(line.text):
+            if self._open is not None:
+                raise MixedRunsError("their summaries")
+            self._open = {}
+        elif count := _COUNT.match(line.text):
+            if self._open != {} or int(count[1]) < self._count:
+                raise MixedRunsError("the number of iterations")
+            self._count = int(count[1])
+        elif value := _VALUE.match(line.text):
+            return self._value(value[1], value[2], value[3], line.number)
+        elif self._open is not None and _END.match(line.text):
+            self._whole, self._open = self._open, None
+        elif said := _SETTING.match(line.text):
+            once(self._settings, said["size"] or said["key"], said["number"] or said["word"])
+        elif infinite := _INFINITE.match(line.text):
+            self.differences[f"{TITLE}: {infinite[1]} is left out: it was not finite"] = None
+        elif _ROW.match(line.text):
+            self._ranks = len(line.text.split())
+        else:
+            return bool(_SAID.match(line.text) or _CONFIGURATION.match(line.text))
+        return True
+
+    def _value(self, which: str, what: str, cell: str, line: int) -> bool:
+        if what not in _METRICS or self._open is None:
+            return False
+        _, exponent, factor = _METRICS[what]
+        if (which, what) in self._open:
+            raise MixedRunsError(what)
+        self._open[which, what] = number(cell, exponent) * factor, line
+        return True
+
+    def close(self) -> None:
+        """Take the figures of the last summary."""
+        of: dict[str, Value] = {"pairs": self._settings.get("Build couple algorithm", "unknown").lower()}
+        numbers = {"message_bytes": "Message size", "messages": "Number of msg per comm"}
+        of |= {name: int(self._settings.get(key, "0")) for name, key in numbers.items()}
+        where = [
+            setting("pairs", str(of["pairs"])),
+            parameter("message_bytes", "message size", [0], "B", role="size"),
+            parameter("messages", "messages in a row", [0]),
+        ]
+        for what, (one, _, _) in _METRICS.items():
+            if ("Avg", what) not in self._whole:
+                continue
+            mean, line = self._whole["Avg", what]
+            self.benchmarks.append(
+                declared(_NAME, TITLE, f"pairs of processes, as {TITLE} sees them", [one], where)
+            )
+            beside = {
+                name: self._whole[key, what][0] for key, name in _BESIDE.items() if (key, what) in self._whole
+            }
+            self.figures.append(
+                PrintedFigure(_NAME, of, self._ranks, one.name, (mean,), "mean", line, beside=beside)
+            )

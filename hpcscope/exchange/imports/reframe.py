@@ -1,0 +1,108 @@
+"""ReFrame: the run report of version 4 (`--report-file`), with the performance variables of each test case.
+
+A variable is `"system:partition:name": [value, reference, lower, upper, unit, ...]`. A value outside of its
+reference is not a wrong one. Which direction is better is not said: shorter times and higher rates are;
+other units are better when lower if only an upper bound limits them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.objects import Printed, mapping, objects
+
+TITLE = "ReFrame"
+BEGINS = ()
+_NAME = "application.reframe"
+_VARIABLE = re.compile(r'\s*"[^":]+:[^":]+:[^":]+": \[')
+_PREFIXES = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15}
+_UNIT = re.compile(
+    rf"(?P<prefix>[{''.join(_PREFIXES)}]?)(?:(?P<s>s|sec|seconds)|(?P<bytes>B/s(?:ec)?|bytes/s)"
+    r"|(?P<flops>[Ff][Ll][Oo][Pp](?:s|S|/s)))$"
+)
+_METRICS = {"s": ("time_s", "s"), "bytes": ("bandwidth_bytes_per_s", "B/s"), "flops": ("flops_per_s", "flop/s")}
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the object of a session is among the lines."""
+    return any(line.text.lstrip(" \t{").startswith('"session_info"') for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the performance variables of all test cases."""
+    reports = [printed for printed in objects(lines) if mapping(printed.value, "session_info")]
+    sessions = [mapping(report.value, "session_info") for report in reports]
+    cases = [(report, list(_cases(report))) for report in reports]
+    found = [pair for report, of in cases for pair in _figures(report, of)]
+    moments = [at for one in sessions if isinstance(at := one.get("time_start_unix"), (int, float))]
+    return Reading(
+        program=f"{TITLE} {', '.join(dict.fromkeys(str(one.get('version', '')) for one in sessions))}".strip(),
+        figures=[figure for figure, _ in found],
+        understood={line.number for report in reports for line in report.lines},
+        benchmarks=[benchmark for _, benchmark in found],
+        hosts=list(
+            dict.fromkeys(str(host) for _, of in cases for case in of for host in case.get("job_nodelist") or ())
+        ),
+        started_unix_s=min(moments, default=None),
+    )
+
+
+def _cases(report: Printed) -> Iterator[dict[str, Any]]:
+    runs = report.value.get("runs")
+    for run in runs if isinstance(runs, list) else ():
+        cases = run.get("testcases") if isinstance(run, dict) else None
+        yield from (case for case in cases if isinstance(case, dict)) if isinstance(cases, list) else ()
+
+
+def _figures(report: Printed, cases: Sequence[dict[str, Any]]) -> Iterator[tuple[PrintedFigure, Benchmark]]:
+    """Yield figures and their declarations; a value stands on the line of its variable, or on the next."""
+    places = [place for place, line in enumerate(report.lines) if _VARIABLE.match(line.text)]
+    seen: Counter[str] = Counter()
+    for case in cases:
+        for key, value in mapping(case, "perfvalues").items():
+            of_key = [place for place in places if report.lines[place].text.lstrip().startswith(f'"{key}"')]
+            at = of_key[seen[key]] if seen[key] < len(of_key) else None
+            seen[key] += 1
+            whole = isinstance(value, list) and len(value) >= 5 and isinstance(value[0], (int, float))
+            if at is None or not whole or isinstance(value[0], bool) or not math.isfinite(value[0]):
+                continue
+            line = report.lines[at + report.lines[at].text.rstrip().endswith("[")].number
+            yield _figure(case, key, value, line)
+
+
+def _figure(case: dict[str, Any], key: str, value: list[Any], line: int) -> tuple[PrintedFigure, Benchmark]:
+    where, _, name = key.rpartition(":")
+    unit = _UNIT.match(str(value[4] or ""))
+    kind = next((kind for kind in _METRICS if unit and unit[kind]), "")
+    metric_, plain = _METRICS.get(kind, ("value", str(value[4] or "1")))
+    upper_alone = value[2] is None and value[3] is not None
+    better = "lower" if kind == "s" or (not kind and upper_alone) else "higher"
+    settings = {
+        "test": str(case.get("display_name") or case.get("name") or "unknown"),
+        "variable": name,
+        "partition": where,
+        "environment": str(case.get("environ") or "unknown"),
+    }
+    tasks = case.get("num_tasks")
+    wrong = case.get("result") == "fail" and case.get("fail_phase") != "performance"
+    figure = PrintedFigure(
+        benchmark=_NAME,
+        parameters={**settings},
+        ranks=tasks if isinstance(tasks, int) and tasks > 0 else None,
+        metric=metric_,
+        values=(number(repr(value[0]), _PREFIXES[unit["prefix"]]) if unit else float(value[0]),),
+        statistic="each",
+        line=line,
+        failure=str(case.get("fail_reason") or "failed") if wrong else "",
+    )
+    one = metric(metric_, plain, metric_.partition("_")[0], better)
+    return figure, declared(
+        _NAME, TITLE, f"a test of {TITLE}", [one], [setting(*each) for each in settings.items()]
+    )
