@@ -63,23 +63,29 @@ class Project:
     facts: tuple[str, ...] = ()
     """Facts beyond compiler, flags, MPI and sources, for example versions of libraries."""
     definitions: tuple[str, ...] = ()
-    """`-DNAME=value` for CMake."""
+    """`-DNAME=value` for CMake: all of them each time, since it keeps what it was told."""
+    part: str = ""
+    """The component that is installed and has a folder of its own; empty: the whole."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Names beside the products, and the libraries of this environment to which they lead."""
 
     @cached_property
     def contents(self) -> Mapping[Path, str]:
-        """The digest of each source file, in order."""
+        """The digest of each file that decides the products, in order: neither tests nor specifications."""
         beside = self.sources.parent
         folders = (self.sources, *(beside / name for name in self.beside), *self.further_sources)
-        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-        return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+        return {
+            path: hashlib.sha256(path.read_bytes()).hexdigest()
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.suffix != ".md" and not path.is_relative_to(folder / "tests")
+        }
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """All that decides the objects besides the sources."""
+        """All that decides the objects besides the sources and the definitions, whose changes CMake sees."""
         environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
-        return BUILD_TYPE, *environment, *self._compiler_facts, *self.facts
+        return BUILD_TYPE, *environment, *self._compiler_facts
 
     @cached_property
     def compiler(self) -> list[str]:
@@ -108,12 +114,16 @@ class Project:
             str(next(path.relative_to(folder) for folder in below if path.is_relative_to(folder)))
             for path in self.contents
         ]
-        return _digest(*self.tools, *map(str, self.further_sources), *names, *self.contents.values())
+        return _digest(*self.tools, *self.facts, *map(str, self.further_sources), *names, *self.contents.values())
 
     @property
     def directory(self) -> Path:
         """Where this very build stands in the cache."""
-        return cache_directory() / "build" / self.fingerprint
+        return self.directory_of(self.part)
+
+    def directory_of(self, part: str) -> Path:
+        """Return where a build of a part of the same stands."""
+        return cache_directory() / "build" / "-".join(filter(None, [self.fingerprint, part]))
 
     @property
     def objects(self) -> Path:
@@ -235,6 +245,7 @@ def compile_in(directory: Path, project: Project) -> None:
     ]
     make = [cmake, "--build", str(project.objects), "--target", *project.targets]
     install = [cmake, "--install", str(project.objects), "--prefix", str(directory / PRODUCTS)]
+    install += ["--component", project.part] if project.part else []
     what = f"{project.name}{project.purpose}"
     try:
         with locked(project.objects), log.open("w") as output:

@@ -5,6 +5,7 @@ They are compiled against and opened when a case asks for them; nothing is linke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,18 +28,23 @@ class Fabric:
     version: str
     """As pkg-config says; empty without it."""
 
-    @property
-    def definitions(self) -> list[str]:
-        """What CMake is told of it."""
-        variable = f"-DSCOPE_{self.name.upper()}"
-        return [f"{variable}_INCLUDE={self.include}", f"{variable}_LIBRARY={self.library}"]
-
 
 @cache
 def find(compiler: str) -> tuple[Fabric, ...]:
     """Return the fabric libraries that `compiler` (the MPI wrapper) can compile against, with where they are."""
     found = (_find(compiler, *known) for known in KNOWN)
     return tuple(fabric for fabric in found if fabric is not None)
+
+
+def definitions(found: Sequence[Fabric]) -> list[str]:
+    """Return what CMake is told of each known library, or of its absence."""
+    here = {fabric.name: fabric for fabric in found}
+    told: list[str] = []
+    for name, _, _ in KNOWN:
+        fabric = here.get(name, Fabric(name, "", "", ""))
+        facts = {"INCLUDE": fabric.include, "LIBRARY": fabric.library, "VERSION": fabric.version}
+        told += [f"-DSCOPE_{name.upper()}_{fact}={value}" for fact, value in facts.items()]
+    return told
 
 
 def _find(compiler: str, name: str, header: str, library: str) -> Fabric | None:

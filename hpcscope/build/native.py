@@ -15,6 +15,10 @@ from hpcscope.rundirectory import expanded, read_json, write_json
 PROGRAMS = "programs"
 """Applications as programs of their own, beside it; `programs()` names them."""
 PROGRAM = "scope-measure"
+WHOLE, BASELINE = "", "baseline"
+"""The program with everything, or with what the module of this name measures: half of it."""
+FURTHER_TRANSPORTS = frozenset({"active_messages", "ethernet", "libfabric", "ucx"})
+"""Transports that only the whole program has."""
 ACTIVE_MESSAGES = "active-messages"
 """The library below the messages of one protocol: part of the program."""
 COLLECTIVES = "collectives"
@@ -23,18 +27,19 @@ EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 """The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
 
 
-def is_built(mpi: MpiInstallation) -> bool:
-    """Say whether `build` would find this very build in the cache."""
-    return _known(project(mpi, source_directory()).directory) is not None
+def kept_part(mpi: MpiInstallation, needed: str = WHOLE) -> str | None:
+    """Return the part in the cache, the whole first, that serves where one is needed; None where none does."""
+    asked = project(mpi, source_directory())
+    return next((each for each in dict.fromkeys((WHOLE, needed)) if _known(asked.directory_of(each))), None)
 
 
-def build(mpi: MpiInstallation) -> NativeBuild:
+def build(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild:
     """Return the native program for `mpi`, compiled now if this very one is not in the cache.
 
     Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
     or Ninja is missing.
     """
-    asked = project(mpi, source_directory())
+    asked = project(mpi, source_directory(), part)
     directory = asked.directory
     algebra, solver, _ = _found(mpi)
     with cmake.locked(directory):
@@ -86,7 +91,7 @@ def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
     return project(mpi, sources).fingerprint
 
 
-def project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
+def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Project:
     """Return what is compiled for `mpi` from these sources."""
     algebra, solver, libraries = _found(mpi)
     facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
@@ -99,22 +104,23 @@ def project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
         name=PROGRAM,
         sources=sources,
         mpi=mpi,
-        targets=(PROGRAM, PROGRAMS),
+        targets=(f"{PROGRAM}-{part}",) if part else (PROGRAM, PROGRAMS),
         beside=(*cmake.SHARED, ACTIVE_MESSAGES, *([COLLECTIVES] if registry.named(mpi.name).simulates else [])),
         further_sources=(extra,) if extra else (),
         facts=(
             *facts,
-            *(scalapack.definitions(solver) if solver else ()),
-            *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
+            *scalapack.definitions(solver),
+            *fabrics.definitions(libraries),
         ),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
             f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
-            *(scalapack.definitions(solver) if solver else ()),
-            *(definition for fabric in libraries for definition in fabric.definitions),
+            *scalapack.definitions(solver),
+            *fabrics.definitions(libraries),
             f"-D{EXTRA_BENCHMARKS}={extra or ''}",
         ),
         links={name: library for name, library in links.items() if library},
+        part=part,
     )
 
 

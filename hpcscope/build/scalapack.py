@@ -31,12 +31,12 @@ def find(mpi: MpiInstallation) -> Scalapack | None:
     return None if registry.named(mpi.name).simulates else _find(mpi.name, mpi.compiler)
 
 
-def definitions(scalapack: Scalapack) -> list[str]:
-    """Return what CMake is told of it."""
+def definitions(scalapack: Scalapack | None) -> list[str]:
+    """Return what CMake is told of it, or of its absence."""
     return [
-        f"-DSCOPE_SCALAPACK_LIBRARY={scalapack.library}",
-        f"-DSCOPE_SCALAPACK_MPI_NAME={scalapack.mpi_name}",
-        *([f"-DSCOPE_SCALAPACK_PARTS={';'.join(scalapack.parts)}"] if scalapack.parts else []),
+        f"-DSCOPE_SCALAPACK_LIBRARY={scalapack.library if scalapack else ''}",
+        f"-DSCOPE_SCALAPACK_MPI_NAME={scalapack.mpi_name if scalapack else ''}",
+        f"-DSCOPE_SCALAPACK_PARTS={';'.join(scalapack.parts) if scalapack else ''}",
     ]
 
 

@@ -204,7 +204,7 @@ class Benchmark(Strict):
     """The Markdown file beside it, likewise."""
     available: bool
     reason: str
-    """Why it is not available; empty when it is."""
+    """Why it is not available; empty when it is. Of one that is taken for available: why that is not known."""
     family: str
     """Benchmarks of one family compute the same: equal sizes and problems have comparable times."""
     requires: list[str] = []

@@ -56,7 +56,9 @@ def _declaration(benchmark: Benchmark) -> str:
     sweeps = [f"- **{sweep.module}**: `{sweep.cases}`" for sweep in benchmark.sweeps]
     sections = [
         "## Declaration",
-        "" if benchmark.available else f"**Not available:** {benchmark.reason}\n",
+        f"**{'Availability' if benchmark.available else 'Not available'}:** {benchmark.reason}\n"
+        if benchmark.reason
+        else "",
         f"Ranks: {benchmark.ranks.description}. Source: `measure/src/benchmarks/{benchmark.source}`.\n",
         "| parameter | allowed | default | meaning |\n|---|---|---|---|" if parameters else "",
         *parameters,

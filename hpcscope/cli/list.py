@@ -39,12 +39,13 @@ def command(
         print_json([_object(benchmark) for benchmark in listed.benchmarks])
     else:
         _print_table(listed.benchmarks)
-        print(f"linear algebra: {blas.described(listed.build.blas) if listed.build.blas else 'none'}")
+        print(f"linear algebra: {blas.described(listed.blas) if listed.blas else 'none'}")
 
 
 def _object(benchmark: Benchmark) -> dict[str, Any]:
     keys = ("name", "level", "module", "available", "reason", "summary")
-    return {key: getattr(benchmark, key) for key in keys}
+    known = {key: getattr(benchmark, key) for key in keys}
+    return known | ({"available": None} if benchmark.available and benchmark.reason else {})
 
 
 def _print_table(benchmarks: Sequence[Benchmark]) -> None:
@@ -55,5 +56,7 @@ def _print_table(benchmarks: Sequence[Benchmark]) -> None:
         table.add_column(title, overflow="fold")
     for benchmark in benchmarks:
         summary = benchmark.summary if benchmark.available else f"not available: {benchmark.reason}"
+        if benchmark.available and benchmark.reason:
+            summary += f" (availability: {benchmark.reason})"
         table.add_row(benchmark.name, benchmark.module, summary)
     display(table, breaks=True)

@@ -1,4 +1,4 @@
-"""The benchmarks of a native program: listed, and explained one by one."""
+"""The benchmarks: listed, and explained one by one. Nothing is compiled for it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hpcscope.build import installations, native, registry
+from hpcscope.build import blas, installations, native
 from hpcscope.catalog.benchmark import MODULES, Benchmark
-from hpcscope.engine.builds import native_program
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.engine import catalogs
 from hpcscope.errors import UsageError
-from hpcscope.machine.machine import NativeBuild
+from hpcscope.machine.machine import Blas, MpiInstallation
 from hpcscope.plan.plan import refuse_unknown
 from hpcscope.rundirectory import read_text
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Benchmarks, and the native program that has them."""
+    """Benchmarks, and the linear algebra that they would have."""
 
     benchmarks: list[Benchmark]
-    build: NativeBuild
+    blas: Blas | None
 
 
 @dataclass(frozen=True)
@@ -35,22 +36,29 @@ def select(patterns: Sequence[str], module: str | None, mpi: str | None) -> List
     """Return the benchmarks that patterns and module choose; UsageError for an unknown module."""
     if module is not None and module not in MODULES:
         raise UsageError(f"--module {module}: must be one of {', '.join(MODULES)}")
-    build = native_program(installations.find(mpi))
-    catalog = registry.load(build.program)
+    installation = installations.find(mpi)
+    catalog = _catalog(installation)
     refuse_unknown(patterns, catalog.names, "the command line")
     known = catalog.matching(patterns)
     last = MODULES.index(module) if module in MODULES else len(MODULES)
-    return Listed([benchmark for benchmark in known if MODULES.index(benchmark.module) <= last], build)
+    listed = [benchmark for benchmark in known if MODULES.index(benchmark.module) <= last]
+    return Listed(listed, blas.find(installation.compiler))
 
 
 def explain(name: str, mpi: str | None) -> Explained:
     """Return a benchmark with its specification; UsageError where none has this name."""
-    catalog = registry.load(native_program(installations.find(mpi)).program)
+    catalog = _catalog(installations.find(mpi))
     benchmark = catalog.get(name)
     if benchmark is None:
         raise UsageError(f"{name}: unknown benchmark; {_near(name, catalog.names)}scope list names all")
     file = native.source_directory() / "src" / "benchmarks" / benchmark.specification
     return Explained(benchmark, read_text(file))
+
+
+def _catalog(mpi: MpiInstallation) -> Catalog:
+    """Return the benchmarks of the native program in the cache, else those that Scope keeps."""
+    part = native.kept_part(mpi, native.BASELINE)
+    return catalogs.kept() if part is None else catalogs.of_program(native.build(mpi, part))
 
 
 def _near(name: str, names: Sequence[str]) -> str:

@@ -27,11 +27,12 @@ COMPILE_S = 900
 logger = logging.getLogger(__name__)
 
 
-def native_program(mpi: MpiInstallation) -> NativeBuild:
-    """Return the native program for an MPI; a notice says when it must be compiled first."""
-    if not native.is_built(mpi):
+def native_program(mpi: MpiInstallation, part: str = native.WHOLE) -> NativeBuild:
+    """Return a native program for an MPI with at least this part; a notice says when it must be compiled first."""
+    kept = native.kept_part(mpi, part)
+    if kept is None:
         logger.info("compiling the native program for %s %s ...", mpi.name, mpi.version)
-    return native.build(mpi)
+    return native.build(mpi, part if kept is None else kept)
 
 
 def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, list[NativeBuild]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpcscope.build import installations
+from hpcscope.build import installations, native
 from hpcscope.engine.builds import native_program
 from hpcscope.engine.progress import ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
@@ -95,7 +95,7 @@ def _probing(
         raise UsageError(
             f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
         )
-    build = native_program(mpi)
+    build = native_program(mpi, native.BASELINE)
     cluster = probe_cluster(site)
     oversubscribed = active() is not None or max(cluster.place.slots) < 2
     telling = progress() if progress else nullcontext(ignore)

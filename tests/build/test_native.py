@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from hpcscope.build import cmake, installations, native, registry, scalapack
+from hpcscope.build import blas, cmake, installations, native, registry, scalapack
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.launch.launcher import MpiProgram, Site
 from hpcscope.launch.site import start_command
-from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.machine.machine import Blas, MpiInstallation, NativeBuild
 from tests import golden_run
 from tests.declared import described
 from tests.installed_mpi import under_every_mpi
@@ -95,9 +95,9 @@ def prefixes(tmp_path: Path) -> list[Path]:
 def test_another_folder_of_the_same_mpi_takes_the_same_build(small: Path, prefixes: list[Path]) -> None:
     (small / "main.cpp").write_text(STARTS_MPI)
     mpis = [installations.find(str(prefix)) for prefix in prefixes]
-    assert not native.is_built(mpis[0])
+    assert native.kept_part(mpis[0]) is None
     first = native.build(mpis[0])
-    assert native.is_built(mpis[1])
+    assert native.kept_part(mpis[1]) == native.WHOLE
     second = native.build(mpis[1])
     assert (first.fingerprint, first.built_unix_s) == (second.fingerprint, second.built_unix_s)
     assert (first.mpi, second.mpi) == tuple(mpis)
@@ -167,6 +167,21 @@ def test_another_source_or_flag_is_another_build(
     fingerprints.add(native.fingerprint_of(embedded, small))
     fingerprints.add(native.fingerprint_of(embedded.model_copy(update={"version": "0"}), small))
     assert len(fingerprints) == 4
+
+
+def test_what_no_object_is_made_of_compiles_nothing_again(
+    small: Path, embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = native.project(embedded, small)
+    (small / "tests").mkdir()
+    for unused in ("tests/new.cpp", "latency.md"):
+        (small / unused).touch()
+        assert native.fingerprint_of(embedded, small) == before.fingerprint
+    other = Blas(name="B", version="1", origin="", library="/b.so", prefix="", configuration="", core="")
+    monkeypatch.setattr(blas, "find", lambda compiler: other)
+    upgraded = native.project(embedded, small)
+    assert upgraded.fingerprint != before.fingerprint, "other results are possible"
+    assert upgraded.objects == before.objects
 
 
 def test_benchmarks_from_outside_make_another_build(

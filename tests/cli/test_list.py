@@ -11,7 +11,7 @@ import pytest
 
 from hpcscope.build import native, registry
 from hpcscope.cli import dispatch
-from hpcscope.engine import benchmarks
+from hpcscope.engine.catalogs import UNKNOWN
 from tests.cli.scope_command import answered, scope
 from tests.messages import mentions
 
@@ -27,7 +27,7 @@ def test_list_names_every_benchmark_that_is_specified(tmp_path: Path) -> None:
     for each in listed:
         assert each["level"] == each["name"].split(".")[0]
         assert each["summary"]
-        assert each["available"] == (each["reason"] == "")
+        assert each["available"] is (None if each["reason"] == UNKNOWN else not each["reason"])
 
 
 def test_list_is_narrowed_by_pattern_and_module(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_every_benchmark_is_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The program gives the same list every time; finding and asking it takes most of a description's time.
-    monkeypatch.setattr(benchmarks, "native_program", cache(benchmarks.native_program))
-    monkeypatch.setattr(registry, "load", cache(registry.load))
+    for module, name in ((native, "kept_part"), (native, "build"), (registry, "load")):
+        monkeypatch.setattr(module, name, cache(getattr(module, name)))
     for each in json.loads(answered(tmp_path, "list", "--json", *MPI).output):
         # Within this process: a hundred interpreters would take half a minute to start.
         assert dispatch("describe", [each["name"], "--json", *MPI]) == 0
@@ -72,6 +72,25 @@ def test_every_benchmark_is_described(
         for word in ("Objective", "Timing procedure", "Metrics", "Rules"):
             assert word in described["specification_text"]
         assert all(parameter["meaning"] for parameter in described["parameters"])
+
+
+def test_nothing_is_compiled_to_list_describe_or_show(
+    tmp_path: Path, golden_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an empty cache, and with flags with which every compilation fails."""
+    with_build = answered(tmp_path, "list", "--json", *MPI).output
+    monkeypatch.setenv("CXXFLAGS", "-fno-such-flag")
+    monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "300")
+    kept = {each["name"]: each for each in json.loads(answered(tmp_path, "list", "--json", *MPI).output)}
+    assert kept.keys() == {each["name"] for each in json.loads(with_build)}
+    assert (kept["node.lapack"]["available"], kept["node.lapack"]["reason"]) == (None, UNKNOWN)
+    assert kept["mpi.latency"]["available"] is True
+    assert mentions(answered(tmp_path, "list", "node.lapack", *MPI).output, f"(availability: {UNKNOWN})")
+    assert mentions(answered(tmp_path, "describe", "node.lapack", *MPI).output, f"Availability: {UNKNOWN}")
+    assert answered(tmp_path, "show", str(golden_run)).code == 0
+    assert scope(tmp_path, "list", *MPI).code == 0
+    assert not list(tmp_path.glob("cache/objects/*"))
 
 
 def test_a_description_tells_parameters_figures_and_sweeps(tmp_path: Path) -> None:

@@ -266,6 +266,7 @@ def stand_in_for_the_cluster() -> None:
 
     A server ends when it could be asked: what is asked of servers is tested elsewhere.
     """
+    from hpcscope.build import registry
     from hpcscope.engine.run import run
     from hpcscope.launch.cluster import Cluster
     from hpcscope.launch.launcher import Site
@@ -279,7 +280,7 @@ def stand_in_for_the_cluster() -> None:
     site = Site(mpi=build.mpi, mpiexec=build.mpi.launcher, hosts=(HostSlots("node1", 4),))
     settled: Any = run.Settled
     run.settle = lambda experiment, where: settled(experiment, build, Cluster(site, list(machine.hosts)), machine)
-    run.registry.load = lambda program: declared.catalog()  # type: ignore[assignment]
+    registry.load = lambda program, start=(): declared.catalog()
     uvicorn.Server.run = lambda self, sockets=None: None  # type: ignore[method-assign]
 
 

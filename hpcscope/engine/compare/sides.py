@@ -12,6 +12,7 @@ from hpcscope.build import installations, registry
 from hpcscope.build.native import PROGRAM
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.pattern import matches_any
+from hpcscope.engine import catalogs
 from hpcscope.engine.builds import native_program
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.run import Settled, settle
@@ -78,9 +79,9 @@ def settled_side(name: str, given: Mapping[str, Any]) -> MeasuredSide:
     return planned(name, settle(experiment, name))
 
 
-def planned(name: str, settled: Settled) -> MeasuredSide:
-    """Plan each batch once."""
-    catalog = registry.load(settled.build.program)
+def planned(name: str, settled: Settled, catalog: Catalog | None = None) -> MeasuredSide:
+    """Plan each batch once, of a catalog or of what was settled."""
+    catalog = catalog or catalogs.of_program(settled.build)
     once = replace(settled.experiment, launches=1, seed=settled.experiment.seed or 0)
     return MeasuredSide(name, settled, catalog, planning.make(once, catalog, settled.cluster.place, name))
 
@@ -112,7 +113,7 @@ def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeB
     assert before is not None
     if os.access(before.program, os.X_OK):
         return before
-    build = native_program(mpi)
+    build = native_program(mpi, catalogs.part_of(begun.plan))
     if build.fingerprint != before.fingerprint:
         raise UsageError(
             f"{directory.machine}: build.program = {before.program}: is gone, and the one built here is another"
@@ -128,7 +129,8 @@ def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
     build = read_json(record, NativeBuild).model_copy(update={"program": str(path.resolve())})
     experiment = resolve(None, {**given, "mpi": build.mpi.compiler})
     cluster = probe_cluster(site_of(build.mpi, experiment.launcher, str(path)))
-    return planned(str(path), Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None)))
+    settled = Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None))
+    return planned(str(path), settled, registry.load(build.program))
 
 
 def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase]]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpcscope.build import installations, registry
-from hpcscope.engine import analysis
+from hpcscope.build import installations
+from hpcscope.engine import analysis, catalogs
 from hpcscope.engine.builds import native_program, with_architectures
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import RunProgress, silent
@@ -85,7 +85,7 @@ def run(
     """
     settled = settle(experiment, where)
     cluster = settled.cluster
-    catalog = registry.load(settled.build.program)
+    catalog = catalogs.of_program(settled.build)
     plan = planning.make(settled.experiment, catalog, cluster.place, where)
     preloading.check(plan.launches, cluster)
     active_messages.check({launch.transport for launch in plan.launches}, cluster.site)
@@ -126,7 +126,7 @@ def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = s
     begun = begun_run.read(directory)
     mpi = installations.find(begun.compiler(directory))
     site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
-    build = native_program(mpi)
+    build = native_program(mpi, catalogs.part_of(begun.plan))
     cluster, _ = with_architectures(probe_cluster(site), build)
     begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
     preloading.check(begun.plan.launches, cluster)
@@ -154,7 +154,8 @@ def locate(experiment: Experiment, where: str) -> Located:
 def settle(experiment: Experiment, where: str) -> Settled:
     """Return the experiment as it can be done here, the native program for it, and its hosts."""
     located = locate(experiment, where)
-    build = native_program(located.mpi)
+    place = located.cluster.place
+    build = native_program(located.mpi, catalogs.part_for(located.experiment, place, where))
     cluster, others = with_architectures(located.cluster, build)
     machine = located.machine(build).model_copy(update={"further_builds": others})
     return Settled(located.experiment, build, cluster, machine)

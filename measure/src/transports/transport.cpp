@@ -8,8 +8,9 @@
 namespace scope {
 
 using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
-Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma, connect_ethernet,
-    connect_active_messages, connect_libfabric, connect_ucx;
+Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma;
+// Null in the baseline's program, which is linked without them.
+[[gnu::weak]] Connect connect_active_messages, connect_ethernet, connect_libfabric, connect_ucx;
 
 namespace {
 
@@ -75,6 +76,8 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
   const auto* protocol =
       std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) { return name == p.name; });
   if (protocol == protocols.end()) throw Unavailable("protocol=" + name + ": no such protocol on this platform");
+  if (protocol->connect == nullptr)
+    throw Unavailable("protocol=" + name + ": is not in the program of the baseline; scope build makes the whole");
   refuse_what_it_has_not(*protocol, options);
   auto connected = protocol->connect(partner, options);
   // What the one half sends and the other receives goes wrong there, on request of a test.

@@ -5,6 +5,8 @@
 // blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
 // all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
 // root's operations it is what each process gets from or gives to the root.
+//
+// In the baseline: collective.hpp says with which sizes.
 #include "benchmarks/mpi/collective.hpp"
 
 namespace scope::collective_movement {

@@ -1,0 +1,73 @@
+"""The benchmarks that there are, with a native program or before one, and which part of it a plan needs."""
+
+from __future__ import annotations
+
+from hpcscope.build import native, registry
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.declared import declared
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.plan import plan as planning
+from hpcscope.plan.place import Place
+from hpcscope.plan.plan import Plan
+from hpcscope.settings.experiment import Experiment
+
+UNKNOWN = "unknown until built"
+"""The reason of a benchmark that is taken for available, and needs what only a program can look for."""
+
+
+def kept() -> Catalog:
+    """Return the benchmarks of the sources that are here by their kept declarations: nothing is compiled."""
+    return Catalog(_kept())
+
+
+def of_program(build: NativeBuild) -> Catalog:
+    """Return the benchmarks of a program, and those of the whole where it is the baseline's.
+
+    Raises ScopeError when the program does not run.
+    """
+    first = _first_sources()
+    return Catalog([*(one for one in _kept() if one.source not in first), *registry.load(build.program)])
+
+
+def part_of(plan: Plan) -> str:
+    """Return the part of the native program that has all cases of a plan."""
+    first = _first_sources()
+    known = {one.name for one in _kept() if one.source in first}
+    return (
+        native.BASELINE
+        if all(
+            case.benchmark in known and native.FURTHER_TRANSPORTS.isdisjoint(map(str, case.parameters.values()))
+            for launch in plan.launches
+            for case in launch.cases
+        )
+        else native.WHOLE
+    )
+
+
+def part_for(experiment: Experiment, place: Place, where: str) -> str:
+    """Return the part that an experiment needs at a place; `where` names its file.
+
+    What the kept declarations cannot plan may be of an edited source: only the whole program knows.
+    """
+    if not (experiment.only or experiment.case) and experiment.module != native.BASELINE:
+        return native.WHOLE
+    try:
+        return part_of(planning.make(experiment, kept(), place, where))
+    except UsageError:
+        return native.WHOLE
+
+
+def _first_sources() -> set[str]:
+    """Return the sources that the baseline's program has."""
+    return {one.source for one in declared() if one.module == native.BASELINE}
+
+
+def _kept() -> list[Benchmark]:
+    folder = native.source_directory() / "src" / "benchmarks"
+    return [
+        one.model_copy(update={"reason": UNKNOWN}) if one.requires else one
+        for one in declared()
+        if (folder / one.source).is_file()
+    ]
