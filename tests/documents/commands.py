@@ -61,5 +61,5 @@ def _of(page: Path) -> Iterator[Documented]:
             continue
         while text.endswith("\\"):
             text = text[:-1] + next(lines)[1].strip()
-        for part in re.split(r" && |; ", text):
+        for part in re.split(r" && |; ", re.sub(r"\s#\s.*", "", text)):
             yield Documented(page, number, part)
