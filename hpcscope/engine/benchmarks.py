@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from hpcscope.errors import UsageError
 from hpcscope.machine.machine import Blas, MpiInstallation
 from hpcscope.plan.plan import refuse_unknown
 from hpcscope.rundirectory import read_text
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ def explain(name: str, mpi: str | None) -> Explained:
 def _catalog(mpi: MpiInstallation) -> Catalog:
     """Return the benchmarks of the native program in the cache, else those that Scope keeps."""
     part = native.kept_part(mpi, native.BASELINE)
-    return catalogs.kept() if part is None else catalogs.of_program(native.build(mpi, part))
+    if part is not None:
+        return catalogs.of_program(native.build(mpi, part))
+    if extra := native.extra_benchmarks():
+        logger.info("%s: its benchmarks are %s (scope build)", extra, catalogs.UNKNOWN)
+    return catalogs.kept()
 
 
 def _near(name: str, names: Sequence[str]) -> str:

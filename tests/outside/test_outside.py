@@ -95,6 +95,15 @@ def test_there_is_one_of_each_level_with_two_files() -> None:
     assert [name.partition(".")[0] for name in TITLES] == LEVELS
 
 
+def test_they_are_unknown_until_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
+    answer = scope(tmp_path, "list", "--json", "--mpi", "embedded")
+    assert "mpi.latency" in {one["name"] for one in json.loads(answer.output)}
+    assert f"{BENCHMARKS}: its benchmarks are unknown until built" in answer.errors
+    assert not list(tmp_path.glob("cache/objects/*"))
+
+
+@pytest.mark.usefixtures("build")
 def test_they_are_listed_and_described(tmp_path: Path) -> None:
     listed = json.loads(answered(tmp_path, "list", "--json", "--mpi", "embedded").output)
     assert set(TITLES) <= {one["name"] for one in listed}
