@@ -41,6 +41,8 @@ from hpcscope.version import VERSION
 LARGEST_BYTES = 256 << 20
 KEPT_LINES = 200
 """Lines kept of those that were not understood: a job's output may have millions."""
+MOST_VALUES = 200_000
+"""Of one import: each takes 9 kB of memory until the report is written."""
 KEPT_CHARACTERS = 200
 _CASE = {"benchmark", "parameters", "ranks", "transport", "placement", "origin", "metric", "definition"}
 """What figures of several launches have in common."""
@@ -102,6 +104,10 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
             raise UsageError(f"{profile[0]}: is a profile; must be imported alone")
         return monitor.import_profile(profile[0], output)
     outputs = [_read(file, format_) for file in files]
+    held = sum(len(output.figures) for output in outputs)
+    if held > MOST_VALUES:
+        together = f"{len(files)} files hold" if len(files) > 1 else f"{files[0]}: holds"
+        raise UsageError(f"{together} {held} values; must be at most {MOST_VALUES}: import it in parts")
     foreign = [benchmark for each in outputs for reading in each.readings for benchmark in reading.benchmarks]
     catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))

@@ -90,6 +90,15 @@ def test_a_refused_output_among_others_is_not_understood(latency: Path, tmp_path
     assert [one.line for one in said.unread] == [1, 6]
 
 
+def test_more_values_than_fit_into_memory_are_refused(
+    latency: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hpcscope.engine.imports.MOST_VALUES", 1)
+    with pytest.raises(UsageError, match=r"holds \d+ values; must be at most 1: import it in parts"):
+        imported(None, [latency], None, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_unknown_format_is_named(latency: Path) -> None:
     with pytest.raises(UsageError, match=r"acme: .*\bosu\b"):
         imported("acme", [latency], None, None)
