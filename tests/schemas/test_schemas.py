@@ -34,7 +34,7 @@ OTHERS = (
     "tune-blas",
     "tune-storage",
 )
-"""Files of monitored programs, campaigns, health, tunings and reproductions: their own tests hold them to schemas."""
+"""Files of monitored programs, campaigns, health, tunings and reproductions: tests of their own check them."""
 OF_A_RUN = [name for name in NAMES if name not in OTHERS]
 """Files of a measured run."""
 
