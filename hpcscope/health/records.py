@@ -8,7 +8,8 @@ from pydantic import Field
 
 from hpcscope.strict import Printable, Strict, Unix
 
-Finite = Field(allow_inf_nan=False)
+FILE = "health.json"
+"""The file that marks the run directory of a check."""
 
 
 class Value(Strict):

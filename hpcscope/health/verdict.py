@@ -63,6 +63,11 @@ class Sight:
     """Nodes that stood out in the first stage."""
 
     @property
+    def label(self) -> str:
+        """The check with its NUMA node; the first one, often the only one, is left out."""
+        return f"{self.check.label}{f' of {self.place}' if self.place not in ('', 'node0') else ''}"
+
+    @property
     def partners(self) -> tuple[str, ...]:
         """Nodes from the middle of those that did not stand out."""
         rest = sorted(
@@ -145,6 +150,13 @@ def references(record: HealthFile) -> References:
     }
 
 
+def values(sight: Sight, host: str) -> tuple[str, str]:
+    """Return what a node does in the first stage, and what its peers do."""
+    costs = float(sight.screening.typical[sight.hosts.index(host)]), sight.screening.center
+    own, peers = (sight.check.cost(exp(cost)) for cost in costs)
+    return units.quantity(own, sight.check.unit), units.quantity(peers, sight.check.unit)
+
+
 def _table(
     place: Place, group: Sequence[str], by_host: Mapping[str, list[Visit]]
 ) -> tuple[tuple[str, ...], Floats] | None:
@@ -206,7 +218,7 @@ def _judge_speed(
     partners = [host for host in sight.partners if host in again]
     for host in set(sight.suspects) - set(suspects if partners else []):
         slower = units.share(sight.screening.slowness(sight.hosts.index(host)))
-        text = f"{_named(sight)} {slower} {_worse(sight)} than its peers, not measured again"
+        text = f"{sight.label} {slower} {_worse(sight)} than its peers, not measured again"
         evidence[host].append(Evidence(SUSPECT, text, sight.check.cause, sight.check.advice))
     if not suspects or not partners:
         return []
@@ -220,14 +232,14 @@ def _judge_speed(
         share = slow_nodes.slowness(excess)
         few = sight.screening.visible is None
         verdict = SUSPECT if few or sight.screening.two_clusters else BAD
-        own, peers = _values(sight, host)
-        text = f"{_named(sight)} {units.share(share)} {_worse(sight)} than its peers: {own}, not {peers}"
+        own, peers = values(sight, host)
+        text = f"{sight.label} {units.share(share)} {_worse(sight)} than its peers: {own}, not {peers}"
         evidence[host].append(Evidence(verdict, text, sight.check.cause, sight.check.advice, share))
     if not sight.screening.two_clusters or not slow:
         return []
     middle = units.share(slow_nodes.slowness(float(np.median(list(slow.values())))))
     return [
-        f"{_named(sight)}: two clusters of values, {len(slow)} of {len(sight.hosts)} nodes are {middle}"
+        f"{sight.label}: two clusters of values, {len(slow)} of {len(sight.hosts)} nodes are {middle}"
         f" {_worse(sight)}: no majority says which is right; --reference does"
     ]
 
@@ -257,18 +269,6 @@ def _against(
 
 def _hardware(known: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(known.get(name, "") for name in facts.HARDWARE)
-
-
-def _named(sight: Sight) -> str:
-    """Return the check with its place, where the node has several."""
-    return f"{sight.check.label}{f' of {sight.place}' if sight.place not in ('', 'node0') else ''}"
-
-
-def _values(sight: Sight, host: str) -> tuple[str, str]:
-    """Return what a node does in the first stage, and what its peers do."""
-    costs = float(sight.screening.typical[sight.hosts.index(host)]), sight.screening.center
-    own, peers = (sight.check.cost(exp(cost)) for cost in costs)
-    return units.quantity(own, sight.check.unit), units.quantity(peers, sight.check.unit)
 
 
 def _worse(sight: Sight) -> str:

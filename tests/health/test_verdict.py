@@ -10,6 +10,7 @@ import pytest
 
 from hpcscope.health.records import HealthFile
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, judge, references
+from hpcscope.report.health import render
 from hpcscope.report.terminal import health as terminal
 from tests.health.recorded_fleet import FACTS, on, record, slower
 
@@ -128,3 +129,11 @@ def test_a_record_is_valid_by_its_schema() -> None:
     jsonschema.validate(made, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**made, "unknown": 1}, schema)
+
+
+def test_the_page_has_every_node_and_its_evidence() -> None:
+    page = render(record(change=slower(1.5, "memory_bandwidth", {"n3"})))
+    assert "11 of 12 nodes are healthy; 1 bad." in page
+    assert page.count('<th scope="row">') == 12
+    assert page.index(">n3<") < page.index(">n1<")
+    assert "memory bandwidth 3" in page

@@ -11,6 +11,7 @@ from hpcscope.health.records import HealthFile
 from hpcscope.health.slow_nodes import FEWEST
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, NodeVerdict, Sight
 from hpcscope.names import host_ranges, several
+from hpcscope.report.wording import count
 from hpcscope.visible import visible
 
 COLUMNS = 80
@@ -123,15 +124,14 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
         yield f"{group} at least {FEWEST} of equal hardware show how much they scatter."
     busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
     emulated = ", emulated" if record.origin == "emulated" else ""
-    yield f"{len(record.visits)} visits, {units.quantity(busy, 's')} of node time{emulated}."
+    yield f"{count(len(record.visits), 'visit')}, {units.quantity(busy, 's')} of node time{emulated}."
 
 
 def _visible(sights: Sequence[Sight]) -> Iterator[str]:
     for sight in sights:
         smallest = sight.screening.visible
         assert smallest is not None
-        place = f" {sight.place}" if sight.place not in ("", "node0") else ""
-        yield f"{units.share(smallest):>6}  {sight.check.label}{place}, {len(sight.hosts)} nodes"
+        yield f"{units.share(smallest):>6}  {sight.label}, {len(sight.hosts)} nodes"
 
 
 def _cut(text: str, columns: int = COLUMNS) -> str:
