@@ -13,7 +13,12 @@ PARTS = ("measure/src/processors/caches.cpp", "measure/src/text/words.cpp", "jso
 """Sources that it shares with `scope-measure`."""
 HEADERS = (
     *("measure/health/checks.hpp", "measure/health/host.hpp", "measure/src/processors/multiply_add.hpp"),
-    *("measure/src/processors/caches.hpp", "measure/src/memory/large_pages.hpp", "measure/src/text/words.hpp"),
+    *(
+        "measure/src/processors/caches.hpp",
+        "measure/src/unavailable.hpp",
+        "measure/src/memory/large_pages.hpp",
+        "measure/src/text/words.hpp",
+    ),
     "json/json.hpp",
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import exp, log
 
 import numpy as np
@@ -67,6 +68,11 @@ class Sight:
         """The check with its NUMA node; the first one, often the only one, is left out."""
         return f"{self.check.label}{f' of {self.place}' if self.place not in ('', 'node0') else ''}"
 
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each node in the table."""
+        return {host: row for row, host in enumerate(self.hosts)}
+
     @property
     def partners(self) -> tuple[str, ...]:
         """Nodes from the middle of those that did not stand out."""
@@ -99,7 +105,7 @@ class Health:
 
 def judge(record: HealthFile, references: References | None = None) -> Health:
     """Return the verdicts that follow from a record, and from a reference where one is given."""
-    visits = {host: [visit for visit in record.visits if visit.host == host] for host in record.hosts}
+    visits = _by_host(record.hosts, record.visits)
     evidence: dict[str, list[Evidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
     known = {host: visit.facts for host in record.hosts if (visit := _first(visits[host])) is not None}
     for host, own in visits.items():
@@ -127,7 +133,7 @@ def judge(record: HealthFile, references: References | None = None) -> Health:
 def sights(record: HealthFile) -> list[Sight]:
     """Return the first stage of every check in every group of equal nodes."""
     first = [visit for visit in record.visits if visit.stage == 1 and visit.answered]
-    by_host = {host: [visit for visit in first if visit.host == host] for host in record.hosts}
+    by_host = _by_host(record.hosts, first)
     known = {host: own[0].facts for host, own in by_host.items() if len(own) >= FEWEST_VISITS}
     tables = []
     for group in facts.groups(known):
@@ -152,7 +158,7 @@ def references(record: HealthFile) -> References:
 
 def values(sight: Sight, host: str) -> tuple[str, str]:
     """Return what a node does in the first stage, and what its peers do."""
-    costs = float(sight.screening.typical[sight.hosts.index(host)]), sight.screening.center
+    costs = float(sight.screening.typical[sight.rows[host]]), sight.screening.center
     own, peers = (sight.check.cost(exp(cost)) for cost in costs)
     return units.quantity(own, sight.check.unit), units.quantity(peers, sight.check.unit)
 
@@ -177,6 +183,13 @@ def _costs(place: Place, visits: Iterable[Visit]) -> list[float]:
         for value in visit.values
         if (value.check, value.place) == place
     ]
+
+
+def _by_host(hosts: Iterable[str], visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+    found: dict[str, list[Visit]] = {host: [] for host in hosts}
+    for visit in visits:
+        found.setdefault(visit.host, []).append(visit)
+    return found
 
 
 def _first(visits: Sequence[Visit]) -> Visit | None:
@@ -217,7 +230,7 @@ def _judge_speed(
     suspects = [host for host in sight.suspects if host in again]
     partners = [host for host in sight.partners if host in again]
     for host in set(sight.suspects) - set(suspects if partners else []):
-        slower = units.share(sight.screening.slowness(sight.hosts.index(host)))
+        slower = units.share(sight.screening.slowness(sight.rows[host]))
         text = f"{sight.label} {slower} {_worse(sight)} than its peers, not measured again"
         evidence[host].append(Evidence(SUSPECT, text, sight.check.cause, sight.check.advice))
     if not suspects or not partners:
@@ -225,7 +238,7 @@ def _judge_speed(
     members = [*suspects, *partners]
     columns = min(len(again[host]) for host in members)
     table = np.array([again[host][:columns] for host in members])
-    rows = [sight.hosts.index(host) for host in members]
+    rows = [sight.rows[host] for host in members]
     confirmed = slow_nodes.confirm(sight.screening, table, rows, len(suspects), LEVEL / tests)
     slow = {sight.hosts[row]: excess for row, (excess, holds) in confirmed.items() if holds}
     for host, excess in slow.items():
@@ -233,7 +246,7 @@ def _judge_speed(
         few = sight.screening.visible is None
         verdict = SUSPECT if few or sight.screening.two_clusters else BAD
         own, peers = values(sight, host)
-        text = f"{sight.label} {units.share(share)} {_worse(sight)} than its peers: {own}, not {peers}"
+        text = f"{sight.label} {own}, peers {peers} ({units.share(share)} {_worse(sight)})"
         evidence[host].append(Evidence(verdict, text, sight.check.cause, sight.check.advice, share))
     if not sight.screening.two_clusters or not slow:
         return []
@@ -251,8 +264,7 @@ def _against(
     evidence: Mapping[str, list[Evidence]],
 ) -> None:
     """Add the nodes that are slower than the reference of their hardware, in the visits of all stages."""
-    answered = [visit for visit in record.visits if visit.answered]
-    by_host = {host: [visit for visit in answered if visit.host == host] for host in known}
+    by_host = _by_host(known, [visit for visit in record.visits if visit.answered])
     for (hardware, check, place), cost in known_costs.items():
         group = [host for host in known if _hardware(known[host]) == hardware]
         table = _table((check, place), group, by_host)

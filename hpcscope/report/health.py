@@ -73,12 +73,12 @@ def render(record: HealthFile) -> str:
 
 
 def _cells(health: Health, node: NodeVerdict, columns: list[tuple[str, str]]) -> list[Cell | None]:
-    own = {(sight.check.name, sight.place): sight for sight in health.sights if node.host in sight.hosts}
+    own = {(sight.check.name, sight.place): sight for sight in health.sights if node.host in sight.rows}
     return [_cell(own[column], node.host) if column in own else None for column in columns]
 
 
 def _cell(sight: Sight, host: str) -> Cell:
-    slower = sight.screening.slowness(sight.hosts.index(host))
+    slower = sight.screening.slowness(sight.rows[host])
     own, peers = verdict.values(sight, host)
     color = round(STRONGEST * min(max(slower, 0) / FULL_AT, 1))
     text = f"{'-' if slower > 0 else '+'}{units.percent(abs(slower))}" if abs(slower) >= 0.005 else "0 %"

@@ -12,7 +12,7 @@ import pytest
 from hpcscope.health import reach
 from hpcscope.health.checks import BY_NAME, CHECKS
 from hpcscope.health.facts import differences
-from hpcscope.health.program import program
+from hpcscope.health.program import HEADERS, PARTS, program
 from hpcscope.health.reach import Reach
 from tests.health.recorded_host import written
 from tests.patience import PATIENCE_S
@@ -23,6 +23,16 @@ QUICK = ["--seconds=0.1", "--memory-mb=48"]
 @pytest.fixture(scope="module")
 def binary() -> Path:
     return program()
+
+
+def test_every_header_makes_another_program() -> None:
+    root = Path(__file__).parents[2]
+    sources = [root / "measure/health/main.cpp", *(root / part for part in PARTS)]
+    include = ["-I", root / "measure/src", "-I", root]
+    words = ["c++", "-std=c++20", "-MM", *include, *sources]
+    made = subprocess.run(words, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    read = {Path(word).resolve() for word in made.split() if not word.endswith(":")} - set(sources)
+    assert {str(path.relative_to(root)) for path in read} == set(HEADERS)
 
 
 def said(binary: Path, *words: str) -> dict[str, dict[str, str]]:

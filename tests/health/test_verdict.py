@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from hpcscope.health.records import HealthFile
+from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, judge, references
 from hpcscope.report.health import render
 from hpcscope.report.terminal import health as terminal
@@ -43,7 +43,7 @@ def test_slow_nodes_are_bad() -> None:
     health = judge(made)
     assert verdicts(health) == {"n3": BAD, "n7": BAD}
     assert "memory bandwidth" in evidence(health, "n3")
-    assert " GB/s, not 20" in evidence(health, "n3")
+    assert " GB/s, peers 20" in evidence(health, "n3")
     assert not health.sound
     assert shown(made).startswith("10 of 12 nodes are healthy; 2 bad.")
 
@@ -131,9 +131,23 @@ def test_a_record_is_valid_by_its_schema() -> None:
         jsonschema.validate({**made, "unknown": 1}, schema)
 
 
+def test_the_output_in_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "health.md").read_text()
+    dead = on("n7", error="ssh: connect to host n7 port 22: No route to host", values=[], facts={})
+    slow = slower(1.9, "memory_bandwidth", {"n44"})
+    odd = {"n17", "n20", "n44"}
+
+    def change(visit: Visit) -> Visit:
+        made = slow(dead(visit))
+        facts = {**FACTS, "governor": "powersave"} if made.host in odd else made.facts
+        return made.model_copy(update={"facts": facts})
+
+    assert f"```\n{shown(record(128, change))}\n```" in guide
+
+
 def test_the_page_has_every_node_and_its_evidence() -> None:
     page = render(record(change=slower(1.5, "memory_bandwidth", {"n3"})))
     assert "11 of 12 nodes are healthy; 1 bad." in page
     assert page.count('<th scope="row">') == 12
     assert page.index(">n3<") < page.index(">n1<")
-    assert "memory bandwidth 3" in page
+    assert "memory bandwidth 13" in page

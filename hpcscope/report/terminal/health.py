@@ -11,7 +11,6 @@ from hpcscope.health.records import HealthFile
 from hpcscope.health.slow_nodes import FEWEST
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, NodeVerdict, Sight
 from hpcscope.names import host_ranges, several
-from hpcscope.report.wording import count
 from hpcscope.visible import visible
 
 COLUMNS = 80
@@ -124,7 +123,8 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
         yield f"{group} at least {FEWEST} of equal hardware show how much they scatter."
     busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
     emulated = ", emulated" if record.origin == "emulated" else ""
-    yield f"{count(len(record.visits), 'visit')}, {units.quantity(busy, 's')} of node time{emulated}."
+    visits = f"{len(record.visits):,} visits" if len(record.visits) != 1 else "1 visit"
+    yield f"{visits}, {busy:,.0f} s of node time{emulated}."
 
 
 def _visible(sights: Sequence[Sight]) -> Iterator[str]:
