@@ -40,15 +40,29 @@ def small_packets(lab: Emulation, host: str) -> None:
     lab.run(host, ["ip", "link", "set", "eth0", "mtu", "1400"])
 
 
+def quota(lab: Emulation, host: str) -> list[str]:
+    """Let all that is started on a host share 5 % of a processor; control groups of version 1, of root."""
+    GROUP.mkdir(exist_ok=True)
+    (GROUP / "cpu.cfs_period_us").write_text("100000")
+    (GROUP / "cpu.cfs_quota_us").write_text("5000")
+    shell = lab.folder / "quota-shell"
+    shell.write_text(
+        f'#!/bin/sh\n[ "$1" = {host} ] && echo $$ >{GROUP}/cgroup.procs\nexec {lab.state.remote_shell} "$@"\n'
+    )
+    shell.chmod(0o755)
+    return ["--remote-shell", str(shell)]
+
+
+GROUP = Path("/sys/fs/cgroup/cpu/scope-health-lab")
 FAULTS: dict[str, Callable[[Emulation, str], object]] = {
-    "stopped 97 % of the time": lambda lab, host: faults.slow_host(lab, host, 0.97),
+    "CPU quota of 5 % of a core": quota,
     "disk at 2 of 200 MB/s": lambda lab, host: faults.slow_disk(lab, host, 2),
     "MTU 1400": small_packets,
     "hangs": lambda lab, host: faults.slow_host(lab, host, 1.0),
 }
 SCENARIOS: dict[str, dict[str, str]] = {
     "none": {},
-    "slow": {"n3": "stopped 97 % of the time"},
+    "slow": {"n3": "CPU quota of 5 % of a core"},
     "disk": {"n5": "disk at 2 of 200 MB/s"},
     "mtu": {"n2": "MTU 1400"},
     "hang": {"n7": "hangs"},
@@ -74,11 +88,14 @@ def main() -> None:
 
 def row(lab: Emulation, injected: dict[str, str], minutes: float, run: Path) -> str:
     """Inject faults, check the lab, and return a row of the table."""
+    further: list[str] = []
     for host, fault in injected.items():
         current = emulation.find(lab.state.name)
         assert current is not None
-        FAULTS[fault](current, host)
+        done = FAULTS[fault](current, host)
+        further += done if isinstance(done, list) else []
     words = own_python("-m", "hpcscope", "health", "--minutes", f"{minutes:g}", "--json", "--output", str(run))
+    words += further
     begun = time.monotonic()
     done = subprocess.run(lab.command(words, "n1"), env=lab.environment, capture_output=True, text=True)
     took = time.monotonic() - begun

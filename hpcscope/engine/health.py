@@ -135,7 +135,8 @@ class _Tour:
         found: list[Visit] = []
         going = list(hosts)
         limit_s = min(10 * self.seconds + 20, MOST_S)
-        with ThreadPoolExecutor(self.reach.at_once) as pool:
+        pool = ThreadPoolExecutor(self.reach.at_once)
+        try:
             for number in range(VISITS[stage - 1]):
                 if not going:
                     break
@@ -143,20 +144,21 @@ class _Tour:
                 what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
                 tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
                 made = list(
-                    pool.map(
-                        lambda host: visit(self.reach, host, stage, self.binary, self.words, limit_s),
-                        going,
-                    )
+                    pool.map(lambda host: visit(self.reach, host, stage, self.binary, self.words, limit_s), going)
                 )
                 found += made
                 going = [one.host for one in made if one.answered]
+        finally:
+            pool.shutdown(cancel_futures=True)
         return found
 
 
 def _members(record: HealthFile) -> list[str]:
-    """Return the hosts to visit again: suspects, and partners that did not stand out."""
+    """Return the hosts to visit again: silent ones, suspects, and partners that did not stand out."""
     with_suspects = [sight for sight in verdict.sights(record) if sight.suspects]
-    return list(dict.fromkeys(host for sight in with_suspects for host in (*sight.suspects, *sight.partners)))
+    silent = [visit.host for visit in record.visits if not visit.answered]
+    again = [host for sight in with_suspects for host in (*sight.suspects, *sight.partners)]
+    return list(dict.fromkeys([*silent, *again]))
 
 
 def _disk(given: Mapping[str, Any]) -> list[str]:

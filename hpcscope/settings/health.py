@@ -15,6 +15,10 @@ class HealthSettings(Table):
     """The limits of the check."""
 
     minutes: float = setting(2.0, Number(0.1, 60.0, metavar="MINUTES"), "Time of the whole check.")
-    memory_bytes: int = setting(512 * MIB, Size(16 * MIB), "Memory that the check may use on each host.")
+    memory_bytes: int = setting(
+        4096 * MIB,
+        Size(16 * MIB),
+        "Memory that the check may use on each host, at most a quarter of what is free.",
+    )
     at_once: int = setting(64, Whole(1, 10_000), "Hosts that are visited at the same time; in a lab always one.")
     seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are visited.")

@@ -224,6 +224,25 @@ inline Facts facts(const std::string& root) {
   return facts;
 }
 
+// The file system of a folder; statfs(2).
+inline std::string file_system(const std::string& folder) {
+  struct statfs found{};
+  if (statfs(folder.c_str(), &found) != 0) return "";
+  switch (static_cast<std::uint32_t>(found.f_type)) {
+    case 0x01021994: return "tmpfs";
+    case 0xEF53: return "ext4";
+    case 0x58465342: return "xfs";
+    case 0x9123683E: return "btrfs";
+    case 0x794C7630: return "overlayfs";
+    case 0x6969: return "NFS";
+    case 0x0BD00BD0: return "Lustre";
+    default: break;
+  }
+  char number[16];
+  std::snprintf(number, sizeof number, "0x%lx", static_cast<unsigned long>(found.f_type));
+  return number;
+}
+
 // Counters that stand still on a sound host, and the time that a hypervisor took.
 inline Counters counters(const std::string& root) {
   Counters found;

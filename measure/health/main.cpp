@@ -120,11 +120,15 @@ int main(int count, char** words) {
   const std::string root = option(count, words, "root", "");
   const bool only_facts = std::find(words, words + count, std::string("--facts")) != words + count;
   print_moment("begun");
-  print("facts", facts(root));
+  const std::string folder = option(count, words, "disk", ".");
+  Facts known = facts(root);
+  if (const auto kind = file_system(folder); root.empty() && !kind.empty())
+    known["file system of the disk check"] = kind;
+  print("facts", known);
   print("before", counters(root));
   if (!only_facts)
     measure(std::stod(option(count, words, "seconds", "2")),
-            std::stoull(option(count, words, "memory-mb", "512")) << 20, option(count, words, "disk", "."));
+            std::stoull(option(count, words, "memory-mb", "512")) << 20, folder);
   print("after", counters(root));
   print_moment("ended");
   return 0;
