@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.comparison.kernels import KernelTuning
 from hpcscope.findings.finding import Findings
+from hpcscope.health.records import HealthFile
 from hpcscope.machine.machine import Machine
 from hpcscope.models.models import Models
 from hpcscope.models.published.overview import Overview
@@ -51,6 +52,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "tune-blas": (KernelTuning, "tune-blas.json: kernels of the BLAS beside those in use"),
     "tune-storage": (StorageTuning, "tune-storage.json: ways to access files predicted and measured; B/s"),
     "reproductions": (Overview, "reproductions.json: published experiments repeated, and what of them holds"),
+    "health": (HealthFile, "health.json: every visit of `scope health` to every host; units by check, seconds"),
     "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),
 }
 

@@ -36,6 +36,7 @@ COMPILES_OR_RUNS = {
     *("tune", "test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers"),
     *("test_large", "test_figures", "test_many_ranks", "test_other_platforms", "test_offers", "test_simulate"),
     *("test_command", "test_throughput", "test_published", "test_push_over_ssh", "test_postgresql"),
+    "test_health_program",
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
 MIXED = pytest.StashKey[bool]()

@@ -16,6 +16,7 @@ from typing import Any
 from hpcscope.comparison import MEASURED
 from hpcscope.engine.directories import LATEST
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.health.records import FILE as HEALTH
 from hpcscope.locks import held
 from hpcscope.programs.campaign import HEAD
 from hpcscope.programs.profiles.monitored_run import MONITOR
@@ -29,6 +30,7 @@ MARKS = {
     MONITOR: "monitored program",
     TUNING: "tuning",
     MEASURED: "comparison",
+    HEALTH: "health",
 }
 """The file that marks each kind of folder."""
 DAMAGED = "damaged"

@@ -23,6 +23,7 @@ GROUPS = {
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
+        "health": "check every node of a cluster in minutes: a verdict for each, and why",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
         "reproduce": "repeat a published experiment at a size that fits, beside the published values",
     },
@@ -105,6 +106,7 @@ def help_text() -> str:
 MEASURING = {
     "run",
     "compare",
+    "health",
     "tune",
     "reproduce",
     "lab",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hpcscope.cli.options import WrittenRunFolder
+from hpcscope.errors import UsageError
 
 
 def command(run: WrittenRunFolder) -> None:
@@ -15,6 +16,8 @@ def command(run: WrittenRunFolder) -> None:
         from hpcscope.engine import campaign
 
         show(campaign.derive(run.absolute()), json=False)
+    elif kind == "health":
+        raise UsageError(f"{run}: is a check of health, whose verdicts are derived each time (scope show)")
     elif kind == "monitored":
         from hpcscope.cli.monitor import show_profile
         from hpcscope.engine import monitor

@@ -52,6 +52,11 @@ def command(
         from hpcscope.engine import campaign
 
         show(campaign.results(run.absolute()), json)
+    elif kind == "health":
+        from hpcscope.cli.health import show as show_health
+        from hpcscope.engine import health
+
+        show_health(health.read(run), None, json)
     elif applications:
         _show_applications(run, patterns or [])
     else:

@@ -8,17 +8,20 @@ from typing import Literal
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.results import Run, derived
 from hpcscope.findings.run import find_all
+from hpcscope.health.records import FILE as HEALTH
 from hpcscope.locks import held
 from hpcscope.programs.campaign import is_campaign
 from hpcscope.programs.profiles.monitored_run import is_monitored
 from hpcscope.rundirectory import FORMAT, note_checksums, write_json
 from hpcscope.statistics.summary import Summaries
 
-Kind = Literal["run", "monitored", "campaign"]
+Kind = Literal["run", "monitored", "campaign", "health"]
 
 
 def kind_of(folder: Path) -> Kind:
-    """Return which kind of results a folder holds: of benchmarks, of a monitored program, of a campaign."""
+    """Return which kind of results a folder holds: of benchmarks, a monitored program, a campaign, health."""
+    if (folder / HEALTH).is_file():
+        return "health"
     return "campaign" if is_campaign(folder) else "monitored" if is_monitored(folder) else "run"
 
 

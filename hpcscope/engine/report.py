@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hpcscope.engine import analysis
+from hpcscope.rundirectory import RunDirectory
 
 
 def write(run: Path, output: Path | None = None) -> Path:
@@ -15,6 +16,11 @@ def write(run: Path, output: Path | None = None) -> Path:
         from hpcscope.report.profile import page as profile_page
 
         return profile_page.write(contents.read(run), output)
+    if kind == "health":
+        from hpcscope.engine import health
+        from hpcscope.report import health as health_page
+
+        return health_page.write(health.read(run), output or RunDirectory(run).report)
     if kind == "run":
         from hpcscope.findings.results import Run
         from hpcscope.report.run import page

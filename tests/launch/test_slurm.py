@@ -390,3 +390,12 @@ def test_pairs_are_measured_between_their_hosts(
     run = tmp_path / "all" / "node1--node2"
     assert places(run) == {"node": ["node1", "node2"]}
     assert {row["benchmark"] for row in gathered(tmp_path)["figures"]} == {"mpi.latency", "mpi.bandwidth"}
+
+
+def test_the_health_of_the_nodes_of_a_job(slurm: SlurmCluster, tmp_path: Path) -> None:
+    words = ["health", "--launcher", "slurm", "--minutes", "0.1", "--memory", "48Mi", "--json"]
+    said = json.loads(slurm.allocated(tmp_path, ["--nodes=3"], *words).output)
+    assert sorted(node["host"] for node in said["nodes"]) == sorted(NODES)
+    assert "no answer" not in [node["verdict"] for node in said["nodes"]]
+    refused = slurm.scope(tmp_path, "health", "--launcher", "slurm").refusal()
+    assert mentions(refused, "not running inside a slurm job")

@@ -27,13 +27,14 @@ OTHERS = (
     "machine-comparison",
     "campaign",
     "campaign-run",
+    "health",
     "analysis",
     "simulation",
     "tune",
     "tune-blas",
     "tune-storage",
 )
-"""Files of monitored programs, campaigns, tunings and reproductions: their own tests hold them to the schemas."""
+"""Files of monitored programs, campaigns, health, tunings and reproductions: tests of their own check them."""
 OF_A_RUN = [name for name in NAMES if name not in OTHERS]
 """Files of a measured run."""
 

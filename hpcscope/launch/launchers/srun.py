@@ -32,7 +32,7 @@ class Srun:
             *("--distribution=arbitrary", f"--nodelist={','.join(hosts)}"),
             # A job submitted with --export=NONE would otherwise hide the variables set here from the ranks.
             *("--export=ALL", "--kill-on-bad-exit=1"),
-            *(["--overlap"] if _version(site.mpiexec) >= OVERLAP_SINCE else []),
+            *sharing(site.mpiexec),
             *(["--overcommit"] if program.oversubscribed else []),
             f"--cpu-bind={ {'core': 'cores', 'socket': 'sockets', 'none': 'none'}[site.binding_of(program)] }",
             *([] if asked else [f"--mpi={_process_manager(site)}"]),
@@ -40,6 +40,11 @@ class Srun:
             *(program.path, *program.arguments),
         ]
         return Command(arguments, {**environment, **site.family.environment(site.conditions(program))})
+
+
+def sharing(srun: str) -> list[str]:
+    """Return the words by which a step shares the job's processors with other steps."""
+    return ["--overlap"] if _version(srun) >= OVERLAP_SINCE else []
 
 
 def _host_of_each_rank(program: MpiProgram, site: Site) -> list[str]:

@@ -1,0 +1,94 @@
+"""How often `scope health` names healthy nodes, and how surely slow ones, in fleets of known truth (simulated).
+
+Visits scatter as recorded ones of each check did (tests/health/recorded_scatter.json), scaled to a standard
+deviation; equal nodes differ for good by 0.5 %. Both stages are played. Prints Markdown tables for
+docs/validation/health.md.
+usage: python benchmarks/health_power.py [--fleets N] [--seed N]
+       python benchmarks/health_power.py --record RUN...   keeps the scatter of checks of healthy equal hosts
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from hpcscope.engine.health import read
+from hpcscope.health.checks import BY_NAME
+from tests.health.simulated_fleet import RECORDED, Played, played
+
+SIZES = (8, 16, 32, 128, 512)
+KEPT = 60
+"""Values of each check that are recorded."""
+
+
+def healthy(seed: int, fleets: int) -> None:
+    print("| nodes | scatter of visits | fleets | node-checks | false | per 1,000 |\n|---|---|---|---|---|---|")
+    for scatter in (0.02, 0.1, 0.5):
+        for nodes in SIZES:
+            found = played_often(seed, fleets, nodes, 0, 0.0, scatter)
+            checks, false = sum(each.healthy for each in found), sum(each.false for each in found)
+            print(f"| {nodes} | {scatter:.0%} | {fleets:,} | {checks:,} | {false} | {1000 * false / checks:.3f} |")
+
+
+def slow(seed: int, fleets: int) -> None:
+    print("\n| nodes | slow | by | scatter of visits | fleets | named | false | said to be visible (median) |")
+    print("|---|---|---|---|---|---|---|---|")
+    for scatter, by in ((0.01, 0.1), (0.02, 0.1), (0.1, 0.3)):
+        for nodes in SIZES:
+            for count in (1, round(nodes / 5)):
+                found = played_often(seed, fleets, nodes, count, by, scatter)
+                named = sum(each.named for each in found) / sum(each.slow for each in found)
+                false = sum(each.false for each in found)
+                visible = np.median([each.visible for each in found if each.visible is not None])
+                print(
+                    f"| {nodes} | {count} | {by:.0%} | {scatter:.0%} | {fleets} | {named:.1%} | {false}"
+                    f" | {visible:.1%} |"
+                )
+
+
+def halves(seed: int, fleets: int) -> None:
+    print(
+        "\n| nodes | slow | by | scatter of visits | fleets | two clusters are told |\n|---|---|---|---|---|---|"
+    )
+    for nodes in SIZES:
+        found = played_often(seed, fleets, nodes, nodes // 2, 0.2, 0.02)
+        told = sum(each.two_clusters for each in found) / fleets
+        print(f"| {nodes} | half | 20 % | 2 % | {fleets} | {told:.1%} |")
+
+
+def played_often(seed: int, fleets: int, nodes: int, count: int, by: float, scatter: float) -> list[Played]:
+    random = np.random.default_rng([seed, nodes, count, round(1000 * by), round(1000 * scatter)])
+    return [played(random, nodes, count, by, scatter) for _ in range(fleets)]
+
+
+def record(runs: list[Path]) -> None:
+    """Keep the logarithms of the costs of the visits of all hosts, which are emulated and so equal."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for run in runs:
+        for visit in read(run).visits:
+            for value in visit.values:
+                found[value.check].append(log(BY_NAME[value.check].cost(value.value)))
+    costs = {check: [round(value, 4) for value in values[:KEPT]] for check, values in found.items()}
+    RECORDED.write_text(json.dumps({"log_costs": costs}, indent=None, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fleets", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", type=Path, nargs="+")
+    options = parser.parse_args()
+    if options.record:
+        record(options.record)
+    else:
+        healthy(options.seed, options.fleets // 15)
+        slow(options.seed, options.fleets // 50)
+        halves(options.seed, options.fleets // 50)

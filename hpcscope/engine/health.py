@@ -1,0 +1,197 @@
+"""Health of a cluster: every host is visited several times, suspects once more, and each gets a verdict."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.engine.progress import ignore
+from hpcscope.engine.signals import STOP_RUN, as_interrupt
+from hpcscope.errors import UsageError
+from hpcscope.health import reach as ways
+from hpcscope.health import verdict
+from hpcscope.health.program import program
+from hpcscope.health.reach import Reach, visit
+from hpcscope.health.records import FILE, HealthFile, Visit
+from hpcscope.lab.active import active
+from hpcscope.launch import schedulers
+from hpcscope.launch.launcher import FOLDER
+from hpcscope.plan.experiment import COMMAND_LINE, resolve
+from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, write_json
+from hpcscope.settings.health import HealthSettings
+from hpcscope.version import VERSION
+
+VISITS = (6, 6)
+"""Visits of every host, and then of each suspect and its partners."""
+START_S = 0.4
+"""What a visit takes besides measuring: the start, the copy, the first touch of memory."""
+FIRST_SHARE = 0.6
+"""Share of the time for the visits of all hosts."""
+SHORTEST_S, LONGEST_S = 0.3, 5.0
+"""Of measuring in one visit: within all its visits a host is busy for at most a minute."""
+MOST_S = 60.0
+"""Until the program of a visit ends itself, whatever it waits for."""
+FILES_BYTES = 64 << 20
+"""What a visit writes at most."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a check will take, said before it begins."""
+
+    hosts: int
+    seconds: float
+    at_once: int
+    program_bytes: int
+    memory_bytes: int
+    file_bytes: int = FILES_BYTES
+
+    @property
+    def node_seconds(self) -> float:
+        """Time that all hosts are busy, together, where none is suspect."""
+        return self.hosts * VISITS[0] * self.seconds
+
+    @property
+    def duration_s(self) -> float:
+        """Time until the first stage is over."""
+        return -(-self.hosts // self.at_once) * VISITS[0] * (self.seconds + START_S)
+
+
+def check(
+    options: HealthSettings,
+    given: Mapping[str, Any],
+    output: Path | None,
+    announce: Callable[[Cost], None] = ignore,
+    progress: Callable[[], AbstractContextManager[Tell]] | None = None,
+) -> tuple[RunDirectory, HealthFile]:
+    """Visit every host of a site and keep what was measured in a run directory.
+
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`. Raises UsageError where there is no
+    such host, no batch job for srun, or no compiler.
+    """
+    site = _reach(given, options.at_once)
+    binary = program().read_bytes()
+    rounds = -(-len(site.hosts) // site.at_once) * VISITS[0]
+    seconds = min(max(FIRST_SHARE * 60 * options.minutes / rounds - START_S, SHORTEST_S), LONGEST_S)
+    announce(Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes))
+    directory = new_directory("health", output)
+    record = HealthFile(
+        format=FORMAT,
+        scope_version=VERSION,
+        command=["scope", *sys.argv[1:]],
+        origin="measured" if active() is None else "emulated",
+        hosts=list(site.hosts),
+        seconds=seconds,
+        seed=options.seed,
+        started_unix_s=time.time(),
+        finished_unix_s=time.time(),
+        visits=[],
+    )
+    words = [f"--seconds={seconds:g}", f"--memory-mb={options.memory_bytes >> 20}", *_disk(given)]
+    tour = _Tour(site, binary, seconds, words, random.Random(options.seed))
+    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(ignore) as tell:
+        record = _with(record, tour.visits(site.hosts, 1, tell))
+        members = _members(record)
+        if members:
+            record = _with(record, tour.visits(members, 2, tell))
+    write_json(directory.path / FILE, record)
+    make_latest(directory)
+    return directory, record
+
+
+def read(folder: Path) -> HealthFile:
+    """Return what an earlier check measured; UsageError where the folder has none."""
+    if not (folder / FILE).is_file():
+        raise UsageError(f"{folder}: has no {FILE}; must be a run directory of scope health")
+    return read_json(folder / FILE, HealthFile)
+
+
+@dataclass
+class _Tour:
+    """Visits of hosts in random order."""
+
+    reach: Reach
+    binary: bytes
+    seconds: float
+    words: Sequence[str]
+    random: random.Random
+
+    def visits(self, hosts: Iterable[str], stage: int, tell: Tell) -> list[Visit]:
+        """Visit each host several times, in rounds of all hosts; one that is silent is left out then.
+
+        In rounds, so that a machine that changes its state does so for all hosts alike.
+        """
+        found: list[Visit] = []
+        going = list(hosts)
+        limit_s = min(10 * self.seconds + 20, MOST_S)
+        pool = ThreadPoolExecutor(self.reach.at_once)
+        try:
+            for number in range(VISITS[stage - 1]):
+                if not going:
+                    break
+                self.random.shuffle(going)
+                what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
+                tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
+                made = list(
+                    pool.map(lambda host: visit(self.reach, host, stage, self.binary, self.words, limit_s), going)
+                )
+                found += made
+                going = [one.host for one in made if one.answered]
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return found
+
+
+def _members(record: HealthFile) -> list[str]:
+    """Return the hosts to visit again: silent ones, suspects, and partners that did not stand out."""
+    with_suspects = [sight for sight in verdict.sights(record) if sight.suspects]
+    silent = [visit.host for visit in record.visits if not visit.answered]
+    again = [host for sight in with_suspects for host in (*sight.suspects, *sight.partners)]
+    return list(dict.fromkeys([*silent, *again]))
+
+
+def _disk(given: Mapping[str, Any]) -> list[str]:
+    """Return where the disk is measured: the folder that is asked for, else the private one of the visit."""
+    asked = resolve(None, given).launcher.storage or os.environ.get(FOLDER)
+    return [f"--disk={asked}"] if asked else []
+
+
+def _with(record: HealthFile, visits: list[Visit]) -> HealthFile:
+    return record.model_copy(update={"visits": [*record.visits, *visits], "finished_unix_s": time.time()})
+
+
+def _reach(given: Mapping[str, Any], at_once: int) -> Reach:
+    """Return the hosts that are named, else those of the lab or of the batch job, else this one."""
+    asked = resolve(None, given).launcher
+    named = tuple(host.name for host in asked.hosts)
+    lab = active()
+    if lab is not None:
+        known = [host.name for host in lab.hosts]
+        if unknown := [name for name in named if name not in known]:
+            raise UsageError(
+                f"--hosts {unknown[0]}: is no host of lab {lab.name}; must be one of {', '.join(known)}"
+            )
+        return Reach(named or tuple(known), ways.by_shell(asked.remote_shell or lab.remote_shell), 1)
+    granted = schedulers.allocation()
+    if asked.kind == "slurm":
+        if granted is None or granted.scheduler != "slurm":
+            raise UsageError(
+                f"{COMMAND_LINE}: --launcher slurm: this is not running inside a slurm job; start scope inside one"
+                " (salloc, sbatch)"
+            )
+        return Reach(named or tuple(granted.slots), ways.by_srun(asked.mpiexec or "srun"), at_once)
+    hosts = named or (tuple(granted.slots) if granted else ())
+    if not hosts:
+        return Reach((os.uname().nodename,), ways.here, 1)
+    return Reach(hosts, ways.by_shell(asked.remote_shell or "ssh"), at_once)

@@ -1,0 +1,99 @@
+"""What is measured on a node: names, units, and what a slow value most likely means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measurement of the native program `measure/health`."""
+
+    name: str
+    label: str
+    unit: str
+    higher_is_better: bool
+    cause: str
+    """The likely cause of a node that is slower than its peers in this."""
+    advice: str
+
+    def cost(self, value: float) -> float:
+        """Return a value as a cost: of a rate the reciprocal."""
+        return 1 / value if self.higher_is_better else value
+
+
+CHECKS = (
+    Check(
+        "memory_bandwidth",
+        "memory bandwidth",
+        "B/s",
+        True,
+        "a memory module is missing, in the wrong slot or at a lower clock",
+        "compare `dmidecode -t memory` and the NUMA settings of the firmware with a healthy node",
+    ),
+    Check(
+        "memory_latency",
+        "memory latency",
+        "s",
+        False,
+        "memory at a lower clock, or another NUMA setting in the firmware",
+        "compare `dmidecode -t memory` and the NUMA settings of the firmware with a healthy node",
+    ),
+    Check(
+        "core_arithmetic",
+        "arithmetic of one core",
+        "flop/s",
+        True,
+        "a lower clock: governor, power limit or heat; or a CPU quota",
+        "look at the governor, `turbostat`, power limits and the fans",
+    ),
+    Check(
+        "arithmetic",
+        "arithmetic of all cores",
+        "flop/s",
+        True,
+        "a lower clock under load: power limit or heat; or other processes",
+        "look at `top`, power limits, temperatures and the fans",
+    ),
+    Check(
+        "slowest_core",
+        "arithmetic of the slowest core",
+        "flop/s",
+        True,
+        "another process on one core, or a core that is throttled",
+        "look at `top` and at interrupts bound to that core",
+    ),
+    Check(
+        "undisturbed",
+        "time left to a program",
+        "",
+        True,
+        "other processes, interrupts, or a hypervisor that gives the time to others",
+        "look at `top`, /proc/interrupts and stolen time (`vmstat`)",
+    ),
+    Check(
+        "clock_cost",
+        "time to read the clock",
+        "s",
+        False,
+        "the kernel took another clock source than the time stamp counter",
+        "look for `clocksource` in the kernel's messages",
+    ),
+    Check(
+        "disk_write",
+        "disk write with fsync",
+        "B/s",
+        True,
+        "a disk that fails, is full, or serves others",
+        "look at `smartctl -a`, `df` and `iostat -x`",
+    ),
+    Check(
+        "disk_read",
+        "disk read",
+        "B/s",
+        True,
+        "a disk that fails, or serves others",
+        "look at `smartctl -a` and `iostat -x`",
+    ),
+)
+BY_NAME = {check.name: check for check in CHECKS}

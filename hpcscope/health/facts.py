@@ -1,0 +1,80 @@
+"""Facts in which the nodes of a fleet differ, and the odd ones out."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+HARDWARE = ("architecture", "processor", "sockets", "cores")
+"""Nodes with these in common are peers. Memory is left out: a node that lost a module is compared with others."""
+USUAL = 2 / 3
+"""Share of a group that must agree before the others are called odd; else there are several kinds."""
+FEWEST = 3
+MEMORY_TOLERANCE = 0.02
+"""Firmware and kernel reserve different amounts on equal nodes."""
+NOT_SHOWN = "not shown"
+MATTERS = re.compile(
+    r"governor|highest frequency|turbo|SMT|offline processors|clock source|memory|NUMA nodes|NUMA balancing"
+    r"|transparent huge pages|interface .* (MTU|state|speed|duplex)|InfiniBand .* (rate|state)"
+)
+"""Facts whose difference alone makes a node suspect, since they change how fast it is."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact in which equal hardware differs."""
+
+    fact: str
+    usual: str | None
+    """What most nodes have; None where no value has a clear majority."""
+    nodes: int
+    """Of the group."""
+    odd: dict[str, tuple[str, ...]]
+    """By each other value the nodes that have it; all values where there is no usual one."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether it changes the speed of a node."""
+        return MATTERS.fullmatch(self.fact) is not None
+
+
+def groups(facts: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Return the nodes of equal hardware together, in the order in which they are given."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for host, known in facts.items():
+        found[tuple(known.get(name, "") for name in HARDWARE)].append(host)
+    return list(found.values())
+
+
+def differences(facts: Mapping[str, Mapping[str, str]]) -> list[Difference]:
+    """Return the facts in which nodes of equal hardware differ; those that matter first."""
+    found = []
+    for group in groups(facts):
+        for name in sorted({name for host in group for name in facts[host]}):
+            by_value = _by_value(name, [(host, facts[host].get(name, NOT_SHOWN)) for host in group])
+            if len(by_value) > 1:
+                found.append(_difference(name, len(group), by_value))
+    return sorted(found, key=lambda difference: (not difference.matters, difference.fact))
+
+
+def _difference(name: str, nodes: int, by_value: dict[str, tuple[str, ...]]) -> Difference:
+    most = max(by_value, key=lambda value: len(by_value[value]))
+    usual = most if nodes >= FEWEST and len(by_value[most]) >= USUAL * nodes else None
+    return Difference(name, usual, nodes, {value: hosts for value, hosts in by_value.items() if value != usual})
+
+
+def _by_value(name: str, told: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for host, value in told:
+        same = next((other for other in found if _same(name, value, other)), value)
+        found[same].append(host)
+    return {value: tuple(hosts) for value, hosts in found.items()}
+
+
+def _same(name: str, one: str, other: str) -> bool:
+    if name != "memory" or NOT_SHOWN in (one, other):
+        return one == other
+    sizes = [float(match[0]) if (match := re.match(r"\d+", text)) else 0.0 for text in (one, other)]
+    return abs(sizes[0] - sizes[1]) <= MEMORY_TOLERANCE * max(sizes)

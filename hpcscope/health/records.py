@@ -1,0 +1,65 @@
+"""`health.json`: what every visit to every host measured; verdicts follow from it alone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hpcscope.strict import Printable, Strict, Unix
+
+FILE = "health.json"
+"""The file that marks the run directory of a check."""
+
+
+class Value(Strict):
+    """One value of one visit."""
+
+    check: str
+    place: str
+    """A NUMA node; empty for the whole host."""
+    value: float = Field(gt=0, allow_inf_nan=False)
+    """In the unit of the check: bytes or operations per second, seconds, or a share."""
+
+
+class Visit(Strict):
+    """One start of the native program on one host."""
+
+    host: str
+    stage: Literal[1, 2]
+    """2: the host was visited again, as a suspect or as a partner of one."""
+    started_unix_s: Unix
+    """By the clock of the host of the command, before the start."""
+    ended_unix_s: Unix
+    begun_there_unix_s: Unix = 0
+    """By the clock of the visited host; 0 where it did not answer."""
+    ended_there_unix_s: Unix = 0
+    values: list[Value] = []
+    facts: dict[str, Printable] = {}
+    before: dict[str, int] = {}
+    """Counters of faults when the visit began."""
+    after: dict[str, int] = {}
+    error: str = ""
+    """Why there is no whole answer; empty where there is one."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether the visit came to its end."""
+        return not self.error
+
+
+class HealthFile(Strict):
+    """`health.json`."""
+
+    format: int
+    scope_version: str
+    command: list[str]
+    origin: Literal["measured", "emulated"]
+    hosts: list[str]
+    """In the order of the site."""
+    seconds: float = Field(gt=0, allow_inf_nan=False)
+    """Of measuring in each visit."""
+    seed: int
+    started_unix_s: Unix
+    finished_unix_s: Unix
+    visits: list[Visit]

@@ -1,0 +1,287 @@
+"""The verdict of every node, from what its visits measured: healthy, suspect, bad, or no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import exp, log
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.health import counters, facts, slow_nodes
+from hpcscope.health.checks import BY_NAME, Check
+from hpcscope.health.facts import Difference
+from hpcscope.health.records import HealthFile, Visit
+from hpcscope.health.slow_nodes import LEVEL, PARTNERS, Screening
+from hpcscope.samples.samples import Floats
+
+HEALTHY, SUSPECT, BAD, SILENT = "healthy", "suspect", "bad", "no answer"
+ORDER = (BAD, SILENT, SUSPECT, HEALTHY)
+FEWEST_VISITS = 3
+
+Place = tuple[str, str]
+"""A check, and the part of the node in which it was made."""
+References = Mapping[tuple[tuple[str, ...], str, str], float]
+"""Known costs, by hardware, check and place."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a node is not simply healthy."""
+
+    verdict: str
+    text: str
+    cause: str = ""
+    advice: str = ""
+    weight: float = 0.0
+    """By how much a rate is lower; the heaviest stands first."""
+
+
+@dataclass(frozen=True)
+class NodeVerdict:
+    """One node."""
+
+    host: str
+    evidence: list[Evidence]
+
+    @property
+    def verdict(self) -> str:
+        """The worst that any evidence says."""
+        return min((one.verdict for one in self.evidence), key=ORDER.index, default=HEALTHY)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a check could see in a group of equal nodes."""
+
+    check: Check
+    place: str
+    hosts: tuple[str, ...]
+    screening: Screening
+    suspects: tuple[str, ...]
+    """Nodes that stood out in the first stage."""
+
+    @property
+    def label(self) -> str:
+        """The check with its NUMA node; the first one, often the only one, is left out."""
+        return f"{self.check.label}{f' of {self.place}' if self.place not in ('', 'node0') else ''}"
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each node in the table."""
+        return {host: row for row, host in enumerate(self.hosts)}
+
+    @property
+    def partners(self) -> tuple[str, ...]:
+        """Nodes from the middle of those that did not stand out."""
+        rest = sorted(
+            self.screening.rest, key=lambda row: abs(self.screening.typical[row] - self.screening.center)
+        )
+        return tuple(self.hosts[row] for row in rest[:PARTNERS])
+
+
+@dataclass
+class Health:
+    """The verdict of a whole cluster."""
+
+    nodes: list[NodeVerdict]
+    """The worst first."""
+    differences: list[Difference]
+    sights: list[Sight]
+    remarks: list[str] = field(default_factory=list)
+    """What is true of the whole cluster, or could not be judged."""
+
+    def hosts(self, verdict: str) -> list[str]:
+        """Return the nodes with a verdict."""
+        return [node.host for node in self.nodes if node.verdict == verdict]
+
+    @property
+    def sound(self) -> bool:
+        """Whether no node is bad, and all answer."""
+        return not self.hosts(BAD) and not self.hosts(SILENT)
+
+
+def judge(record: HealthFile, references: References | None = None) -> Health:
+    """Return the verdicts that follow from a record, and from a reference where one is given."""
+    visits = _by_host(record.hosts, record.visits)
+    evidence: dict[str, list[Evidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
+    known = {host: visit.facts for host in record.hosts if (visit := _first(visits[host])) is not None}
+    for host, own in visits.items():
+        evidence[host] += [
+            Evidence(BAD if sign.bad else SUSPECT, sign.evidence, sign.cause, sign.advice)
+            for sign in counters.signs(own)
+        ]
+    differences = facts.differences(known)
+    for difference in differences:
+        for host, one in _odd(difference):
+            evidence[host].append(one)
+    seen = sights(record)
+    remarks: list[str] = []
+    for sight in seen:
+        remarks += _judge_speed(sight, visits, evidence, len(seen))
+    _against(references or {}, record, known, evidence)
+    nodes = [
+        NodeVerdict(host, sorted(found, key=lambda one: (ORDER.index(one.verdict), -one.weight)))
+        for host, found in evidence.items()
+    ]
+    nodes.sort(key=lambda node: (ORDER.index(node.verdict), -max((e.weight for e in node.evidence), default=0)))
+    return Health(nodes, differences, seen, remarks)
+
+
+def sights(record: HealthFile) -> list[Sight]:
+    """Return the first stage of every check in every group of equal nodes."""
+    first = [visit for visit in record.visits if visit.stage == 1 and visit.answered]
+    by_host = _by_host(record.hosts, first)
+    known = {host: own[0].facts for host, own in by_host.items() if len(own) >= FEWEST_VISITS}
+    tables = []
+    for group in facts.groups(known):
+        places = dict.fromkeys((v.check, v.place) for host in group for v in by_host[host][0].values)
+        tables += [(place, *table) for place in places if (table := _table(place, group, by_host)) is not None]
+    made = []
+    for (check, place), hosts, costs in tables:
+        screening = slow_nodes.screen(costs, LEVEL / len(tables))
+        suspects = tuple(hosts[row] for row in screening.slow)
+        made.append(Sight(BY_NAME[check], place, hosts, screening, suspects))
+    return made
+
+
+def references(record: HealthFile) -> References:
+    """Return the typical costs of an earlier record, by hardware, check and place."""
+    known = {visit.host: visit.facts for visit in reversed(record.visits) if visit.answered}
+    return {
+        (_hardware(known[sight.hosts[0]]), sight.check.name, sight.place): sight.screening.center
+        for sight in sights(record)
+    }
+
+
+def values(sight: Sight, host: str) -> tuple[str, str]:
+    """Return what a node does in the first stage, and what its peers do."""
+    costs = float(sight.screening.typical[sight.rows[host]]), sight.screening.center
+    own, peers = (sight.check.cost(exp(cost)) for cost in costs)
+    return units.quantity(own, sight.check.unit), units.quantity(peers, sight.check.unit)
+
+
+def _table(
+    place: Place, group: Sequence[str], by_host: Mapping[str, list[Visit]]
+) -> tuple[tuple[str, ...], Floats] | None:
+    """Return the logarithms of the costs of a check, a row for each node with at least `FEWEST_VISITS` of them."""
+    rows = {host: _costs(place, by_host[host]) for host in group}
+    whole = {host: row for host, row in rows.items() if len(row) >= FEWEST_VISITS}
+    if not whole:
+        return None
+    columns = min(map(len, whole.values()))
+    return tuple(whole), np.array([row[:columns] for row in whole.values()])
+
+
+def _costs(place: Place, visits: Iterable[Visit]) -> list[float]:
+    check = BY_NAME[place[0]]
+    return [
+        log(check.cost(value.value))
+        for visit in visits
+        for value in visit.values
+        if (value.check, value.place) == place
+    ]
+
+
+def _by_host(hosts: Iterable[str], visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+    found: dict[str, list[Visit]] = {host: [] for host in hosts}
+    for visit in visits:
+        found.setdefault(visit.host, []).append(visit)
+    return found
+
+
+def _first(visits: Sequence[Visit]) -> Visit | None:
+    return next((visit for visit in visits if visit.answered), None)
+
+
+def _answers(visits: Sequence[Visit]) -> Iterator[Evidence]:
+    silent = [visit for visit in visits if not visit.answered]
+    if len(silent) == len(visits):
+        why = silent[0].error if silent else "it was not visited"
+        yield Evidence(SILENT, why, "the host is down, hangs, or cannot be reached", "log in to it, or restart it")
+    elif silent:
+        text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
+        yield Evidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")
+
+
+def _odd(difference: Difference) -> Iterator[tuple[str, Evidence]]:
+    if difference.usual is None or not difference.matters:
+        return
+    for value, hosts in difference.odd.items():
+        text = f"{difference.fact} is {value}; others: {difference.usual}"
+        for host in hosts:
+            yield host, Evidence(SUSPECT, text, "it was set up differently", "set it as on the other nodes")
+
+
+def _judge_speed(
+    sight: Sight, visits: Mapping[str, list[Visit]], evidence: Mapping[str, list[Evidence]], tests: int
+) -> list[str]:
+    """Add the evidence of one check; return what is to be said about the whole group."""
+    if not sight.suspects:
+        return []
+    place = (sight.check.name, sight.place)
+    again = {
+        host: row
+        for host in (*sight.suspects, *sight.partners)
+        if len(row := _costs(place, [v for v in visits[host] if v.stage == 2 and v.answered])) >= FEWEST_VISITS
+    }
+    suspects = [host for host in sight.suspects if host in again]
+    partners = [host for host in sight.partners if host in again]
+    for host in set(sight.suspects) - set(suspects if partners else []):
+        slower = units.share(sight.screening.slowness(sight.rows[host]))
+        text = f"{sight.label} {slower} {_worse(sight)} than its peers, not measured again"
+        evidence[host].append(Evidence(SUSPECT, text, sight.check.cause, sight.check.advice))
+    if not suspects or not partners:
+        return []
+    members = [*suspects, *partners]
+    columns = min(len(again[host]) for host in members)
+    table = np.array([again[host][:columns] for host in members])
+    rows = [sight.rows[host] for host in members]
+    confirmed = slow_nodes.confirm(sight.screening, table, rows, len(suspects), LEVEL / tests)
+    slow = {sight.hosts[row]: excess for row, (excess, holds) in confirmed.items() if holds}
+    for host, excess in slow.items():
+        share = slow_nodes.slowness(excess)
+        few = sight.screening.visible is None
+        verdict = SUSPECT if few or sight.screening.two_clusters else BAD
+        own, peers = values(sight, host)
+        text = f"{sight.label} {own}, peers {peers} ({units.share(share)} {_worse(sight)})"
+        evidence[host].append(Evidence(verdict, text, sight.check.cause, sight.check.advice, share))
+    if not sight.screening.two_clusters or not slow:
+        return []
+    middle = units.share(slow_nodes.slowness(float(np.median(list(slow.values())))))
+    return [
+        f"{sight.label}: two clusters of values, {len(slow)} of {len(sight.hosts)} nodes are {middle}"
+        f" {_worse(sight)}: no majority says which is right; --reference does"
+    ]
+
+
+def _against(
+    known_costs: References,
+    record: HealthFile,
+    known: Mapping[str, Mapping[str, str]],
+    evidence: Mapping[str, list[Evidence]],
+) -> None:
+    """Add the nodes that are slower than the reference of their hardware, in the visits of all stages."""
+    by_host = _by_host(known, [visit for visit in record.visits if visit.answered])
+    for (hardware, check, place), cost in known_costs.items():
+        group = [host for host in known if _hardware(known[host]) == hardware]
+        table = _table((check, place), group, by_host)
+        if table is None:
+            continue
+        hosts, costs = table
+        for row, excess in slow_nodes.below_reference(costs, cost, LEVEL / len(known_costs)).items():
+            share = slow_nodes.slowness(excess)
+            of = BY_NAME[check]
+            worse = "lower" if of.higher_is_better else "slower"
+            text = f"{of.label} {units.share(share)} {worse} than the reference"
+            evidence[hosts[row]].append(Evidence(BAD, text, of.cause, of.advice, share))
+
+
+def _hardware(known: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(known.get(name, "") for name in facts.HARDWARE)
+
+
+def _worse(sight: Sight) -> str:
+    return "lower" if sight.check.higher_is_better else "slower"

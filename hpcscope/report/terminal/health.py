@@ -1,0 +1,148 @@
+"""The verdicts on a cluster in lines of at most 80 columns: the whole in one sentence, then the worst nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hpcscope import units
+from hpcscope.health.facts import Difference
+from hpcscope.health.records import HealthFile
+from hpcscope.health.slow_nodes import FEWEST
+from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, NodeVerdict, Sight
+from hpcscope.names import host_ranges, several
+from hpcscope.visible import visible
+
+COLUMNS = 80
+MOST_NODES = 20
+"""Nodes with a line of their own; more are folded into one line for each verdict."""
+MOST_FACTS = 8
+
+
+def lines(record: HealthFile, health: Health) -> list[str]:
+    """Return what the terminal shows."""
+    return [
+        visible(line) for line in (*_whole(health), *_nodes(health), *_facts(health), *_sights(record, health))
+    ]
+
+
+def as_json(record: HealthFile, health: Health) -> dict[str, Any]:
+    """Return the verdicts as plain data."""
+    return {
+        "origin": record.origin,
+        "sound": health.sound,
+        "nodes": [
+            {
+                "host": node.host,
+                "verdict": node.verdict,
+                "evidence": [
+                    {"verdict": one.verdict, "what": one.text, "likely_cause": one.cause, "advice": one.advice}
+                    for one in node.evidence
+                ],
+            }
+            for node in health.nodes
+        ],
+        "differences": [
+            {"fact": one.fact, "usual": one.usual, "nodes": one.nodes, "odd": one.odd}
+            for one in health.differences
+        ],
+        "visible": [
+            {
+                "check": sight.check.name,
+                "place": sight.place,
+                "nodes": len(sight.hosts),
+                "smallest_slowness": sight.screening.visible,
+            }
+            for sight in health.sights
+        ],
+        "remarks": health.remarks,
+    }
+
+
+def verdict_sentence(health: Health) -> str:
+    """Return the verdict on the whole cluster."""
+    counts = {verdict: len(health.hosts(verdict)) for verdict in (BAD, SILENT, SUSPECT)}
+    nodes = len(health.nodes)
+    if not any(counts.values()):
+        return f"All {nodes} nodes are healthy." if nodes > 1 else "The node shows no fault; it has no peers."
+    words = {BAD: "bad", SUSPECT: "suspect", SILENT: "without an answer"}
+    parts = [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]
+    return f"{len(health.hosts(HEALTHY))} of {nodes} nodes are healthy; {', '.join(parts)}."
+
+
+def _whole(health: Health) -> Iterator[str]:
+    yield verdict_sentence(health)
+    for remark in health.remarks:
+        yield from _broken(remark, "  ")
+
+
+def _nodes(health: Health) -> Iterator[str]:
+    named = [node for node in health.nodes if node.verdict != HEALTHY]
+    width = min(max((len(node.host) for node in named[:MOST_NODES]), default=0), 24)
+    if named:
+        yield ""
+    for node in named[:MOST_NODES]:
+        yield from _node(node, width)
+    for verdict in (BAD, SILENT, SUSPECT):
+        if folded := [node.host for node in named[MOST_NODES:] if node.verdict == verdict]:
+            yield _cut(f"and {len(folded)} more {verdict}: {several(host_ranges(folded))}")
+
+
+def _node(node: NodeVerdict, width: int) -> Iterator[str]:
+    first = node.evidence[0]
+    more = f" (+{len(node.evidence) - 1})" if len(node.evidence) > 1 else ""
+    start = f"{node.host:<{width}}  {node.verdict:<9}  "
+    yield start + _cut(first.text, COLUMNS - len(start) - len(more)) + more
+
+
+def _facts(health: Health) -> Iterator[str]:
+    if not health.differences:
+        return
+    yield ""
+    yield "Facts that differ between nodes of equal hardware:"
+    for difference in health.differences[:MOST_FACTS]:
+        yield from (_cut(f"  {text}") for text in _difference(difference))
+    if (hidden := len(health.differences) - MOST_FACTS) > 0:
+        yield f"  and {hidden} more facts (--json)"
+
+
+def _difference(difference: Difference) -> Iterator[str]:
+    for value, hosts in difference.odd.items():
+        count = f"{len(hosts)} of {difference.nodes}"
+        yield f"{count} have {difference.fact} {value}: {several(host_ranges(hosts))}"
+
+
+def _sights(record: HealthFile, health: Health) -> Iterator[str]:
+    compared = [sight for sight in health.sights if sight.screening.visible is not None]
+    yield ""
+    if compared:
+        yield "A slower node would have been noticed in 99 % when it is slower by:"
+        yield from (f"  {text}" for text in _visible(compared))
+    if few := max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0):
+        group = "1 node has no peers:" if few == 1 else f"{few} nodes are few peers:"
+        yield f"{group} at least {FEWEST} of equal hardware show how much they scatter."
+    busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
+    emulated = ", emulated" if record.origin == "emulated" else ""
+    visits = f"{len(record.visits):,} visits" if len(record.visits) != 1 else "1 visit"
+    yield f"{visits}, {busy:,.0f} s of node time{emulated}."
+
+
+def _visible(sights: Sequence[Sight]) -> Iterator[str]:
+    for sight in sights:
+        smallest = sight.screening.visible
+        assert smallest is not None
+        yield f"{units.share(smallest):>6}  {sight.label}, {len(sight.hosts)} nodes"
+
+
+def _cut(text: str, columns: int = COLUMNS) -> str:
+    return text if len(text) <= columns else f"{text[: columns - 3]}..."
+
+
+def _broken(text: str, indent: str) -> Iterator[str]:
+    line = indent
+    for word in text.split():
+        if len(line) + len(word) + 1 > COLUMNS and line.strip():
+            yield line.rstrip()
+            line = indent
+        line += f"{word} "
+    yield line.rstrip()

@@ -1,0 +1,24 @@
+"""How long and with what `scope health` visits the hosts of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope.settings.kinds import Number, Size, Whole
+from hpcscope.settings.table import Table, setting
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class HealthSettings(Table):
+    """The limits of the check."""
+
+    minutes: float = setting(2.0, Number(0.1, 60.0, metavar="MINUTES"), "Time of the whole check.")
+    memory_bytes: int = setting(
+        4096 * MIB,
+        Size(16 * MIB),
+        "Memory that the check may use on each host, at most a quarter of what is free.",
+    )
+    at_once: int = setting(64, Whole(1, 10_000), "Hosts that are visited at the same time; in a lab always one.")
+    seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are visited.")

@@ -1,0 +1,287 @@
+// What the kernel says about a host: facts that should agree over a fleet, and counters of faults. Files are read below
+// `root`, the folder with /proc and /sys; one that is absent costs one fact.
+#pragma once
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace scope::health {
+
+using Facts = std::map<std::string, std::string>;
+using Counters = std::map<std::string, std::uint64_t>;
+
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  return text;
+}
+
+inline std::uint64_t number_of(const std::filesystem::path& path) {
+  return std::strtoull(text_of(path).c_str(), nullptr, 10);
+}
+
+// The entries of a folder whose names begin so, and with a digit after it where `numbered`; sorted.
+inline std::vector<std::filesystem::path> entries(const std::filesystem::path& folder,
+                                                  const std::string& begin = "", bool numbered = false) {
+  std::vector<std::filesystem::path> found;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(begin) && (!numbered || std::isdigit(static_cast<unsigned char>(name[begin.size()]))))
+      found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// `0-2,5` as {0, 1, 2, 5}.
+inline std::vector<int> members(const std::string& list) {
+  std::vector<int> found;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    int first = 0, last = 0;
+    const int read = std::sscanf(part.c_str(), "%d-%d", &first, &last);
+    for (int each = first; read > 0 && each <= (read == 2 ? last : first); ++each) found.push_back(each);
+  }
+  return found;
+}
+
+inline std::vector<int> allowed_processors() {
+  std::vector<int> allowed;
+  // A set of the usual size does not hold the processors of the largest hosts (sched_getaffinity(2)).
+  const int most = 16384;
+  cpu_set_t* const set = CPU_ALLOC(most);
+  if (set != nullptr && sched_getaffinity(0, CPU_ALLOC_SIZE(most), set) == 0)
+    for (int each = 0; each < most; ++each)
+      if (CPU_ISSET_S(each, CPU_ALLOC_SIZE(most), set)) allowed.push_back(each);
+  CPU_FREE(set);
+  return allowed;
+}
+
+// The value after `key` and a colon or an equals sign, in the first line that begins with it.
+inline std::string value_of(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    const auto separator = line.find_first_of(":=", key.size());
+    if (separator == std::string::npos || line.find_first_not_of(" \t", key.size()) != separator) continue;
+    const auto begin = line.find_first_not_of(" \t\"", separator + 1);
+    const auto end = line.find_last_not_of(" \t\"");
+    return begin == std::string::npos ? "" : line.substr(begin, end - begin + 1);
+  }
+  return "";
+}
+
+// The different texts that a file has below each of these folders: the governors of all processors.
+inline std::string different(const std::vector<std::filesystem::path>& folders, const std::string& file) {
+  std::set<std::string> found;
+  for (const auto& folder : folders)
+    if (const auto text = text_of(folder / file); !text.empty()) found.insert(text);
+  std::string joined;
+  for (const auto& each : found) joined += (joined.empty() ? "" : ", ") + each;
+  return joined;
+}
+
+// The chosen word of `always [madvise] never`.
+inline std::string chosen(const std::string& words) {
+  const auto begin = words.find('['), end = words.find(']');
+  return end == std::string::npos ? words : words.substr(begin + 1, end - begin - 1);
+}
+
+// Interfaces whose names containers and virtual machines invent differ on every host, and say nothing about it.
+inline bool of_the_host(const std::string& interface) {
+  for (const char* invented : {"lo", "veth", "docker", "br-", "virbr", "cali", "tap", "tun", "vnet", "lxc"})
+    if (interface.starts_with(invented)) return false;
+  return !interface.empty();
+}
+
+// The line of each interface in /proc/net/dev: that of this network namespace, which /sys need not show.
+inline std::map<std::string, std::string> interface_lines(const std::string& root) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines(text_of(root + (root.empty() ? "/proc/self/net/dev" : "/proc/net/dev")));
+  for (std::string line; std::getline(lines, line);) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = line.substr(line.find_first_not_of(' '), colon - line.find_first_not_of(' '));
+    if (of_the_host(name)) found[name] = line.substr(colon + 1);
+  }
+  return found;
+}
+
+// MTU, state and speed, by ioctl(2) for the network namespace of this process; netdevice(7), linux/ethtool.h.
+inline void ask_interface(const std::string& name, Facts& facts) {
+  const int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (control < 0) return;
+  ifreq request{};
+  std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
+  if (ioctl(control, SIOCGIFMTU, &request) == 0)
+    facts["interface " + name + " MTU"] = std::to_string(request.ifr_mtu);
+  if (ioctl(control, SIOCGIFFLAGS, &request) == 0)
+    facts["interface " + name + " state"] = (request.ifr_flags & IFF_RUNNING) != 0 ? "up" : "down";
+  ethtool_cmd link{};
+  link.cmd = ETHTOOL_GSET;
+  request.ifr_data = reinterpret_cast<char*>(&link);
+  if (ioctl(control, SIOCETHTOOL, &request) == 0) {
+    const std::uint32_t speed = ethtool_cmd_speed(&link);
+    if (speed != 0 && speed != 0xFFFF && speed != 0xFFFFFFFF)
+      facts["interface " + name + " speed"] = std::to_string(speed) + " Mbit/s";
+    if (link.duplex <= DUPLEX_FULL)
+      facts["interface " + name + " duplex"] = link.duplex == DUPLEX_FULL ? "full" : "half";
+  }
+  close(control);
+}
+
+inline void read_interface(const std::string& root, const std::string& name, Facts& facts) {
+  const std::filesystem::path folder = root + "/sys/class/net/" + name;
+  facts["interface " + name + " MTU"] = text_of(folder / "mtu");
+  facts["interface " + name + " state"] = text_of(folder / "operstate");
+  const auto speed = std::strtoll(text_of(folder / "speed").c_str(), nullptr, 10);
+  if (speed > 0) facts["interface " + name + " speed"] = std::to_string(speed) + " Mbit/s";
+  facts["interface " + name + " duplex"] = text_of(folder / "duplex");
+}
+
+inline std::vector<std::filesystem::path> processor_folders(const std::string& root) {
+  auto folders = entries(root + "/sys/devices/system/cpu", "cpu", true);
+  std::erase_if(folders, [](const auto& folder) { return !std::filesystem::exists(folder / "topology"); });
+  return folders;
+}
+
+inline std::size_t count_different(const std::vector<std::filesystem::path>& folders, const char* file,
+                                   const char* older) {
+  std::set<std::string> found;
+  for (const auto& folder : folders) {
+    const auto text = text_of(folder / "topology" / file);
+    found.insert(text.empty() ? text_of(folder / "topology" / older) : text);
+  }
+  return found.size();
+}
+
+inline Facts facts(const std::string& root) {
+  Facts facts;
+  const std::string system = root + "/sys/devices/system/";
+  const auto processors = processor_folders(root);
+  const auto information = text_of(root + "/proc/cpuinfo");
+  const auto memory = text_of(root + "/proc/meminfo");
+  utsname name{};
+  uname(&name);
+  facts["architecture"] = name.machine;
+  for (const char* key : {"model name", "cpu", "Model", "CPU part"})
+    if (facts["processor"].empty()) facts["processor"] = value_of(information, key);
+  facts["sockets"] = std::to_string(count_different(processors, "physical_package_id", "physical_package_id"));
+  facts["cores"] = std::to_string(count_different(processors, "core_cpus_list", "thread_siblings_list"));
+  facts["hardware threads"] = std::to_string(processors.size());
+  facts["NUMA nodes"] = std::to_string(entries(system + "node", "node", true).size());
+  facts["memory"] =
+      std::to_string(std::strtoull(value_of(memory, "MemTotal").c_str(), nullptr, 10) >> 10) + " MiB";
+  facts["swap"] = std::to_string(std::strtoull(value_of(memory, "SwapTotal").c_str(), nullptr, 10) >> 10) + " MiB";
+  facts["product"] = text_of(root + "/sys/class/dmi/id/product_name");
+  facts["BIOS"] = text_of(root + "/sys/class/dmi/id/bios_version");
+  facts["microcode"] = value_of(information, "microcode");
+  facts["kernel"] = text_of(root + "/proc/sys/kernel/osrelease");
+  facts["operating system"] = value_of(text_of(root + "/etc/os-release"), "PRETTY_NAME");
+  facts["governor"] = different(processors, "cpufreq/scaling_governor");
+  facts["highest frequency"] = different(processors, "cpufreq/scaling_max_freq");
+  facts["turbo off"] = text_of(system + "cpu/intel_pstate/no_turbo");
+  facts["turbo"] = text_of(system + "cpu/cpufreq/boost");
+  facts["SMT"] = text_of(system + "cpu/smt/control");
+  facts["offline processors"] = text_of(system + "cpu/offline");
+  facts["clock source"] = text_of(system + "clocksource/clocksource0/current_clocksource");
+  facts["transparent huge pages"] = chosen(text_of(root + "/sys/kernel/mm/transparent_hugepage/enabled"));
+  facts["NUMA balancing"] = text_of(root + "/proc/sys/kernel/numa_balancing");
+  for (const auto& file : entries(system + "cpu/vulnerabilities"))
+    facts["mitigation " + file.filename().string()] = text_of(file);
+  for (const auto& [interface, line] : interface_lines(root))
+    root.empty() ? ask_interface(interface, facts) : read_interface(root, interface, facts);
+  for (const auto& adapter : entries(root + "/sys/class/infiniband"))
+    for (const auto& port : entries(adapter / "ports")) {
+      const std::string which = "InfiniBand " + adapter.filename().string() + "/" + port.filename().string();
+      facts[which + " rate"] = text_of(port / "rate");
+      facts[which + " state"] = text_of(port / "state");
+      facts[which + " firmware"] = text_of(adapter / "fw_ver");
+    }
+  std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
+  return facts;
+}
+
+// The file system of a folder; statfs(2).
+inline std::string file_system(const std::string& folder) {
+  struct statfs found{};
+  if (statfs(folder.c_str(), &found) != 0) return "";
+  switch (static_cast<std::uint32_t>(found.f_type)) {
+    case 0x01021994: return "tmpfs";
+    case 0xEF53: return "ext4";
+    case 0x58465342: return "xfs";
+    case 0x9123683E: return "btrfs";
+    case 0x794C7630: return "overlayfs";
+    case 0x6969: return "NFS";
+    case 0x0BD00BD0: return "Lustre";
+    default: break;
+  }
+  char number[16];
+  std::snprintf(number, sizeof number, "0x%lx", static_cast<unsigned long>(found.f_type));
+  return number;
+}
+
+// Counters that stand still on a sound host, and the time that a hypervisor took.
+inline Counters counters(const std::string& root) {
+  Counters found;
+  for (const auto& [interface, line] : interface_lines(root)) {
+    std::istringstream words(line);
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t number = 0; words >> number;) numbers.push_back(number);
+    if (numbers.size() < 16) continue;
+    // The columns of net/core/net-procfs.c: errors, overruns and frames received; errors, overruns, collisions and
+    // carrier losses sent. Dropped packets are no fault: a host drops what it has no use for.
+    found["interface " + interface + " receive errors"] = numbers[2] + numbers[4] + numbers[5];
+    found["interface " + interface + " send errors"] = numbers[10] + numbers[12] + numbers[13] + numbers[14];
+  }
+  for (const auto& adapter : entries(root + "/sys/class/infiniband"))
+    for (const auto& port : entries(adapter / "ports"))
+      for (const char* counter : {"symbol_error", "link_downed", "link_error_recovery", "port_rcv_errors"})
+        if (const auto file = port / "counters" / counter; std::filesystem::exists(file))
+          found["InfiniBand " + adapter.filename().string() + "/" + port.filename().string() + " " + counter] =
+              number_of(file);
+  for (const auto& controller : entries(root + "/sys/devices/system/edac/mc", "mc", true)) {
+    found["memory corrected errors"] += number_of(controller / "ce_count");
+    found["memory uncorrected errors"] += number_of(controller / "ue_count");
+  }
+  for (const auto& processor : processor_folders(root))
+    if (const auto file = processor / "thermal_throttle/core_throttle_count"; std::filesystem::exists(file))
+      found["thermal throttling"] += number_of(file);
+  const auto statistics = text_of(root + "/proc/vmstat");
+  if (const auto killed = statistics.find("\noom_kill "); killed != std::string::npos)
+    found["processes killed for memory"] = std::strtoull(statistics.c_str() + killed + 10, nullptr, 10);
+  std::istringstream ticks(text_of(root + "/proc/stat"));
+  std::string cpu;
+  ticks >> cpu;
+  for (int column = 0; column < 8; ++column) {
+    std::uint64_t count = 0;
+    ticks >> count;
+    found["processor time"] += count;
+    if (column == 7) found["processor time stolen"] = count;  // proc(5), /proc/stat
+  }
+  return found;
+}
+
+}  // namespace scope::health

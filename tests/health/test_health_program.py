@@ -1,0 +1,132 @@
+"""The native program of a visit: what it reads of recorded hosts, measures on this one, and leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpcscope.health import reach
+from hpcscope.health.checks import BY_NAME, CHECKS
+from hpcscope.health.facts import differences
+from hpcscope.health.program import HEADERS, PARTS, program
+from hpcscope.health.reach import Reach
+from tests.health.recorded_host import written
+from tests.patience import PATIENCE_S
+
+QUICK = ["--seconds=0.1", "--memory-mb=48"]
+
+
+@pytest.fixture(scope="module")
+def binary() -> Path:
+    return program()
+
+
+def test_every_header_makes_another_program() -> None:
+    root = Path(__file__).parents[2]
+    sources = [root / "measure/health/main.cpp", *(root / part for part in PARTS)]
+    include = ["-I", root / "measure/src", "-I", root]
+    words = ["c++", "-std=c++20", "-MM", *include, *sources]
+    made = subprocess.run(words, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    read = {Path(word).resolve() for word in made.split() if not word.endswith(":")} - set(sources)
+    assert {str(path.relative_to(root)) for path in read} == set(HEADERS)
+
+
+def said(binary: Path, *words: str) -> dict[str, dict[str, str]]:
+    done = subprocess.run([binary, *words], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    return {key: value for line in done.stdout.splitlines() for key, value in json.loads(line).items()}
+
+
+def test_facts_and_counters_of_a_recorded_host(binary: Path, tmp_path: Path) -> None:
+    found = said(binary, f"--root={written(tmp_path, governor='powersave')}", "--facts")
+    facts = {"architecture": os.uname().machine}
+    assert found["facts"] == facts | {
+        "processor": "Example CPU @ 2.40GHz",
+        "sockets": "2",
+        "cores": "4",
+        "hardware threads": "8",
+        "NUMA nodes": "2",
+        "memory": "64000 MiB",
+        "swap": "0 MiB",
+        "BIOS": "1.2.3",
+        "microcode": "0x1",
+        "kernel": "6.1.0-test",
+        "operating system": "Example Linux 1",
+        "governor": "performance, powersave",
+        "SMT": "on",
+        "clock source": "tsc",
+        "transparent huge pages": "madvise",
+        "mitigation meltdown": "Mitigation: PTI",
+        "interface eth0 MTU": "9000",
+        "interface eth0 state": "up",
+        "interface eth0 speed": "100000 Mbit/s",
+        "interface eth0 duplex": "full",
+        "InfiniBand mlx5_0/1 rate": "100 Gb/sec (4X EDR)",
+        "InfiniBand mlx5_0/1 state": "4: ACTIVE",
+        "InfiniBand mlx5_0/1 firmware": "20.1",
+    }
+    assert found["before"] == {
+        "interface eth0 receive errors": 7,
+        "interface eth0 send errors": 6,
+        "InfiniBand mlx5_0/1 symbol_error": 6,
+        "memory corrected errors": 4,
+        "memory uncorrected errors": 0,
+        "thermal throttling": 16,
+        "processes killed for memory": 2,
+        "processor time": 1000,
+        "processor time stolen": 50,
+    }
+
+
+def test_the_odd_one_of_a_recorded_fleet(binary: Path, tmp_path: Path) -> None:
+    def facts(number: int) -> dict[str, str]:
+        root = written(tmp_path / str(number), governor="powersave" if number == 3 else "performance")
+        return said(binary, f"--root={root}", "--facts")["facts"]
+
+    (difference,) = differences({f"n{number}": facts(number) for number in range(1, 6)})
+    assert difference.fact == "governor"
+    assert difference.odd == {"performance, powersave": ("n3",)}
+
+
+def test_a_visit_measures_everything_and_leaves_nothing(
+    binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    site = Reach(("here",), reach.here, 1)
+    visit = reach.visit(site, "here", 1, binary.read_bytes(), QUICK, PATIENCE_S)
+    assert visit.error == ""
+    assert {value.check for value in visit.values} == set(BY_NAME)
+    assert len(BY_NAME) == len(CHECKS)
+    assert visit.facts["kernel"] == os.uname().release
+    assert visit.started_unix_s <= visit.begun_there_unix_s + 0.001
+    assert visit.ended_there_unix_s <= visit.ended_unix_s + 0.001
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_host_that_hangs_is_left(binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reach, "ANSWER_S", 0.0)
+    hangs = Reach(("n1",), lambda _host, _words: ["sleep", str(PATIENCE_S)], 1)
+    visit = reach.visit(hangs, "n1", 1, binary.read_bytes(), QUICK, 1)
+    assert (visit.answered, visit.error) == (False, "no answer within 1 s")
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ("echo no route to host >&2; exit 255", "no route to host"),
+        ('echo \'{"check": "arithmetic", "place": "", "value": 3}\'', "the check did not come to its end"),
+        ("echo '{\"ended\": -7}'", "its answer is damaged: ended_there_unix_s"),
+    ],
+)
+def test_hosts_that_fail(binary: Path, script: str, error: str) -> None:
+    site = Reach(("n1",), lambda _host, _words: ["sh", "-c", f"cat >/dev/null; {script}"], 1)
+    visit = reach.visit(site, "n1", 1, binary.read_bytes(), QUICK, 60)
+    assert visit.error == error
+
+
+def test_the_program_ends_itself(binary: Path) -> None:
+    done = subprocess.run([binary, "--seconds=1000", "--memory-mb=48", "--limit=1"], capture_output=True)
+    assert done.returncode == -14  # SIGALRM

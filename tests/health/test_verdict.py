@@ -1,0 +1,153 @@
+"""The verdict of each node from a record: each fault is named on its host, and on no other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hpcscope.health.records import HealthFile, Visit
+from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, judge, references
+from hpcscope.report.health import render
+from hpcscope.report.terminal import health as terminal
+from tests.health.recorded_fleet import FACTS, on, record, slower
+
+
+def verdicts(health: Health) -> dict[str, str]:
+    """The nodes that are not healthy."""
+    return {node.host: node.verdict for node in health.nodes if node.verdict != HEALTHY}
+
+
+def evidence(health: Health, host: str) -> str:
+    (node,) = [node for node in health.nodes if node.host == host]
+    return node.evidence[0].text
+
+
+def shown(made: HealthFile) -> str:
+    lines = terminal.lines(made, judge(made))
+    assert all(len(line) <= terminal.COLUMNS for line in lines), lines
+    return "\n".join(lines)
+
+
+def test_healthy_nodes() -> None:
+    health = judge(record())
+    assert verdicts(health) == {}
+    assert health.sound
+    assert shown(record()).startswith("All 12 nodes are healthy.")
+
+
+def test_slow_nodes_are_bad() -> None:
+    made = record(change=slower(1.5, "memory_bandwidth", {"n3", "n7"}))
+    health = judge(made)
+    assert verdicts(health) == {"n3": BAD, "n7": BAD}
+    assert "memory bandwidth" in evidence(health, "n3")
+    assert " GB/s, peers 20" in evidence(health, "n3")
+    assert not health.sound
+    assert shown(made).startswith("10 of 12 nodes are healthy; 2 bad.")
+
+
+def test_a_node_that_is_slow_in_the_first_stage_only_is_healthy() -> None:
+    assert verdicts(judge(record(change=slower(1.5, "arithmetic", {"n3"}, (1,))))) == {}
+
+
+def test_a_node_that_was_not_measured_again_is_suspect() -> None:
+    assert verdicts(judge(record(change=slower(1.5, "arithmetic", {"n3"}), stages=(1,)))) == {"n3": SUSPECT}
+
+
+def test_half_a_cluster_is_suspect_and_bad_beside_a_reference() -> None:
+    half = {f"n{number}" for number in range(1, 7)}
+    made = record(change=slower(1.5, "arithmetic", half))
+    health = judge(made)
+    assert verdicts(health) == dict.fromkeys(half, SUSPECT)
+    assert "two clusters of values, 6 of 12 nodes" in health.remarks[0]
+    assert verdicts(judge(made, references(record()))) == dict.fromkeys(half, BAD)
+    assert "two clusters" in shown(made)
+
+
+def test_all_slow_is_seen_beside_a_reference_only() -> None:
+    everyone = {f"n{number}" for number in range(1, 13)}
+    made = record(change=slower(1.5, "arithmetic", everyone))
+    assert verdicts(judge(made)) == {}
+    assert verdicts(judge(made, references(record()))) == dict.fromkeys(everyone, BAD)
+    assert verdicts(judge(record(), references(record()))) == {}
+
+
+def test_a_dead_host_costs_itself_alone() -> None:
+    dead = on("n5", error="no answer within 40 s", values=[], facts={}, before={}, after={})
+    health = judge(record(change=dead))
+    assert verdicts(health) == {"n5": SILENT}
+    assert evidence(health, "n5") == "no answer within 40 s"
+    assert not health.sound
+
+
+@pytest.mark.parametrize(
+    ("counters", "verdict", "words"),
+    [
+        ({"interface eth0 receive errors": 9}, SUSPECT, "interface eth0 receive errors: 4 more"),
+        ({"memory uncorrected errors": 1}, BAD, "1 uncorrected memory errors"),
+        ({"processor time": 100, "processor time stolen": 20}, SUSPECT, "took 20 %"),
+    ],
+)
+def test_counters(counters: dict[str, int], verdict: str, words: str) -> None:
+    before = {"interface eth0 receive errors": 5, "processor time": 0, "processor time stolen": 0}
+    health = judge(record(change=on("n2", before=before, after={**before, **counters})))
+    assert verdicts(health) == {"n2": verdict}
+    assert words in evidence(health, "n2")
+
+
+def test_a_clock_that_differs() -> None:
+    health = judge(record(change=on("n4", begun_there_unix_s=2e9, ended_there_unix_s=2e9)))
+    assert verdicts(health) == {"n4": SUSPECT}
+    assert "ahead" in evidence(health, "n4")
+
+
+def test_a_governor_that_differs_makes_a_node_suspect_and_another_kernel_does_not() -> None:
+    health = judge(record(change=on("n9", facts={**FACTS, "governor": "powersave"})))
+    assert verdicts(health) == {"n9": SUSPECT}
+    made = record(change=on("n9", facts={**FACTS, "kernel": "6.2"}))
+    assert verdicts(judge(made)) == {}
+    assert "1 of 12 have kernel 6.2: n9" in shown(made)
+
+
+def test_few_nodes_are_suspect_at_most() -> None:
+    health = judge(record(nodes=3, change=slower(2, "disk_write", {"n2"})))
+    assert verdicts(health) == {"n2": SUSPECT}
+
+
+def test_many_nodes_are_folded() -> None:
+    many = {f"n{number}" for number in range(1, 101, 4)}
+    lines = shown(record(nodes=100, change=slower(2, "arithmetic", many))).splitlines()
+    assert lines[0] == "75 of 100 nodes are healthy; 25 bad."
+    assert any(line.startswith("and 5 more bad: ") for line in lines)
+
+
+def test_a_record_is_valid_by_its_schema() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "schemas" / "health.schema.json").read_text())
+    made = json.loads(record(nodes=2).model_dump_json())
+    jsonschema.validate(made, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**made, "unknown": 1}, schema)
+
+
+def test_the_output_in_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "health.md").read_text()
+    dead = on("n7", error="ssh: connect to host n7 port 22: No route to host", values=[], facts={})
+    slow = slower(1.9, "memory_bandwidth", {"n44"})
+    odd = {"n17", "n20", "n44"}
+
+    def change(visit: Visit) -> Visit:
+        made = slow(dead(visit))
+        facts = {**FACTS, "governor": "powersave"} if made.host in odd else made.facts
+        return made.model_copy(update={"facts": facts})
+
+    assert f"```\n{shown(record(128, change))}\n```" in guide
+
+
+def test_the_page_has_every_node_and_its_evidence() -> None:
+    page = render(record(change=slower(1.5, "memory_bandwidth", {"n3"})))
+    assert "11 of 12 nodes are healthy; 1 bad." in page
+    assert page.count('<th scope="row">') == 12
+    assert page.index(">n3<") < page.index(">n1<")
+    assert "memory bandwidth 13" in page
