@@ -38,7 +38,7 @@ def test_an_input_that_fails_among_others_is_found(end: int, monkeypatch: pytest
     real = hpcscope.cli.main
 
     def main() -> None:
-        if sys.argv[1:2] == ["show"]:
+        if sys.argv[1:2] and sys.argv[1].startswith("s"):  # several commands: which are drawn depends on all
             os._exit(end) if end > 2 else sys.exit(end)
         real()
 

@@ -53,6 +53,9 @@ def test_another_mtu_is_named_and_every_host_answers(small_packets: Emulation, t
     assert all(len(line) <= 80 for line in shown.output.splitlines())
 
 
+@pytest.mark.slow(
+    "waits for two time limits; there, verdicts of silent hosts in tests/health and a lab whose hosts answer"
+)
 def test_a_host_that_hangs_costs_itself_alone(healthy: Emulation, tmp_path: Path) -> None:
     faults.slow_host(healthy, "c1", 1.0)
     found = checked(healthy, tmp_path)
@@ -62,6 +65,7 @@ def test_a_host_that_hangs_costs_itself_alone(healthy: Emulation, tmp_path: Path
     assert [visit["host"] for visit in silent] == ["c1", "c1"]  # it was tried again
 
 
+@pytest.mark.slow("four checks of a lab in turn; there, the guide's commands are parsed in tests/documents")
 def test_the_commands_of_the_guide(brought_up: Emulation, tmp_path: Path) -> None:
     text = GUIDE.read_text()
     commands = re.findall(r"^    scope ((?:health|show|report)\b.*?)(?:  +#.*)?$", text, re.MULTILINE)
