@@ -25,7 +25,8 @@ class Cell:
     """What one node does in one check, beside its peers."""
 
     text: str
-    title: str
+    beside: str
+    """How it compares; empty without peers."""
     color: int
     """Share of red in percent."""
 
@@ -81,5 +82,5 @@ def _cell(sight: Sight, host: str) -> Cell:
     slower = sight.screening.slowness(sight.rows[host])
     own, peers = verdict.values(sight, host)
     color = round(STRONGEST * min(max(slower, 0) / FULL_AT, 1))
-    text = f"{'-' if slower > 0 else '+'}{units.percent(abs(slower))}" if abs(slower) >= 0.005 else "0 %"
-    return Cell(text, f"{own}, peers {peers}", color)
+    much = f"{'-' if slower > 0 else '+'}{units.percent(abs(slower))}" if abs(slower) >= 0.005 else "0 %"
+    return Cell(own, f"{much} of {peers}" if len(sight.hosts) > 1 else "", color)
