@@ -14,6 +14,7 @@ class Hpcscope(PythonPackage):
     version("1.0.0a1")
 
     variant("arrow", default=False, description="Exports in Arrow and Parquet")
+    variant("figure", default=False, description="Figures for papers")
     variant("postgresql", default=False, description="An index of a shared repository in PostgreSQL")
 
     # Nothing is compiled here: the native program is on first use, with the MPI's own compiler.
@@ -32,6 +33,7 @@ class Hpcscope(PythonPackage):
     depends_on("py-tomli-w", type=("build", "run"))
     depends_on("py-typer@0.15:", type=("build", "run"))
     depends_on("py-pyarrow", type="run", when="+arrow")
+    depends_on("py-matplotlib@3.10:", type="run", when="+figure")
     depends_on("py-psycopg@3", type="run", when="+postgresql")
 
     @run_after("install")
