@@ -29,7 +29,7 @@ from tests.measure.conftest import start
 
 CASES = (
     *("algorithm.linpack n=500", "algorithm.summa n=96 block=8 panel=16", "algorithm.relaxation n=93"),
-    *("algorithm.sort_psrs n=5000", "application.npb_cg", "application.npb_is", "mpi.alltoall message_bytes=4Ki"),
+    *("algorithm.sort_psrs n=5000", "application.npb_cg", "application.npb_is", "mpi.alltoall message_bytes=4096"),
 )
 RANKS, LEAST_BYTES = 2, 64
 SAMPLING = (
