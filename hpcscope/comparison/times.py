@@ -1,4 +1,4 @@
-"""The cases of a comparison, each time once: a rate that follows from it is no second result."""
+"""The cases of a comparison, each time once: a rate that follows from a time is not counted again."""
 
 from __future__ import annotations
 

@@ -65,7 +65,12 @@ class Cost:
     @property
     def duration_s(self) -> float:
         """Time until the first stage is over."""
-        return -(-self.hosts // self.at_once) * VISITS[0] * (self.seconds + START_S)
+        return _turns(self.hosts, self.at_once) * (self.seconds + START_S)
+
+
+def _turns(hosts: int, at_once: int) -> int:
+    """Return how many visits of the first stage follow one another."""
+    return -(-hosts // at_once) * VISITS[0]
 
 
 def check(
@@ -82,8 +87,8 @@ def check(
     """
     site = _reach(given, options.at_once)
     binary = program().read_bytes()
-    rounds = -(-len(site.hosts) // site.at_once) * VISITS[0]
-    seconds = min(max(FIRST_SHARE * 60 * options.minutes / rounds - START_S, SHORTEST_S), LONGEST_S)
+    share_s = FIRST_SHARE * 60 * options.minutes / _turns(len(site.hosts), site.at_once)
+    seconds = min(max(share_s - START_S, SHORTEST_S), LONGEST_S)
     announce(Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes))
     directory = new_directory("health", output)
     record = HealthFile(

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from hpcscope.health.checks import BY_NAME
 from hpcscope.health.records import Visit
 
+THERE = {"begun": "begun_there_unix_s", "ended": "ended_there_unix_s"}
 LONGEST = 2_000_000
 """Characters of an answer; a host with 1,000 interfaces prints fewer."""
 
@@ -36,9 +37,6 @@ def read(text: str, visit: dict[str, Any], reason: str) -> Visit:
 def _take(said: dict[str, Any], found: dict[str, Any]) -> None:
     if said.get("check") in BY_NAME:
         found["values"].append(said)
-    for key, name in (("begun", "begun_there_unix_s"), ("ended", "ended_there_unix_s")):
+    for key in ("begun", "ended", "facts", "before", "after"):
         if key in said:
-            found[name] = said[key]
-    for key in ("facts", "before", "after"):
-        if key in said:
-            found[key] = said[key]
+            found[THERE.get(key, key)] = said[key]

@@ -32,7 +32,7 @@ class Difference:
     nodes: int
     """Of the group."""
     odd: dict[str, tuple[str, ...]]
-    """By each other value the nodes that have it; all values where there is no usual one."""
+    """By each other value the nodes that have it; all values where none is usual."""
 
     @property
     def matters(self) -> bool:

@@ -40,7 +40,7 @@ class Visit(Strict):
     """Counters of faults when the visit began."""
     after: dict[str, int] = {}
     error: str = ""
-    """Why there is no whole answer; empty where there is one."""
+    """Why the answer is incomplete; empty where it is complete."""
 
     @property
     def answered(self) -> bool:

@@ -23,7 +23,7 @@ SMALLEST_LOG = -log(1 - SMALLEST)
 PARTNERS = 8
 """Nodes that did not stand out and are visited again with the suspects."""
 POWER_MARGIN = 2.58
-"""Normal quantile of 99.5 %: a slowness so many standard deviations above the threshold exceeds it in both stages
+"""Normal quantile of 99.5 %: a slowness 2.58 standard deviations above the threshold exceeds it in both stages
 in 99 %."""
 FEWEST = 5
 """Nodes of a group: among fewer, the scatter of equal nodes is not known, and an outlier cannot be identified."""
@@ -67,7 +67,7 @@ def screen(costs: Floats, level: float) -> Screening:
     """Find nodes that are slower than the rest of their group; `level`: chance of any in a healthy group.
 
     The generalized extreme studentized deviate test of Rosner (1983, Technometrics 25, 165-172), one-sided: with
-    the i slowest nodes set aside, the i-th is held against mean and deviation of the rest by Student's t with
+    the i slowest nodes set aside, the i-th is compared with mean and deviation of the rest by Student's t with
     n - i - 1 degrees of freedom at level / (n - i + 1). The largest i that exceeds its bound counts, so that
     several slow nodes do not hide one another. Nothing is assumed of the majority: i goes up to two thirds.
     """
@@ -124,7 +124,7 @@ def confirm(
 
 
 def below_reference(costs: Floats, reference: float, level: float) -> dict[int, float]:
-    """Return the excess of each node that is certainly slower than a reference by more than `SMALLEST`.
+    """Return the excess of each node that is slower than a reference by more than `SMALLEST`, at `level`.
 
     For a site that knows what its nodes can do, also where all of them are slow. One-sided t test of a node's own
     median; its standard error is that of a median of normal values, sqrt(pi / 2) times that of the mean

@@ -44,8 +44,6 @@ class Switch:
 
 
 Switches = dict[str, Switch]
-
-
 Table = dict[str, Any]
 """A group as in a topology.toml."""
 

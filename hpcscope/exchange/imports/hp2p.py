@@ -1,6 +1,6 @@
 """hp2p: what it prints at its end and, of the iterations until then, at each snapshot (hp2p_result.c of 4.1).
 
-In each iteration, all processes exchange messages in pairs that are drawn anew. MB are 2^20 bytes. Minimum and
+In each iteration, all processes exchange messages in random pairs. MB are 2^20 bytes. Minimum and
 maximum are over the pairs, of bisection bandwidth over the iterations. The number of processes is that of columns
 of a matrix, printed where the output is binary.
 """
@@ -46,11 +46,7 @@ _METRICS = {
     "bandwidth": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth of a pair", "higher"), 0, 2**20),
     "latency": (metric("time_s", "s", "time"), -6, 1),
     "bisection bandwidth": (metric("bisection_bytes_per_s", "B/s", "bandwidth of all pairs", "higher"), 0, 2**20),
-    "bisection efficiency": (
-        metric("efficiency", "1", "bandwidth of all pairs over that of one", "higher"),
-        -2,
-        1,
-    ),
+    "bisection efficiency": (metric("efficiency", "1", "bandwidth, all pairs over one", "higher"), -2, 1),
 }
 _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
 
