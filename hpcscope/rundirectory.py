@@ -298,9 +298,22 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:
-    """Write `value` as JSON in one step; non-finite numbers are refused with ValueError."""
+    """Write `value` as JSON in one step, an entry a line; non-finite numbers are refused with ValueError."""
     plain = TypeAdapter(Any).dump_python(value)  # not mode="json", which makes null of NaN
-    write_text(path, json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
+    write_text(path, _lines(plain) + "\n")
+
+
+def _lines(value: Any, depth: int = 0) -> str:
+    """Spell the entries of outer tables and lists on lines of their own; an encoder that indents all is slow."""
+    if depth == 2 or not value or not isinstance(value, dict | list):
+        return json.dumps(value, allow_nan=False, ensure_ascii=False)
+    margin = "\n" + " " * depth
+    if isinstance(value, dict):
+        rows = [
+            f"{json.dumps(str(name), ensure_ascii=False)}: {_lines(of, depth + 1)}" for name, of in value.items()
+        ]
+        return "{" + ",".join(f"{margin} {row}" for row in rows) + margin + "}"
+    return "[" + ",".join(f"{margin} {_lines(entry, depth + 1)}" for entry in value) + margin + "]"
 
 
 def note_checksums(folder: Path, files: Iterable[Path]) -> None:

@@ -11,9 +11,12 @@ Unix = Annotated[float, Field(ge=0, le=1e11)]
 
 
 class Strict(BaseModel):
-    """A frozen record; a key that is not declared is an error."""
+    """A frozen record; a key that is not declared is an error.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    What validates it is built by its first use: no command uses every record.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Asked(Strict):

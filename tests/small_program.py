@@ -22,6 +22,8 @@ def sources(folder: Path, *kept: str) -> Path:
     benchmarks = folder / "measure/src/benchmarks"
     shutil.rmtree(benchmarks / "application")
     shutil.rmtree(folder / "measure/src/programs")  # those are applications, too
+    for adapter in native.FURTHER_TRANSPORTS:  # of network.*
+        (folder / f"measure/src/transports/{adapter}.cpp").unlink()
     for source in benchmarks.glob("*/*.*"):
         name = source.relative_to(benchmarks).with_suffix("")
         shared = source.suffix == ".hpp" or (source.suffix == ".cpp" and source.with_suffix(".hpp").exists())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from hpcscope.build import libraries
@@ -12,6 +13,7 @@ from hpcscope.build.mpi import registry
 from hpcscope.machine.machine import MpiInstallation
 
 
+@cache
 def facts(mpi: MpiInstallation) -> tuple[str, ...]:
     """Return what a build depends on beside its sources and flags: the compiler and the MPI.
 

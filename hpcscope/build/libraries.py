@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 PATIENCE_S = 30
@@ -22,6 +24,8 @@ def of_mkl(name: str) -> list[str]:
 def of_pkg_config(package: str) -> list[str]:
     """Return the shared libraries that pkg-config names for a package."""
     words = ask(["pkg-config", "--libs", package]).split()
+    if not words:
+        return []
     folders = [word[2:] for word in words if word.startswith("-L")]
     folders.append(ask(["pkg-config", "--variable=libdir", package]))
     names = [f"lib{word[2:]}.so" for word in words if word.startswith("-l")]
@@ -32,8 +36,15 @@ def of_pkg_config(package: str) -> list[str]:
 
 def of_compiler(compiler: str, name: str) -> str:
     """Return the library that the compiler would link; empty where it knows none."""
-    found = ask([compiler, f"-print-file-name={name}"])
-    return found if Path(found).is_absolute() and Path(found).is_file() else ""
+    found = (Path(folder, name) for folder in _folders(compiler))
+    return next((str(path) for path in found if path.is_file()), "")
+
+
+@cache
+def _folders(compiler: str) -> list[str]:
+    """Return where a compiler looks for libraries, in order."""
+    searched = re.search(r"^libraries: =(.*)$", ask([compiler, "-print-search-dirs"]), re.MULTILINE)
+    return [folder for folder in searched[1].split(":") if Path(folder).is_absolute()] if searched else []
 
 
 def header_folder(compiler: str, package: str, header: str) -> str:

@@ -24,6 +24,9 @@ def command(run: WrittenRunFolder) -> None:
 
         show_profile(monitor.explain(run))
     else:
+        from hpcscope.cli.progress import stage_progress
         from hpcscope.report.terminal import verdict
 
-        verdict.show(analysis.explain(run))
+        with stage_progress("analyzing") as stage:
+            explained = analysis.explain(run, stage)
+        verdict.show(explained)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -16,11 +17,13 @@ from hpcscope.catalog.catalog import Catalog
 from hpcscope.launch.supervision.supervisor import Listener
 from hpcscope.plan.case import Batch, Case, Key, transport_words
 from hpcscope.plan.plan import Launch, Plan, PlannedCase
-from hpcscope.programs.campaign.campaign import Listener as CampaignListener
-from hpcscope.programs.campaign.folder import Head
-from hpcscope.programs.campaign.record import RunRecord
 from hpcscope.report.terminal.console import console
 from hpcscope.samples.records import JobRecord, RoundRecord
+
+if TYPE_CHECKING:  # a run does without them
+    from hpcscope.programs.campaign.campaign import Listener as CampaignListener
+    from hpcscope.programs.campaign.folder import Head
+    from hpcscope.programs.campaign.record import RunRecord
 
 QUIET = {"ok", "unavailable"}
 """Statuses of cases that need no line of their own."""

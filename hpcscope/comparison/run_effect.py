@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.distributions import student_quantile
@@ -73,4 +72,8 @@ def _spread(differences: Floats, errors: Floats, freedom: Sequence[float]) -> fl
         )
 
     widest = float(np.abs(differences).max())
-    return 0.0 if excess(0.0) <= 0 or widest == 0 else float(optimize.brentq(excess, 0.0, 2 * widest))
+    if excess(0.0) <= 0 or widest == 0:
+        return 0.0
+    from scipy.optimize import brentq  # takes some time to load
+
+    return float(brentq(excess, 0.0, 2 * widest))

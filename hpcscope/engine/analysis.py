@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from hpcscope.engine.progress import ignore
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.results import Run, derived
 from hpcscope.findings.run import find_all
@@ -37,13 +39,16 @@ def analyze(run: Path) -> Run:
         return _written(found)
 
 
-def explain(run: Path) -> Run:
-    """Derive everything from a run's samples, draw its report, and return the run."""
+def explain(run: Path, stage: Callable[[str], None] = ignore) -> Run:
+    """Derive everything from a run's samples, draw its report, and return the run; `stage` hears what is done."""
     from hpcscope.report.run import page
 
+    stage("statistics and models")
     found = derived(run)
     with held(run):
+        stage("findings")
         found = _written(found)
+        stage("report")
         page.write(found)
     return found
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hpcscope.engine.directories import new_directory
-from hpcscope.engine.progress import CampaignProgress, ignore
+from hpcscope.engine.progress import ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.campaign import find_all
@@ -26,6 +26,9 @@ from hpcscope.programs.campaign.record import read
 from hpcscope.programs.campaign.starting import Starter, starter
 from hpcscope.programs.campaign.study import read as read_study
 from hpcscope.rundirectory import FORMAT, write_json, write_text
+
+CampaignProgress = Callable[[Head], AbstractContextManager[campaign.Listener]]
+"""Makes the listener of a campaign."""
 
 
 @dataclass(frozen=True)

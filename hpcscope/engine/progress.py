@@ -8,13 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.launch.supervision.supervisor import Listener
 from hpcscope.plan.plan import Launch, Plan, PlannedCase
-from hpcscope.programs.campaign.campaign import Listener as CampaignListener
-from hpcscope.programs.campaign.folder import Head
 
 RunProgress = Callable[[Catalog, Plan, Plan], AbstractContextManager[Listener]]
 """Makes the listener of a run from its benchmarks, its plan, and the part of the plan that has no records yet."""
-CampaignProgress = Callable[[Head], AbstractContextManager[CampaignListener]]
-"""Makes the listener of a campaign."""
 
 
 class Silent:

@@ -119,7 +119,7 @@ class Run:
     @cached_property
     def raw_samples(self) -> Samples:
         """All samples of all cases and launches."""
-        return read_samples(self.path, self.benchmarks)
+        return read_samples(self.path, self.benchmarks, self.plan)
 
     @cached_property
     def _statistics_file(self) -> Summaries:

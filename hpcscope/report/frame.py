@@ -6,37 +6,44 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from hpcscope import units
+from hpcscope.build.cmake import cache_directory, private_cache
+from hpcscope.errors import ScopeError
 from hpcscope.report import validity, wording
 from hpcscope.report.figure import Figure
 from hpcscope.version import VERSION
 from hpcscope.visible import visible
 
 
-class _Memory(BytecodeCache):
-    """Templates as they were compiled before: a site has many pages, a process writes many reports."""
-
-    def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Take a template that was compiled before."""
-        if (code := self._code.get(bucket.key)) is not None:
-            bucket.bytecode_from_string(code)
+class _Compiled(FileSystemBytecodeCache):
+    """Templates as they were compiled before; a full disk does not keep a page from being written."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep a compiled template."""
-        self._code[bucket.key] = bucket.bytecode_to_string()
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
 
 
-_COMPILED = _Memory()
+@cache
+def _compiled() -> BytecodeCache | None:
+    """Return the compiled templates of this version in the user's cache; None where nothing can be kept."""
+    folder = cache_directory() / "templates"
+    try:
+        private_cache(folder)
+    except (OSError, ScopeError):
+        return None
+    return _Compiled(str(folder), f"{VERSION}-%s")
+
+
 _SCRIPTS = {
     "script": ("figures.js", "report.js"),
     "site_script": ("site/site.js",),
@@ -49,7 +56,7 @@ def environment() -> Environment:
     found = Environment(
         loader=PackageLoader("hpcscope.report"),
         autoescape=True,
-        bytecode_cache=_COMPILED,
+        bytecode_cache=_compiled(),
         undefined=StrictUndefined,
         finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,

@@ -46,8 +46,9 @@ def summary_key(summary: Summary) -> tuple[Any, ...]:
 
 def factors(case: Case) -> dict[str, Value]:
     """Return all factors of a case in reading order: parameters that are usually swept come last."""
-    words = {name: value for name, value in sorted(case.parameters.items()) if not _is_number(value)}
-    numbers = {name: value for name, value in sorted(case.parameters.items()) if _is_number(value)}
+    parameters = sorted(case.parameters.items())
+    words = {name: value for name, value in parameters if not _is_number(value)}
+    numbers = {name: value for name, value in parameters if _is_number(value)}
     return {"transport": case.transport, "placement": str(case.placement), **words, "ranks": case.ranks, **numbers}
 
 

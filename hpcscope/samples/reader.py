@@ -13,7 +13,7 @@ from hpcscope.catalog.catalog import Catalog
 from hpcscope.checksum import check
 from hpcscope.errors import UsageError
 from hpcscope.plan.case import Batch, Case
-from hpcscope.plan.plan import Launch
+from hpcscope.plan.plan import Launch, Plan
 from hpcscope.plan.plan import read as read_plan
 from hpcscope.rundirectory import RunDirectory, RunFile, explain, read_bytes, read_json, refuse_future
 from hpcscope.samples.records import (
@@ -41,8 +41,10 @@ AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedReco
 _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 
 
-def read(run_directory: Path, catalog: Catalog) -> Samples:
+def read(run_directory: Path, catalog: Catalog, plan: Plan | None = None) -> Samples:
     """Read the samples of a run; join each case to its launch; the catalog labels the cases.
+
+    `plan`: where it is known already.
 
     Damaged are lines with a wrong checksum, records that are not as `records.py` says, cases of an unknown launch
     or an undeclared benchmark, and rounds of a mix with jobs that have no lines. Raises UsageError naming file,
@@ -59,7 +61,8 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     rounds: dict[int, RoundRecord] = {}
     cut_line = None
     damaged: list[DamagedLine] = []
-    planned = _planned(run.plan)
+    plan = plan or (read_plan(run.plan) if run.plan.exists() else None)
+    planned = {launch.number: launch for launch in plan.launches} if plan else {}
     for number, line, ended in _lines(run.samples):
         try:
             record = _parse(f"{run.samples}:{number}", line, may_be_cut=not ended)
@@ -147,11 +150,6 @@ def _parse(where: str, line: bytes, may_be_cut: bool) -> AnyRecord | None:
         if isinstance(raw, dict) and "format" in raw:
             refuse_future(where, raw["format"])
         raise
-
-
-def _planned(plan: Path) -> dict[int, Launch]:
-    """Return the planned launches by number; none where the run has no plan."""
-    return {launch.number: launch for launch in read_plan(plan).launches} if plan.exists() else {}
 
 
 def _join(

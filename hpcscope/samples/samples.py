@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,7 +198,7 @@ class CaseSamples:
     clock_step_s: float
     """Smallest step of the clock that timed it; 0 when the launch never got so far."""
 
-    @property
+    @cached_property
     def key(self) -> SamplesKey:
         """What makes two of these the same case of two launches: the case and the origin; hashable."""
         return self.case.key, self.origin

@@ -310,12 +310,12 @@ def _means(values: Floats, group: Integers) -> Floats:
 
 def _medians(values: Floats, group: Integers) -> Floats:
     """Return the median of each group of values; 0 for a group without any."""
-    medians = np.zeros(int(group.max()) + 1 if group.size else 0)
-    order = np.argsort(group, kind="stable")
-    ordered = group[order]
-    ends = np.flatnonzero(np.diff(ordered)) + 1
-    for part in np.split(order, ends) if order.size else []:
-        medians[group[part[0]]] = np.median(values[part])
+    sizes = np.bincount(group)
+    ordered = values[np.lexsort((values, group))]
+    begins = (np.cumsum(sizes) - sizes)[sizes > 0]
+    counts = sizes[sizes > 0]
+    medians = np.zeros(sizes.size)
+    medians[sizes > 0] = (ordered[begins + (counts - 1) // 2] + ordered[begins + counts // 2]) / 2
     return medians
 
 

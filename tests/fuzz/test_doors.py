@@ -13,7 +13,7 @@ import hpcscope.cli
 from tests.fuzz import doors, inputs, kinds, seeds, server_door
 
 SEED = 17
-INPUTS = {"serve": 60, "exchange": 4, "import": 20, "anonymize": 6}
+INPUTS = {"serve": 30, "exchange": 3, "import": 12, "anonymize": 4}
 POLICY = b"\r\nContent-Security-Policy: default-src 'none'\r\nContent-Type: text/html\r\n\r\n"
 FAULTY_SERVER = """#!{python}
 import http.server, urllib.parse

@@ -17,7 +17,7 @@ from tests.fuzz import damage, inputs, kinds
 from tests.fuzz.inputs import Input
 
 SEED = 17
-INPUTS = {"command": 60, "table": 60, "output": 30, "damage": 30, "folder": 20, "fault": 30, "process": 1}
+INPUTS = {"command": 30, "table": 30, "output": 15, "damage": 15, "folder": 10, "fault": 15, "process": 1}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +43,7 @@ def test_an_input_that_fails_among_others_is_found(end: int, monkeypatch: pytest
         real()
 
     monkeypatch.setattr(hpcscope.cli, "main", main)
-    which = [("command", number) for number in range(40)]
+    which = [("command", number) for number in range(20)]
     found = [one[1] for one in kinds.tried_in_turn(SEED, which) if one[2] is not None]
     assert found
     assert found == [number for _, number in which if kinds.tried("command", SEED, number) is not None]

@@ -31,7 +31,7 @@ def _not_reached(run: Run) -> tuple[list[str], int]:
     """Return the planned cases that have no record in their launch, and how many were planned."""
     if run.plan is None:
         return [], 0
-    seen = {(samples.launch, samples.case.key) for samples in run.raw_samples.cases}
+    seen = {(samples.launch, samples.key[0]) for samples in run.raw_samples.cases}
     planned = [(launch.number, key) for launch in run.plan.launches for key in map(launch.key, launch.cases)]
     return [key[0] for number, key in planned if (number, key) not in seen], len(planned)
 
