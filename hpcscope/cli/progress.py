@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import median
 from typing import TYPE_CHECKING
@@ -257,6 +257,11 @@ class PlainLines(Listener):
         if failure:
             _print(f"launch {launch.number}: {failure}")
 
+    def values_known(self, lines: Sequence[str]) -> None:
+        """Print them."""
+        for line in lines:
+            _print(f"so far: {line}")
+
 
 class Bar(Listener):
     """One live line: launch, a bar that moves with every case, cases done, time left, state of the machine."""
@@ -290,6 +295,11 @@ class Bar(Listener):
         self._move()
         if failure:
             self._print(launch, failure)
+
+    def values_known(self, lines: Sequence[str]) -> None:
+        """Print them above the bar."""
+        for line in lines:
+            self.progress.console.print(f"so far: {line}", markup=False, highlight=False, style="dim")
 
     def _print(self, launch: Launch, failure: str) -> None:
         self.progress.console.print(f"launch {launch.number}: {failure}", markup=False)

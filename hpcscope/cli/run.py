@@ -76,6 +76,9 @@ def command(
     ] = False,
     policy: Given,
     output: Output = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One launch of each case: first values in about 20 seconds.")
+    ] = False,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
     ] = None,
@@ -102,6 +105,10 @@ def command(
     file, asked = asked_for(what or [], given)
     if try_advice and (submit or each_host or pairs):
         raise UsageError("--try-advice: must not be combined with --submit, --each-host, --pairs")
+    if quick:
+        if resume or "launches" in asked:
+            raise UsageError("--quick: must not be combined with --launches, --resume")
+        asked = {**asked, "launches": 1}
     if each_host or pairs:
         if submit or resume or keep or (each_host and pairs):
             raise UsageError("--each-host, --pairs, --submit, --resume, --keep: must not be combined")

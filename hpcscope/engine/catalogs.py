@@ -49,14 +49,30 @@ def part_of(plan: Plan) -> str:
 def part_for(experiment: Experiment, place: Place, where: str) -> str:
     """Return the part that an experiment needs at a place; `where` names its file.
 
-    What the kept declarations cannot plan may be of an edited source: only the whole program knows.
+    What the kept declarations cannot plan may be of an edited source: only the whole program knows. UsageError
+    where no source has a benchmark that is asked for.
     """
     if not (experiment.only or experiment.case) and experiment.module != native.BASELINE:
         return native.WHOLE
     try:
         return part_of(planning.make(experiment, kept(), place, where))
     except UsageError:
+        asked = {case.benchmark for case in experiment.case} | {
+            name for name in experiment.only if "*" not in name
+        }
+        if any(_is_nowhere(name) for name in asked):
+            raise
         return native.WHOLE
+
+
+def _is_nowhere(name: str) -> bool:
+    """Whether neither a kept declaration nor a source knows a benchmark: nothing is compiled to find that out."""
+    level, _, own = name.partition(".")
+    if any(own in ("", *known.split(".")) for known in kept().names if known.startswith(f"{level}.")):
+        return False
+    folders = [native.source_directory() / "src/benchmarks", *filter(None, [native.extra_benchmarks()])]
+    sources = (path for folder in folders for path in folder.rglob("*.cpp"))
+    return not any((own or level) in path.read_text(errors="replace") for path in sources)
 
 
 def _first_sources() -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from hpcscope.catalog.catalog import Catalog
@@ -27,6 +27,9 @@ class Silent:
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Ignore it."""
+
+    def values_known(self, lines: Sequence[str]) -> None:
+        """Ignore them."""
 
 
 def ignore(*_told: object) -> None:

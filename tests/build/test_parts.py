@@ -11,6 +11,7 @@ from hpcscope.build import native, registry
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.declared import declared
 from hpcscope.engine import catalogs
+from hpcscope.errors import UsageError
 from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
 from hpcscope.plan.place import Place
@@ -35,6 +36,13 @@ def test_what_is_planned_decides_what_is_compiled() -> None:
     assert needed("mpi.latency", "application.npb_ep class=S") == native.WHOLE
     for protocol in native.FURTHER_TRANSPORTS:
         assert needed(f"network.latency protocol={protocol}") == native.WHOLE
+    with pytest.raises(UsageError, match=r"mpi\.latncy: .*mpi\.latency\?"):
+        needed("mpi.latncy")
+
+
+def test_an_edited_source_may_have_another_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "edited.cpp").write_text('{"mpi.of_an_edited_source"}')
+    monkeypatch.setenv(native.EXTRA_BENCHMARKS, str(tmp_path))
     assert needed("mpi.of_an_edited_source") == native.WHOLE
 
 

@@ -88,6 +88,7 @@ def test_the_line_to_submit_a_script_is_one_that_a_shell_reads(tmp_path: Path) -
     ("words", "said"),
     [
         (["--dry-run"], "--dry-run: ... --submit"),
+        (["--quick", "--launches", "3"], "--quick: ... --launches"),
         (["--submit", "--partition", "a b"], "--partition a b: "),
         (["--submit", "--nodes", "0"], "--nodes 0: "),
         (["--submit", "--time-limit", "5"], "--time-limit 5: ... 1m ... 30d"),

@@ -13,6 +13,7 @@ import numpy as np
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import begun_run
+from hpcscope.engine.run.first_values import WithFirstValues
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import InterruptedRunError, ScopeError
 from hpcscope.lab.active import active
@@ -55,6 +56,7 @@ def measure(
     ScopeError carries the run directory as `resumable`.
     """
     deadline = schedulers.deadline(setup.time_margin_s)
+    first = True
     lock = hold(directory.path)
     with as_interrupt(*STOP_RUN):
         supervisor = Supervisor(
@@ -75,8 +77,12 @@ def measure(
                 logger.info("this job ends before the plan; --resume runs the remaining cases in another job")
             catalog = read_catalog(directory.benchmarks)
             with setup.progress(catalog, plan, unfinished) as listener:
-                well = supervisor.supervise(plan, listener)
+                told = WithFirstValues(listener, directory.path, plan.launches[-1].number)
+                well = supervisor.supervise(plan, told)
             while further and (longer := _with_further_launches(plan, supervisor, time_s)) != plan:
+                if first:
+                    logger.info("cases with wide intervals are visited again")
+                first = False
                 plan = longer
                 write_text(directory.plan, planning.write(plan))
                 with setup.progress(catalog, plan, supervisor.unfinished(plan)) as listener:
@@ -91,10 +97,7 @@ def measure(
 
 def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | None) -> Plan:
     left_s = None if time_s is None else time_s - supervisor.spent_s
-    longer = with_further_launches(plan, supervisor.journal.seen, _half_width, left_s)
-    if again := sum(len(launch.cases) for launch in longer.launches[len(plan.launches) :]):
-        logger.info("%d cases are visited again, until their intervals are narrow", again)
-    return longer
+    return with_further_launches(plan, supervisor.journal.seen, _half_width, left_s)
 
 
 def _half_width(medians_s: list[float]) -> float:

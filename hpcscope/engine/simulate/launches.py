@@ -106,6 +106,10 @@ class InTurn(Listener):
         with self._lock:
             self.listener.launch_ended(launch, failure)
 
+    def values_known(self, lines: Sequence[str]) -> None:
+        """Pass it on."""
+        self.listener.values_known(lines)
+
 
 @dataclass(frozen=True)
 class Start:

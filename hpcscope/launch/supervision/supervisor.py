@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -87,6 +87,9 @@ class Listener(Protocol):
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Note that an attempt has ended; `failure` is empty when all went well."""
+
+    def values_known(self, lines: Sequence[str]) -> None:
+        """Note what the samples so far say, a line each."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,64 @@
+"""What is known while a run goes on: after the first launch of each batch, before there are intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.launch.supervision.supervisor import Listener
+from hpcscope.models.ladder.ladder import ladders
+from hpcscope.models.ladder.rung import Ladder
+from hpcscope.plan.case import Batch, Key
+from hpcscope.plan.plan import Launch
+from hpcscope.statistics.summarise import summarise
+
+MOST_LINES = 3
+
+
+class WithFirstValues:
+    """A listener that is told the first values too; no rank runs while they are derived."""
+
+    def __init__(self, listener: Listener, directory: Path, last: int) -> None:
+        """Stop before the launch number `last`, after which everything is shown."""
+        self._listener, self._directory, self._last = listener, directory, last
+        self._seen: set[Batch] = set()
+        self._told: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Hand on what else a listener is told."""
+        return getattr(self._listener, name)
+
+    def launch_ended(self, launch: Launch, failure: str) -> None:
+        """Hand it on; after the first launch of a batch, tell what is known."""
+        self._listener.launch_ended(launch, failure)
+        if failure or launch.batch in self._seen or launch.number >= self._last:
+            return
+        self._seen.add(launch.batch)
+        lines = so_far(self._directory)
+        if lines and lines != self._told:
+            self._listener.values_known(lines)
+        self._told = lines
+
+
+def so_far(directory: Path) -> list[str]:
+    """Return a line for each of the first ladders of the samples so far, or for each of a few results."""
+    run = Run(directory)
+    run = run.replaced(statistics=summarise(run.raw_samples, run.benchmarks))
+    compared = [line for ladder in ladders(run.measurements) if (line := _line(ladder))]
+    few: dict[Key, str] = {}
+    for result in run.headlines:
+        few.setdefault(result.key, f"{result.label}: {units.quantity(result.median or 0.0, result.unit)}")
+    return (compared or list(few.values()))[:MOST_LINES]
+
+
+def _line(ladder: Ladder) -> str:
+    from hpcscope.report.run.ladders import best_rungs, caption
+
+    values = [
+        f"{rung.layer} {units.quantity(rung.value, rung.unit)}"
+        for rung in best_rungs(ladder)
+        if rung.value is not None
+    ]
+    return f"{caption(ladder)}: {', '.join(reversed(values))}" if len(values) > 1 else ""
