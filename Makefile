@@ -37,10 +37,10 @@ fuzz: .venv/development
 	folder=$$(mktemp -d -p /dev/shm) && TMPDIR=$$folder .venv/bin/python benchmarks/fuzz.py --seconds $(FUZZ_S) \
 	  --seed $${SEED:-1}; code=$$?; rm -rf "$$folder"; exit $$code
 
-# The first screen of the latest run, as the README shows it.
-picture:
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 \
-	  --screenshot=docs/report.png "file://$(CURDIR)/runs/latest/report.html"
+# The first screen of a run, as the README shows it, and more of it with numbers for the tutorial.
+picture: .venv/development
+	rm -rf build/picture && .venv/bin/scope run --output build/picture
+	.venv/bin/python -m tests.documents.pictures build/picture
 
 # Links between pages lead across the tree, so that the pages keep their directories.
 site: .venv/documents
