@@ -362,7 +362,7 @@ def opened(path: Path) -> BufferedReader:
         os.set_blocking(handle, True)
         return os.fdopen(handle, "rb")
     os.close(handle)
-    raise UsageError(f"{path}: must be a file; is a folder, a pipe or a device")
+    raise UsageError(f"{path}: must be a file; is a directory, a pipe or a device")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -58,7 +58,7 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Folder of --measure or --confirm; default: below runs/."
+            "--output", "-o", metavar="DIR", help="Directory of --measure or --confirm; default: below runs/."
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,

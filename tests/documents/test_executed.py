@@ -97,7 +97,7 @@ def refused(reader: Reader, page: Page, text: str) -> list[str]:
     began_s = time.monotonic()
     ended = reader.type(text, way)
     print(f"{text}: exit code {ended.code}, {time.monotonic() - began_s:.0f} s", flush=True)
-    return [] if ended.code == way.code else [f"{text}: exit code {ended.code}\n{ended.output[-1500:]}"]
+    return [] if ended.code in way.codes else [f"{text}: exit code {ended.code}\n{ended.output[-1500:]}"]
 
 
 def absent(page: Path, folder: Path) -> list[str]:
@@ -108,5 +108,6 @@ def absent(page: Path, folder: Path) -> list[str]:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     there |= {Path(name).name for name in tracked}
     whole = [name for name in names if "/" in name and not re.search(r"[A-Z]{3}", name)]
-    missing = [name for name in whole if not (ROOT / name).exists() and not (folder / name).exists()]
+    own = {block.name for block in blocks(page)}
+    missing = [name for name in whole if name not in own and not (ROOT / name).exists() and not (folder / name).exists()]
     return missing + [name for name in names if name not in whole and Path(name).name not in there]

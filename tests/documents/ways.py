@@ -29,7 +29,8 @@ class Way:
     """`here`, `lab` (on the first host of the page's), `slurm` (where jobs are submitted), `job` or `parsed`."""
     reason: str = ""
     """Why it is only parsed."""
-    code: int = 0
+    codes: tuple[int, ...] = (0,)
+    """Exit codes that are right."""
     shorter: str = ""
     """Options added at the end, in place of those of BRIEF; they may replace one that the page gives."""
     until: str = ""

@@ -74,7 +74,7 @@ def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
             "Other programs use the file system, processes write to the same blocks, or the data are on disk,"
-            " whereas those of the benchmark were in memory: measure `storage.*` with --storage in their folder."
+            " whereas those of the benchmark were in memory: measure `storage.*` with --storage in their directory."
         )
     if routine.pairwise:
         return (
