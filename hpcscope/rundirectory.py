@@ -341,7 +341,7 @@ def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
         file.seek(0)
         return
     way_out = (
-        f"`scope analyze {path.parent}` derives it anew"
+        f"`scope analyze {path.parent}` derives it again"
         if path.name in DERIVED
         else f"a file that was changed on purpose needs its line in {CHECKSUMS} removed"
     )

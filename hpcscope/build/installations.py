@@ -123,7 +123,9 @@ def _asked_for(path: Path) -> MpiInstallation:
         )
     installation = identify(compiler.absolute(), "asked")
     if isinstance(installation, Broken):
-        raise UsageError(f"--mpi {path}: {installation.reason}; must be a directory of an installation or an mpicxx")
+        raise UsageError(
+            f"--mpi {path}: {installation.reason}; must be a directory of an installation or an mpicxx"
+        )
     return installation
 
 

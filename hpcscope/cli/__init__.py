@@ -25,7 +25,7 @@ GROUPS = {
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
         "health": "check every node of a cluster in minutes: a verdict for each, and why",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
-        "reproduce": "repeat a published experiment at a size that fits, beside the published values",
+        "reproduce": "repeat a published experiment at a size that fits, next to the published values",
     },
     "explain": {
         "show": "print the summary of a run, or the results of its benchmarks",

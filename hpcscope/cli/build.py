@@ -30,7 +30,8 @@ def command(
         bool, typer.Option("--timer", help="The clock for programs in C, C++ and Fortran (scope-timer).")
     ] = False,
     prefix: Annotated[
-        Path | None, typer.Option("--prefix", help="With --timer: install it below this directory, such as ~/.local.")
+        Path | None,
+        typer.Option("--prefix", help="With --timer: install it below this directory, such as ~/.local."),
     ] = None,
 ) -> None:
     """Compile the native program for an MPI, unless this very build is in the cache.
@@ -49,7 +50,7 @@ def command(
         _active_messages(mpi, json)
         return
     if prefix is not None and not timer:
-        raise UsageError("--prefix: must stand beside --timer; everything else is used from the cache")
+        raise UsageError("--prefix: must be given with --timer; everything else is used from the cache")
     if timer:
         _timer(prefix, json)
         return

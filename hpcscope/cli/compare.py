@@ -45,11 +45,13 @@ def command(
     ] = False,
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Measure both sides in turn, A B B A, until every case is decided."),
+        typer.Option("--measure", help="Measure both sides interleaved, A B B A, until every case is decided."),
     ] = False,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Measure worse cases again, in turn; report those that are worse again."),
+        typer.Option(
+            "--confirm", help="Measure worse cases again, interleaved; report those that are worse again."
+        ),
     ] = False,
     only: Annotated[
         list[str] | None,

@@ -98,7 +98,7 @@ def _launcher_path(launcher: Launcher, mpi: MpiInstallation, asked: str | None, 
         return _program(launcher.program, f"{where}: launcher.kind = {launcher.kind}: {launcher.program}")
     if not mpi.launcher:
         raise UsageError(
-            f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec beside it;"
+            f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec next to it;"
             " name one with launcher.mpiexec (--mpiexec)"
         )
     return mpi.launcher

@@ -85,13 +85,13 @@ class LauncherSettings(Table):
     storage: str | None = setting(
         None,
         Text(metavar="FOLDER"),
-        "Directory in which storage is measured; default: $SCOPE_STORAGE, else beside the run directory.",
+        "Directory in which storage is measured; default: $SCOPE_STORAGE, else next to the run directory.",
         MPI_AND_HOSTS,
     )
     mpiexec: str | None = setting(
         None,
         Text(metavar="PATH"),
-        "Path of mpiexec where it is not beside the compiler, or of srun.",
+        "Path of mpiexec where it is not next to the compiler, or of srun.",
         MPI_AND_HOSTS,
     )
     remote_shell: str | None = setting(

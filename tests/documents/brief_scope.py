@@ -37,5 +37,7 @@ if __name__ == "__main__":
     real, *given = sys.argv[1:]
     brief = json.loads(os.environ.get(BRIEF, "{}"))
     words = shortened(given, brief, os.environ.get(SHORTER, ""))
-    program = f"import sys; sys.path.insert(0, {ROOT!r}); sys.argv[0] = {real!r}; from hpcscope.cli import main; main()"
+    program = (
+        f"import sys; sys.path.insert(0, {ROOT!r}); sys.argv[0] = {real!r}; from hpcscope.cli import main; main()"
+    )
     os.execv(sys.executable, [sys.executable, "-I", "-c", program, *words])

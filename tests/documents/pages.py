@@ -114,7 +114,9 @@ PAGES: dict[str, Page] = {
         " scope run mpi.latency mpi.bandwidth node.stream node.matrix_multiply --output runs/first &&"
         " for run in before after good a b cluster; do cp -r runs/first runs/$run; done",
         ways={
-            'scope run --case "algorithm.matmul_cannon': Way(shorter="--binding none --oversubscribe --launches 2"),
+            'scope run --case "algorithm.matmul_cannon': Way(
+                shorter="--binding none --oversubscribe --launches 2"
+            ),
             "reframe": parsed("needs ReFrame; tests/exports compiles the check and compares its cases"),
             "extrap": parsed("needs Extra-P; tests/exports reads the exported lines"),
         },
@@ -155,7 +157,7 @@ PAGES: dict[str, Page] = {
             "scope tune linpack --hosts": Way("lab"),
             "scope tune linpack --solution-time inf": Way(shorter="--solution-time 0.3s --trials 1 --launches 1"),
             "scope run application --module advanced": Way(until="launch 1 of", codes=INTERRUPTED),
-            "scope run --case \"application.npb_cg class=B": Way(until="launch 1 of", codes=INTERRUPTED),
+            'scope run --case "application.npb_cg class=B': Way(until="launch 1 of", codes=INTERRUPTED),
             "scope tune linpack --resume": Way(before="ln -s $(readlink runs/latest) runs/NAME"),
         },
     ),

@@ -61,7 +61,9 @@ class Reader:
         for started in self.staying:
             interrupt(started)
             started.wait(PATIENCE_S)
-        self.type("for lab in $(scope lab list | awk '$2 == \"up\" {print $1}'); do scope lab down $lab; done", Way())
+        self.type(
+            "for lab in $(scope lab list | awk '$2 == \"up\" {print $1}'); do scope lab down $lab; done", Way()
+        )
 
     def type(self, text: str, way: Way) -> Ended:
         """Type a command and wait until it ends; what it starts in the background ends with the page."""
@@ -170,7 +172,10 @@ def _places(page: Page, folder: Path, stack: ExitStack) -> dict[str, Inside]:
         lab = stack.enter_context(emulation.temporary(*description.read(str(folder.parent / "pages.toml"))))
         first = lab.state.hosts[0].name
         variables = {key: text for key, text in lab.environment.items() if os.environ.get(key) != text}
-        places["lab"] = lambda words: (lab.command(["env", f"--chdir={folder}", *_set(variables), *words], first), {})
+        places["lab"] = lambda words: (
+            lab.command(["env", f"--chdir={folder}", *_set(variables), *words], first),
+            {},
+        )
     if used & {"slurm", "job"}:
         if lack := slurm_cluster.missing():
             pytest.skip(lack)

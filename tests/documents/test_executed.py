@@ -22,7 +22,9 @@ from tests.documents.ways import Page, Way
 
 QUICK = ("docs/how-to/timer.md",)
 """Pages whose commands `make test` types, too."""
-NAMED = re.compile(r"`((?:[\w.~-]+/)*[\w.-]+\.(?:html|json|jsonl|toml|md|py|txt|csv|tex|xml|pdf|svg|cpp|hpp|dat|def|sh))`")
+NAMED = re.compile(
+    r"`((?:[\w.~-]+/)*[\w.-]+\.(?:html|json|jsonl|toml|md|py|txt|csv|tex|xml|pdf|svg|cpp|hpp|dat|def|sh))`"
+)
 MOST_PARSED = 0.1
 
 
@@ -50,7 +52,9 @@ def way_of(page: Page, text: str) -> Way:
 def test_at_most_one_command_in_ten_is_only_parsed() -> None:
     ways = [way_of(PAGES[name], text) for name in pages() for _, text in typed(name)]
     only_parsed = [way for way in ways if way.where == "parsed"]
-    print(f"{len(ways)} commands, {len(only_parsed)} only parsed, {sum(way.where != 'here' for way in ways)} not here")
+    print(
+        f"{len(ways)} commands, {len(only_parsed)} only parsed, {sum(way.where != 'here' for way in ways)} not here"
+    )
     assert len(ways) > 150
     assert len(only_parsed) <= MOST_PARSED * len(ways)
     assert all(len(way.reason) > 20 for way in only_parsed)
@@ -68,7 +72,9 @@ def test_numbers_that_a_page_shows_are_of_the_printed_form(name: str) -> None:
     assert {line: found for line in shown if (found := unprintable(line))} == {}
 
 
-WHOLE = pytest.mark.slow("types every command of a page; test_commands.py parses all, and short pages are typed there")
+WHOLE = pytest.mark.slow(
+    "types every command of a page; test_commands.py parses all, and short pages are typed there"
+)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else WHOLE) for name in pages()])
@@ -79,12 +85,24 @@ def test_the_commands_of_a_page_run(name: str, tmp_path: Path) -> None:
     with seated(page, tmp_path / "page") as reader:
         for block in blocks(ROOT / name):
             if block.language == "sh":
-                wrong += [f"{name}:{line}: {told}" for line, text in block.commands for told in refused(reader, page, text)]
+                wrong += [
+                    f"{name}:{line}: {told}"
+                    for line, text in block.commands
+                    for told in refused(reader, page, text)
+                ]
             elif block.name:
                 reader.write(block)
             elif not block.language and (by := printed.pop(0)):
-                said = [line for ended in reader.ended if ended.text.startswith(by) for line in ended.output.splitlines()]
-                wrong += [f"{name}:{block.line}: not printed: {line}" for line in lacking(block.lines, said, page.varying)]
+                said = [
+                    line
+                    for ended in reader.ended
+                    if ended.text.startswith(by)
+                    for line in ended.output.splitlines()
+                ]
+                wrong += [
+                    f"{name}:{block.line}: not printed: {line}"
+                    for line in lacking(block.lines, said, page.varying)
+                ]
         wrong += [f"{name}: there is no {file}" for file in absent(ROOT / name, reader.folder)]
     assert not wrong, "\n".join(wrong)
 
@@ -109,5 +127,7 @@ def absent(page: Path, folder: Path) -> list[str]:
     there |= {Path(name).name for name in tracked}
     whole = [name for name in names if "/" in name and not re.search(r"[A-Z]{3}", name)]
     own = {block.name for block in blocks(page)}
-    missing = [name for name in whole if name not in own and not (ROOT / name).exists() and not (folder / name).exists()]
+    missing = [
+        name for name in whole if name not in own and not (ROOT / name).exists() and not (folder / name).exists()
+    ]
     return missing + [name for name in names if name not in whole and Path(name).name not in there]
