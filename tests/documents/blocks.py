@@ -1,7 +1,7 @@
 """The blocks of a page: commands as a reader types them, files that it writes, and what commands print.
 
-An indented block has commands. A fenced block has a file or part of one, and says its language; without a language it
-is what a command printed. A file's name stands on the line before: "`waves.toml`:".
+An indented block has commands. A fenced block has a file or part of one, and says its language; without a language
+it is what a command printed. A file's name stands on the line before: "`waves.toml`:".
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The `scope` of a page's directory: that of this checkout, with options that shorten what it measures.
 
-Usage: brief_scope.py SCOPE WORD..., where SCOPE is the installed one. SCOPE_DOCUMENTED_BRIEF holds options by command as JSON, which are added where they
-are not given; SCOPE_DOCUMENTED_SHORTER holds options that are added in any case, so that they replace the given ones.
+Usage: brief_scope.py SCOPE WORD..., where SCOPE is the installed one.
+SCOPE_DOCUMENTED_BRIEF holds options by command as JSON, which are added where they are not given.
+SCOPE_DOCUMENTED_SHORTER holds options that are added in any case, so that they replace the given ones.
 """
 
 import json

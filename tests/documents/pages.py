@@ -39,7 +39,13 @@ HPL.out      output file name (if any)
 END
 """
 SSH = """mkdir -p ~/.local/bin
-printf '#!/bin/sh\\ncd\\nexec %s "$@"\\n' "$OMPI_MCA_plm_rsh_agent" > ~/.local/bin/ssh
+cat > ~/.local/bin/ssh << 'END'
+#!/bin/sh
+while :; do case $1 in -[opl]) shift 2;; -*) shift;; *) break;; esac; done
+host=$1
+shift
+exec "$OMPI_MCA_plm_rsh_agent" "$host" "cd; $*"
+END
 chmod +x ~/.local/bin/ssh
 """
 """The lab's own way to other hosts in place of ssh."""
@@ -74,7 +80,8 @@ PAGES: dict[str, Page] = {
     ),
     "docs/how-to/active-messages.md": Page(
         lab="nodes",
-        before=f"{APP} && ln -s \"$(scope build --active-messages | sed -n 's/.*FI_PROVIDER_PATH=//p' | head -1)\" FOLDER",
+        before=f"{APP} && built=$(scope build --active-messages | sed -n 's/.*FI_PROVIDER_PATH=//p' | head -1)"
+        ' && ln -s "$built" FOLDER',
         ways={
             "scope run --hosts": Way("lab"),
             "scope soak --time 12h": Way(shorter="--time 5s"),
@@ -93,7 +100,8 @@ PAGES: dict[str, Page] = {
             "scope run --each-host": Way("slurm"),
             "scope run --pairs": Way("slurm"),
             "scope run --resume runs/NAME": Way(
-                before="scope run mpi.barrier --output runs/NAME & until [ -s runs/NAME/samples.jsonl ]; do sleep .1; done; kill -INT $!; wait || true"
+                before="scope run mpi.barrier --output runs/NAME & "
+                "until [ -s runs/NAME/samples.jsonl ]; do sleep .1; done; kill -INT $!; wait || true",
             ),
         },
     ),
@@ -108,7 +116,8 @@ PAGES: dict[str, Page] = {
         " scope pack runs/first -o clusters/$name.zip; done",
     ),
     "docs/how-to/exchange.md": Page(
-        before="export GITHUB_STEP_SUMMARY=summary.md; cp tests/imports/data/osu-3.4-latency.txt osu_latency.txt; cp tests/imports/data/imb-2018-mpi1.txt imb.txt;"
+        before="export GITHUB_STEP_SUMMARY=summary.md; cp tests/imports/data/osu-3.4-latency.txt osu_latency.txt;"
+        " cp tests/imports/data/imb-2018-mpi1.txt imb.txt;"
         " cp tests/imports/data/hpl-2.3-openmpi.txt HPL.out; mkdir textfiles; printf 'host1\\nhost2\\n' > hosts;"
         " smpicc -o program tests/documents/programs/app.c &&"
         " scope run mpi.latency mpi.bandwidth node.stream node.matrix_multiply --output runs/first &&"
@@ -179,8 +188,8 @@ PAGES: dict[str, Page] = {
         where="lab",
         before=f"{APP} && cp app waves",
         ways={
-            "scope campaign waves.toml -o": Way("lab", until="study/runs.jsonl", codes=INTERRUPTED),
-            "scope campaign --resume": Way("lab", until="study/runs.jsonl", codes=INTERRUPTED),
+            "scope campaign waves.toml -o": Way("lab", until="study/runs/00003", codes=INTERRUPTED),
+            "scope campaign --resume": Way("lab", until="study/runs/00008", codes=INTERRUPTED),
             "scope placement --lab": Way(),
             "scope soak --time": Way("lab", shorter="--time 5s"),
             "scope soak --runs": Way("lab", shorter="--runs 3"),

@@ -110,7 +110,8 @@ class Reader:
     def _environment(self, way: Way) -> dict[str, str]:
         home = self.folder / "home"
         own = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SCOPE_", "XDG_"))}
-        path = f"{self.folder}/.venv/bin:{home}/.local/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+        system = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+        path = f"{self.folder}/.venv/bin:{home}/.local/bin:{system}"
         return {
             **own,
             "HOME": str(home),

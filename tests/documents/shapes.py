@@ -1,4 +1,4 @@
-"""The shape of what a command prints: labels and structure, without numbers, prefixes of units, bars and blanks."""
+"""The shape of what a command prints: labels and structure, without numbers, prefixes of units and bars."""
 
 from __future__ import annotations
 

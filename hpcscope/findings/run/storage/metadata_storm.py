@@ -36,7 +36,7 @@ def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
         advice=(
-            "Give each process, or each few of them, a directory of its own, and keep many small records in one file "
+            "Give each process, or each few of them, their own directory, and keep many small records in one file "
             "instead of many files."
         ),
         lost=loss.lost,
