@@ -252,6 +252,8 @@ def expected_s(plan: Plan) -> float:
 def _absent(experiment: Experiment) -> str:
     """Say what the module has no case of, and which modules may have one."""
     what = f"no case of {', '.join(experiment.only)}" if experiment.only else "no case"
+    if experiment.case:
+        return f"{what} among those of --case; leave out either"
     return f"{what} in the module {experiment.module}; run with --module standard or advanced, or name a --case"
 
 

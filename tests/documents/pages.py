@@ -85,6 +85,7 @@ PAGES: dict[str, Page] = {
         ways={
             "scope run --hosts": Way("lab"),
             "scope soak --time 12h": Way(shorter="--time 5s"),
+            "scope lab up": Way(codes=UNFAITHFUL),
             "export": Way("lab"),
             "mpiexec": Way("lab"),
         },
@@ -179,6 +180,7 @@ PAGES: dict[str, Page] = {
     "docs/how-to/predict.md": Page(
         before="cp tests/documents/programs/app.c solver.c",
         ways={
+            "scope run --case 'mpi.latency ranks=2 message_bytes=0,1Ki,16Ki": Way(shorter="--oversubscribe"),
             "scope reproduce scope-psrs --full": Way(until="launch 1 of", codes=INTERRUPTED),
             "scope reproduce --all": Way(until="launch 1 of", codes=INTERRUPTED),
         },

@@ -49,7 +49,7 @@ def main(run: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "annotated.html"
         page.write_text(annotated((run / "report.html").read_text()))
-        photograph(page, DOCS / "tutorial" / "report.png", 2100)
+        photograph(page, DOCS / "tutorial" / "report.png", 2700)
 
 
 if __name__ == "__main__":

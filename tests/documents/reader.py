@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ class Reader:
     """Somebody in a directory."""
 
     folder: Path
+    own: Path
+    """Where its labs are; a short path, since the names of sockets are limited."""
     inside: dict[str, Inside]
     ended: list[Ended] = field(default_factory=list)
     staying: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -115,7 +118,7 @@ class Reader:
         return {
             **own,
             "HOME": str(home),
-            "XDG_RUNTIME_DIR": str(self.folder / "own"),
+            "XDG_RUNTIME_DIR": str(self.own),
             "SCRATCH": str(self.folder / "scratch"),
             "PATH": path,
             "SCOPE_CACHE": os.environ.get("SCOPE_CACHE", str(Path("~/.cache/scope").expanduser())),
@@ -146,7 +149,7 @@ def seated(page: Page, folder: Path) -> Iterator[Reader]:
         top = part.partition("/")[0]
         if not (folder / top).exists():
             (folder / top).symlink_to(ROOT / top)
-    for name in ("home/.local/bin", "runs", "own", "scratch"):
+    for name in ("home/.local/bin", "runs", "scratch"):
         (folder / name).mkdir(parents=True, mode=0o700)
     for stamp in ("product", "development"):
         (folder / ".venv" / stamp).touch()
@@ -156,7 +159,8 @@ def seated(page: Page, folder: Path) -> Iterator[Reader]:
     scope.write_text(f'#!/bin/sh\nexec {sys.executable} {brief_scope.__file__} {TOOLS}/scope "$@"\n')
     scope.chmod(0o755)
     with ExitStack() as stack:
-        reader = Reader(folder, _places(page, folder, stack))
+        own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="page-")))
+        reader = Reader(folder, own, _places(page, folder, stack))
         stack.callback(reader.leave)
         if page.before:
             ended = reader.type(page.before, Way("lab" if page.lab else "here"))
