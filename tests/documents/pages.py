@@ -133,7 +133,13 @@ PAGES: dict[str, Page] = {
     ),
     "docs/how-to/health.md": Page(
         lab="fleet",
-        ways={"scope health --hosts": Way("lab"), "scope health --launcher slurm": Way("job")},
+        ways={
+            "scope health --hosts": Way("lab", shorter="--hosts n[1-8]"),
+            "scope health --launcher slurm": Way("job"),
+            "scope health --lab grid": Way(shorter="--minutes 0.2"),
+        },
+        printed=("scope health --hosts",),
+        varying=r"^(n\d|\s|Facts|\d+ of)",  # what was found in a simulated fleet
     ),
     "docs/how-to/keep.md": Page(
         lab="nodes",
@@ -211,7 +217,8 @@ PAGES: dict[str, Page] = {
     "docs/how-to/topology.md": Page(
         lab="nodes",
         where="lab",
-        before="ln -s \"$(scope build --collectives | sed -n 's/^estimator *//p')\" .venv/bin/scope-estimate",
-        printed=("", ""),
+        before="scope topology show tests/documents/grid.toml && "
+        "ln -s \"$(scope build --collectives | sed -n 's/^estimator *//p')\" .venv/bin/scope-estimate",
+        printed=("scope topology show tests/documents/grid.toml", "scope topology load"),
     ),
 }

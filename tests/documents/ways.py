@@ -80,7 +80,7 @@ switch = "node"
 title = "A fleet of nodes"
 [[group]]
 name = "n"
-hosts = 128
+hosts = 8
 rate_mbit_per_s = 1000
 """,
 }
