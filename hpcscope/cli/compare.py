@@ -78,7 +78,7 @@ def command(
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="The run that three or more are compared with; default: the first."),
+        typer.Option(metavar="RUN", help="Of three runs or more, the one that the others are compared with; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,
