@@ -108,9 +108,7 @@ def refuse_foreign_programs(folder: Path) -> None:
     """
     status = folder.stat()
     if status.st_uid not in (0, os.getuid()):
-        raise ScopeError(
-            f"{folder}: belongs to user {status.st_uid}; programs are run only from your own directories"
-        )
+        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must be yours, for programs are run from it")
     if status.st_mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: others may write there; programs are run from it; chmod go-w {folder}")
 

@@ -118,14 +118,10 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
 def _asked_for(path: Path) -> MpiInstallation:
     compiler = path / "bin" / "mpicxx" if path.is_dir() else path
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
-        raise UsageError(
-            f"--mpi {path}: {compiler} is no program; must be a directory of an installation or an mpicxx"
-        )
+        raise UsageError(f"--mpi {path}: {compiler} is no program; must be an installation's directory or mpicxx")
     installation = identify(compiler.absolute(), "asked")
     if isinstance(installation, Broken):
-        raise UsageError(
-            f"--mpi {path}: {installation.reason}; must be a directory of an installation or an mpicxx"
-        )
+        raise UsageError(f"--mpi {path}: {installation.reason}; must be an installation's directory or mpicxx")
     return installation
 
 

@@ -30,8 +30,7 @@ def command(
         bool, typer.Option("--timer", help="The clock for programs in C, C++ and Fortran (scope-timer).")
     ] = False,
     prefix: Annotated[
-        Path | None,
-        typer.Option("--prefix", help="With --timer: install it below this directory, such as ~/.local."),
+        Path | None, typer.Option("--prefix", help="With --timer: install it below this, such as ~/.local.")
     ] = None,
 ) -> None:
     """Compile the native program for an MPI, unless this very build is in the cache.

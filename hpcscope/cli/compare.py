@@ -49,9 +49,7 @@ def command(
     ] = False,
     confirm: Annotated[
         bool,
-        typer.Option(
-            "--confirm", help="Measure worse cases again, interleaved; report those that are worse again."
-        ),
+        typer.Option("--confirm", help="Measure worse cases again, interleaved; report what is worse again."),
     ] = False,
     only: Annotated[
         list[str] | None,
@@ -78,7 +76,7 @@ def command(
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Of three runs or more, the one that the others are compared with; default: the first."),
+        typer.Option(metavar="RUN", help="Run with which two or more others are compared; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,

@@ -171,7 +171,10 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         batch = batches.setdefault(settled, {})
         batch.setdefault(case.line(), case)
     if not batches:
-        reasons = "; ".join(sorted({each.reason for each in skipped})) or _absent(experiment)
+        none = (
+            f"no case of {', '.join(experiment.only) or 'any benchmark'}; try --module standard, or --case alone"
+        )
+        reasons = "; ".join(sorted({each.reason for each in skipped})) or none
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
@@ -247,14 +250,6 @@ def launches_of(experiment: Experiment) -> int:
 def expected_s(plan: Plan) -> float:
     """Return how long the plan takes if every case uses its whole budget."""
     return sum(launch.expected_s for launch in plan.launches)
-
-
-def _absent(experiment: Experiment) -> str:
-    """Say what the module has no case of, and which modules may have one."""
-    what = f"no case of {', '.join(experiment.only)}" if experiment.only else "no case"
-    if experiment.case:
-        return f"{what} among those of --case; leave out either"
-    return f"{what} in the module {experiment.module}; run with --module standard or advanced, or name a --case"
 
 
 def _asked(

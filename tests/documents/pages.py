@@ -193,6 +193,10 @@ PAGES: dict[str, Page] = {
         before="cp tests/documents/programs/app.c solver.c",
         ways={
             "scope run --case 'mpi.latency ranks=2 message_bytes=0,1Ki,16Ki": Way(shorter="--oversubscribe"),
+            "scope run mpi.latency mpi.broadcast mpi.reduce algorithm": Way(shorter="--budget 0.1s --launches 2"),
+            "scope predict runs/latest --algorithm shallow_water": parsed(
+                "needs four cores: no prediction is validated where ranks share cores; tests/cli/test_predict.py has such runs"
+            ),
             "scope reproduce scope-psrs --full": Way(until="launch 1 of", codes=INTERRUPTED),
             "scope reproduce --all": Way(until="launch 1 of", codes=INTERRUPTED),
         },
