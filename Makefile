@@ -4,7 +4,8 @@
 # make try CASE='mpi.latency message_bytes=64'   compile what was edited and run one case on 2 (RANKS=) ranks
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make fuzz  hostile input at the doors for an hour (FUZZ_S=): a server, push and pull, import, anonymize
-# make picture  docs/report.png, from runs/latest and in Chromium
+# make picture  the pictures of the documents, from a new run and in Chromium
+# make site  the documents with search, in build/site
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test test-all try check fuzz picture clean
+.PHONY: run test test-all try check fuzz picture site clean
 
 run: .venv/product
 	.venv/bin/scope run
@@ -36,10 +37,16 @@ fuzz: .venv/development
 	folder=$$(mktemp -d -p /dev/shm) && TMPDIR=$$folder .venv/bin/python benchmarks/fuzz.py --seconds $(FUZZ_S) \
 	  --seed $${SEED:-1}; code=$$?; rm -rf "$$folder"; exit $$code
 
-# The first screen of the latest run, as the README shows it.
-picture:
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 \
-	  --screenshot=docs/report.png "file://$(CURDIR)/runs/latest/report.html"
+# The first screen of a run, as the README shows it, and more of it with numbers for the tutorial.
+picture: .venv/development
+	rm -rf build/picture && .venv/bin/scope run --output build/picture
+	.venv/bin/python -m tests.documents.pictures build/picture
+
+# Links between pages lead across the tree, so that the pages keep their directories.
+site: .venv/documents
+	rm -rf build/pages build/site && mkdir -p build/pages
+	git ls-files -z '*.md' 'docs/*' | xargs -0 cp --parents -t build/pages
+	.venv/bin/mkdocs build --strict --quiet
 
 # Only the edited source is compiled: users' builds compile many together.
 RANKS ?= 2
@@ -65,6 +72,10 @@ build/try/build.ninja: | .venv/development
 
 .venv/development: requirements/development.txt requirements/arrow.txt requirements/figure.txt requirements/postgresql.txt requirements/serve.txt .venv/product
 	$(PIP) install --no-compile -r requirements/development.txt
+	touch $@
+
+.venv/documents: requirements/docs.txt | .venv/bin/python
+	$(PIP) install --no-compile -r requirements/docs.txt
 	touch $@
 
 # The alternative MPI has a prefix of its own: both name their compiler mpicxx.

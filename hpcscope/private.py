@@ -93,7 +93,7 @@ def refuse_shared(folder: Path) -> None:
     """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        raise ScopeError(f"{folder}: is no folder; remove it")
+        raise ScopeError(f"{folder}: is no directory; remove it")
     if status.st_uid != os.getuid():
         raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must belong to user {os.getuid()}")
     mode = stat.S_IMODE(status.st_mode)
@@ -108,7 +108,7 @@ def refuse_foreign_programs(folder: Path) -> None:
     """
     status = folder.stat()
     if status.st_uid not in (0, os.getuid()):
-        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; programs are run only from your own folders")
+        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must be yours, for programs are run from it")
     if status.st_mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: others may write there; programs are run from it; chmod go-w {folder}")
 
@@ -199,7 +199,7 @@ def _refuse_parent(parent: Path) -> None:
     status = parent.stat()
     unmapped = int(Path("/proc/sys/fs/overflowuid").read_text())  # root's files inside a user namespace
     if status.st_uid not in (0, os.getuid(), unmapped):
-        raise ScopeError(f"{parent}: belongs to user {status.st_uid}; TMPDIR chooses another folder")
+        raise ScopeError(f"{parent}: belongs to user {status.st_uid}; TMPDIR chooses another directory")
     if status.st_mode & OTHERS_MAY_WRITE and not status.st_mode & stat.S_ISVTX:
         raise ScopeError(
             f"{parent}: others may rename files there; the sticky bit (chmod +t) or another TMPDIR prevents that"

@@ -354,7 +354,7 @@ def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
         file.seek(0)
         return
     way_out = (
-        f"`scope analyze {path.parent}` derives it anew"
+        f"`scope analyze {path.parent}` derives it again"
         if path.name in DERIVED
         else f"a file that was changed on purpose needs its line in {CHECKSUMS} removed"
     )
@@ -375,7 +375,7 @@ def opened(path: Path) -> BufferedReader:
         os.set_blocking(handle, True)
         return os.fdopen(handle, "rb")
     os.close(handle)
-    raise UsageError(f"{path}: must be a file; is a folder, a pipe or a device")
+    raise UsageError(f"{path}: must be a file; is a directory, a pipe or a device")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -190,8 +190,8 @@ def named(metric: str) -> str:
 
 
 def grouped(number: int) -> str:
-    """Write a whole number with spaces between thousands where it has five digits or more: `1 048 576`."""
-    return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
+    """Write a whole number with commas between thousands where it has five digits or more: `1,048,576`."""
+    return f"{number:,}" if abs(number) >= 10_000 else str(number)
 
 
 def _percent(value: float) -> str:

@@ -40,7 +40,7 @@ def as_file(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("prepare", "said"),
-    [(as_link, "labs: .*folder"), (open_to_all, "mode 0777"), (as_file, "labs: .*folder")],
+    [(as_link, "labs: .*directory"), (open_to_all, "mode 0777"), (as_file, "labs: .*directory")],
 )
 def test_a_folder_that_another_user_could_have_prepared_is_refused(
     prepare: Callable[[Path], None], said: str, tmp_path: Path

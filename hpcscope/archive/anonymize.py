@@ -176,7 +176,7 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
     """
     original = Run(run)
     if target.exists() or target.is_symlink():
-        raise UsageError(f"{target}: exists; must be a new folder")
+        raise UsageError(f"{target}: exists; must be a new directory")
     if original.record.mix:
         raise UsageError(f"{run}: is a mix of its owner's programs; must be a run of benchmarks")
     stand_ins = StandIns(_known(original, further))

@@ -48,11 +48,11 @@ def pack(run: Path, output: Path | None = None) -> Path:
     """
     folder = run.resolve()
     if not any((folder / mark).is_file() for mark in MARKS):
-        raise UsageError(f"{run}: no run; must be a folder with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(f"{run}: no run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
     target = output or Path(folder.name + SUFFIX)
     files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)
-    top = refuse_odd_name("the folder of the run", folder.name)
+    top = refuse_odd_name("the directory of the run", folder.name)
     try:
         with target.open("xb") as opened:
             try:
@@ -99,7 +99,7 @@ def unpack(file: Path, parent: Path) -> Path:
         made = _unpacked(file, beside, MOST_BYTES)
         target = parent / made.name
         if target.exists() or target.is_symlink():
-            raise UsageError(f"{target}: exists; --in chooses another folder")
+            raise UsageError(f"{target}: exists; --in chooses another directory")
         (made / UNPACKED).write_text(f"{file.name}\n", encoding="utf-8", errors="backslashreplace")
         made.rename(target)
     except OSError as error:
@@ -176,7 +176,7 @@ def _extracted(file: Path, archive_file: Path, parent: Path, most_bytes: int) ->
             _refuse_large(str(file), len(entries), sum(entry.file_size for entry in entries), most_bytes)
             tops = {_checked(file, entry).parts[0] for entry in entries}
             if len(tops) != 1:
-                raise UsageError(f"{file}: no packed run: must have one folder, has {len(tops)}")
+                raise UsageError(f"{file}: no packed run: must have one directory, has {len(tops)}")
             for entry in entries:
                 if not entry.is_dir():
                     _write(archive, entry, parent / entry.filename)
@@ -210,10 +210,10 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
     if entry.header_offset < 0:
         raise UsageError(f"{file}: entry {name!r}: begins before the file")
     if len(name) > LONGEST_PATH or "\\" in name or any(part in ("", ".", "..") for part in parts):
-        raise UsageError(f"{file}: entry {name[:100]!r}: must be a path inside one folder")
+        raise UsageError(f"{file}: entry {name[:100]!r}: must be a path inside one directory")
     if not entry.is_dir() and len(parts) < 2:
-        raise UsageError(f"{file}: entry {name!r}: must stand in the folder of the run")
-    refuse_odd_name(f"{file}: folder", parts[0])
+        raise UsageError(f"{file}: entry {name!r}: must stand in the directory of the run")
+    refuse_odd_name(f"{file}: directory", parts[0])
     return PurePosixPath(name)
 
 

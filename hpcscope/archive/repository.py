@@ -302,7 +302,7 @@ class Repository:
         with self.folder.locked(), indexing.opened(self.folder.place) as index:
             if index is None:
                 raise ScopeError(
-                    f"{self.folder.path}: the index is damaged; scope repository rebuild makes it anew"
+                    f"{self.folder.path}: the index is damaged; rebuild it with `scope repository rebuild`"
                 )
             yield index
 

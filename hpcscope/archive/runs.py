@@ -67,7 +67,7 @@ class KeptRun:
 def listed(folder: Path) -> list[KeptRun]:
     """Return what a folder holds, newest first; UsageError where it cannot be read."""
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder; scope run makes runs/ in the current folder")
+        raise UsageError(f"{folder}: no such directory; scope run makes runs/ in the current directory")
     try:
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError as error:
@@ -90,7 +90,7 @@ def named(folder: Path, name: str) -> KeptRun:
     path = path.resolve() if path.is_symlink() else path
     run = _kept(path) if path.is_dir() else None
     if run is None:
-        raise UsageError(f"{path}: no run; must be a folder with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(f"{path}: no run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
     return run
 
 
@@ -110,7 +110,7 @@ def remove(run: KeptRun) -> None:
     """
     if run.status == DAMAGED:
         raise UsageError(
-            f"{run.path}: may be no run: its {run.kind} file has no format; remove the folder yourself"
+            f"{run.path}: may be no run: its {run.kind} file has no format; remove the directory yourself"
         )
     try:
         with held(run.path):

@@ -331,7 +331,7 @@ def locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename or directory
         raise ScopeError(
-            f"{where}: cannot be written: {error.strerror}; SCOPE_CACHE chooses another folder"
+            f"{where}: cannot be written: {error.strerror}; SCOPE_CACHE chooses another directory"
         ) from error
 
 

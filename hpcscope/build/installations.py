@@ -58,7 +58,7 @@ def find(asked: str | None = None) -> MpiInstallation:
     failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
     what = f"--mpi {asked}: no such MPI" if asked else "no MPI compiler on PATH or beside Scope"
     raise UsageError(
-        f"{what}; usable here: {allowed}{failures}; also allowed: the folder of an installation, or its mpicxx"
+        f"{what}; usable here: {allowed}{failures}; also allowed: the directory of an installation, or its mpicxx"
     )
 
 
@@ -118,12 +118,10 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
 def _asked_for(path: Path) -> MpiInstallation:
     compiler = path / "bin" / "mpicxx" if path.is_dir() else path
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
-        raise UsageError(
-            f"--mpi {path}: {compiler} is no program; must be a folder of an installation or an mpicxx"
-        )
+        raise UsageError(f"--mpi {path}: {compiler} is no program; must be an installation's directory or mpicxx")
     installation = identify(compiler.absolute(), "asked")
     if isinstance(installation, Broken):
-        raise UsageError(f"--mpi {path}: {installation.reason}; must be a folder of an installation or an mpicxx")
+        raise UsageError(f"--mpi {path}: {installation.reason}; must be an installation's directory or mpicxx")
     return installation
 
 

@@ -81,7 +81,7 @@ def extra_benchmarks() -> Path | None:
     folder = expanded(EXTRA_BENCHMARKS, asked).resolve()
     if not any(folder.rglob("*.cpp")):
         raise UsageError(
-            f"{EXTRA_BENCHMARKS}={asked}: must be a folder with benchmarks (.cpp, and .md beside them)"
+            f"{EXTRA_BENCHMARKS}={asked}: must be a directory with benchmarks (.cpp, and .md next to them)"
         )
     return folder
 

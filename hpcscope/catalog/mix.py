@@ -27,9 +27,9 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
             "job",
             "one job of a mix, from the start of its launcher to its end: alone, or in the mix",
             [
-                _metric("turnaround_s", "s", "turn-around time"),
+                _metric("turnaround_s", "s", "turnaround time"),
                 _metric("slowdown", "1", "slowdown in the mix"),
-                _metric("processor_s", "s", "processor time", role="condition"),
+                _metric("processor_s", "s", "CPU time", role="condition"),
             ],
             [_choice("job", "job", dict(jobs)), beside],
             reason=REASON,
@@ -40,7 +40,7 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
             "all jobs of a mix side by side, from the start of the first to the end of the last",
             [
                 _metric("jobs_per_hour", "jobs/h", "throughput", better="higher"),
-                _metric("turnaround_mean_s", "s", "mean turn-around time"),
+                _metric("turnaround_mean_s", "s", "mean turnaround time"),
                 _metric("utilization_share", "1", "utilization", better="higher"),
                 _metric("efficiency_share", "1", "efficiency", better="higher"),
                 _metric("cost_core_s", "core s", "cost of a job"),

@@ -25,7 +25,7 @@ GROUPS = {
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
         "health": "check every node of a cluster in minutes: a verdict for each, and why",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
-        "reproduce": "repeat a published experiment at a size that fits, beside the published values",
+        "reproduce": "repeat a published experiment at a size that fits, next to the published values",
     },
     "explain": {
         "show": "print the summary of a run, or the results of its benchmarks",
@@ -43,7 +43,7 @@ GROUPS = {
         "monitor": "run any MPI program under the monitor and show where its time goes",
         "campaign": "run a program over parameters, process counts and placements, and analyze all runs",
         "placement": "measure what sharing a node costs the processes of a program",
-        "throughput": "run a mix of jobs side by side: jobs per hour, turn-around times, utilization",
+        "throughput": "run a mix of jobs side by side: jobs per hour, turnaround times, utilization",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
     },
     "emulate": {
@@ -52,11 +52,11 @@ GROUPS = {
     "keep and exchange": {
         "runs": "list, open and remove runs",
         "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
-        "site": "write the runs of a repository as a folder of web pages",
+        "site": "write the runs of a repository as a directory of web pages",
         "serve": "serve these pages from this host, and show runs in progress",
         "pack": "pack a run into one file to send",
-        "unpack": "make a folder of a packed run",
-        "anonymize": "copy a run without names of hosts, users, folders and addresses",
+        "unpack": "make a directory of a packed run",
+        "anonymize": "copy a run without names of hosts, users, directories and addresses",
         "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
         "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
     },
@@ -169,7 +169,7 @@ def _answer(arguments: list[str]) -> int:
     try:
         Path.cwd()
     except OSError as error:
-        print(f"scope: the current folder: {error.strerror}; change to another one", file=sys.stderr)
+        print(f"scope: the current directory: {error.strerror}; change to another one", file=sys.stderr)
         return 2
     if name := before_nothing(arguments):
         print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)

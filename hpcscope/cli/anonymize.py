@@ -14,7 +14,7 @@ from hpcscope.cli.streams import one_line
 
 def command(
     run: RunFolder,
-    target: Annotated[Path, typer.Argument(metavar="NEW_FOLDER", help="Folder of the copy.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="NEW", help="Directory of the copy.", show_default=False)],
     word: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="A further word to replace; may be repeated.")
     ] = None,

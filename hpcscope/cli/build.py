@@ -30,7 +30,7 @@ def command(
         bool, typer.Option("--timer", help="The clock for programs in C, C++ and Fortran (scope-timer).")
     ] = False,
     prefix: Annotated[
-        Path | None, typer.Option("--prefix", help="With --timer: install it below this folder, such as ~/.local.")
+        Path | None, typer.Option("--prefix", help="With --timer: install it below this, such as ~/.local.")
     ] = None,
 ) -> None:
     """Compile the native program for an MPI, unless this very build is in the cache.
@@ -49,7 +49,7 @@ def command(
         _active_messages(mpi, json)
         return
     if prefix is not None and not timer:
-        raise UsageError("--prefix: must stand beside --timer; everything else is used from the cache")
+        raise UsageError("--prefix: must be given with --timer; everything else is used from the cache")
     if timer:
         _timer(prefix, json)
         return
@@ -60,7 +60,7 @@ def command(
         return
     print(f"program   {build.program}")
     print(f"mpi       {build.mpi.name} {build.mpi.version} ({build.mpi.origin}), {build.mpi.compiler}")
-    print(f"launcher  {build.mpi.launcher or 'none beside the compiler; scope run needs --mpiexec'}")
+    print(f"launcher  {build.mpi.launcher or 'none next to the compiler; scope run needs --mpiexec'}")
     print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")
     print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
     print(f"compiler  {build.compiler}, {build.labelled_flags}")

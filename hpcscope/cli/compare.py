@@ -45,11 +45,11 @@ def command(
     ] = False,
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Measure both sides in turn, A B B A, until every case is decided."),
+        typer.Option("--measure", help="Measure both sides interleaved, A B B A, until every case is decided."),
     ] = False,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Measure worse cases again, in turn; report those that are worse again."),
+        typer.Option("--confirm", help="Measure worse cases again, interleaved; report what is worse again."),
     ] = False,
     only: Annotated[
         list[str] | None,
@@ -58,7 +58,7 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Folder of --measure or --confirm; default: below runs/."
+            "--output", "-o", metavar="DIR", help="Directory of --measure or --confirm; default: below runs/."
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,
@@ -76,7 +76,7 @@ def command(
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="The run that three or more are compared with; default: the first."),
+        typer.Option(metavar="RUN", help="Run with which two or more others are compared; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,

@@ -20,7 +20,7 @@ def command(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="PATH", help="File, or new folder; default: the standard output."),
+        typer.Option("--output", "-o", metavar="PATH", help="File, or new directory; default: standard output."),
     ] = None,
 ) -> None:
     """Write results in the format of another program.

@@ -92,7 +92,7 @@ def storage(name: Name, json: Json = False) -> None:
         print_json([row._asdict() for row in rows])
         return
     print(f"lab {emulated.state.name}: {emulated.state.facts().storage}")
-    print(f"folder  {lab.storage_folder(emulated)} ($SCOPE_STORAGE)")
+    print(f"directory  {lab.storage_folder(emulated)} ($SCOPE_STORAGE)")
     for row in rows:
         space = f"{units.quantity(row.available_bytes, 'B')} of {units.quantity(row.total_bytes, 'B')} free"
         dead = "; its server is dead" if row.server is False else ""
@@ -103,7 +103,7 @@ def storage(name: Name, json: Json = False) -> None:
 def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this directory.")],
     *,
     given: Given,
 ) -> None:

@@ -14,11 +14,11 @@ def command(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN", help="Folder of a run of any kind, for example runs/latest.", show_default=False
+            metavar="RUN", help="Directory of a run of any kind, for example runs/latest.", show_default=False
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.zip in this folder.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.zip in this directory.")
     ] = None,
 ) -> None:
     """Pack a run into one file to send: a zip archive with all samples, results and the report.

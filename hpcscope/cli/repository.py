@@ -132,7 +132,7 @@ def note(
 
 def unpack(
     run: Id,
-    target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the run.")] = Path("runs"),
+    target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory for the run.")] = Path("runs"),
     folder: Place = None,
 ) -> None:
     """Make a folder of a run again, below runs/."""
@@ -197,7 +197,7 @@ def rebuild(
 
 
 def push(
-    target: Annotated[str, typer.Argument(metavar="PATH", help="A folder, or HOST:FOLDER by rsync.")],
+    target: Annotated[str, typer.Argument(metavar="PATH", help="A directory, or HOST:FOLDER by rsync.")],
     folder: Place = None,
 ) -> None:
     """Copy the runs that another repository lacks to it.
@@ -211,7 +211,7 @@ def push(
 
 def pull(
     source: Annotated[
-        str, typer.Argument(metavar="PATH", help="A repository: a folder, or HOST:FOLDER by rsync.")
+        str, typer.Argument(metavar="PATH", help="A repository: a directory, or HOST:FOLDER by rsync.")
     ],
     folder: Place = None,
 ) -> None:

@@ -17,7 +17,7 @@ from hpcscope.units import quantity
 if TYPE_CHECKING:
     from hpcscope.archive.runs import KeptRun
 
-Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")]
+Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The directory of the runs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 RUNS = Path("runs")
 
@@ -37,12 +37,12 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     if packed := kept_runs.packed(folder):
         files = f"{packed[0]}" if len(packed) == 1 else f"{len(packed)} packed runs, {packed[0]} to {packed[-1]}"
         typer.echo(
-            f"not listed: {one_line(files)}; scope show FILE reads a packed run, scope unpack makes a folder"
+            f"not listed: {one_line(files)}; scope show FILE reads a packed run, scope unpack makes a directory"
         )
 
 
 def open_report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or its folder.")] = "latest",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or its directory.")] = "latest",
     folder: Folder = RUNS,
 ) -> None:
     """Open the report of a run in the browser, and print its path."""
@@ -58,7 +58,7 @@ def open_report(
 
 
 def remove_runs(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Names of runs, or their folders.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Names of runs, or their directories.")],
     folder: Folder = RUNS,
     yes: Yes = False,
 ) -> None:

@@ -49,7 +49,7 @@ def refuse_beside(resumed: Path, *given: Mapping[str, Any], **further: object) -
     """Raise UsageError where settings, or further options, are given beside --resume."""
     keys = [key for each in given for key in each] + [name for name, value in further.items() if value]
     if keys:
-        raise UsageError(f"--resume {resumed}: the run keeps its settings; {keys[0]} must not be given beside it")
+        raise UsageError(f"--resume {resumed}: the run keeps its settings; {keys[0]} must not be given")
 
 
 def _parameter(declared: Declared) -> inspect.Parameter:

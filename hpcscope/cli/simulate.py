@@ -78,7 +78,7 @@ def command(
         own |= {f"--{key}": given.get(key) for key in ("hosts", "topology", "cost")}
         _refuse_beside_offers([name for name, value in own.items() if value is not None])
     if "cost" in given and not changes and not given.keys() & {"hosts", "topology"}:
-        raise UsageError(f"--cost {given['cost']:g}: must stand beside a change: --set, --hosts or --topology")
+        raise UsageError(f"--cost {given['cost']:g}: must be given with a change: --set, --hosts or --topology")
     options = SimulateOptions(
         **given,
         changes=changes,
@@ -134,7 +134,7 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 def _refuse_beside_offers(given: Sequence[str]) -> None:
     """Raise UsageError for an option of one change beside a file of several."""
     if given:
-        raise UsageError(f"{given[0]}: cannot be given beside --offers, whose file has the changes of each offer")
+        raise UsageError(f"{given[0]}: cannot be given with --offers, whose file has the changes of each offer")
 
 
 def _words(program: str | None) -> list[str] | None:

@@ -14,7 +14,7 @@ from hpcscope.cli.repository import Place
 def command(
     output: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="A new or empty folder, or a site to bring up to date."),
+        typer.Argument(metavar="FOLDER", help="A new or empty directory, or a site to bring up to date."),
     ],
     folder: Place = None,
     reports: Annotated[

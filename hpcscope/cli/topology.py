@@ -142,7 +142,7 @@ def _print_loads(loaded: Loaded) -> None:
         screen.print(f"\nToo few processors under full load to judge: {names}", markup=False)
     elif not loaded.findings:
         screen.print(
-            f"\nNo trunk certainly delivers less than {units.share(DELIVERS)} of what the topology predicts.",
+            f"\nNo trunk delivers less than {units.share(DELIVERS)} of the predicted rate, at 95 % confidence.",
             markup=False,
         )
 

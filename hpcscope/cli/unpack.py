@@ -10,7 +10,7 @@ import typer
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that scope pack wrote.")],
-    folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")] = Path("runs"),
+    folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="The directory of the runs.")] = Path("runs"),
 ) -> None:
     """Unpack a packed run into a folder of its own below runs/, and print that folder.
 

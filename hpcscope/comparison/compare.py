@@ -285,7 +285,7 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Ru
         verdict, reason = "states differ", f"in equal states {units.change(found.ratio - 1)}"
     elif is_change and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
-        verdict, reason = "common change", f"{units.change(beside.ratio - 1)} beside the common change"
+        verdict, reason = "common change", f"{units.change(beside.ratio - 1)} relative to the common change"
     elif is_change and explained:
         verdict, reason = "states differ", explained
     elif is_change and (pair.a.launches_dependent or pair.b.launches_dependent):

@@ -68,7 +68,7 @@ class KernelTuning(Strict):
                 f"Keep the {self.kernels} kernels: Scope knows no others that {self.library} has"
                 " and this processor can run"
             ]
-        kept = f"Keep the {self.kernels} kernels: no others are certainly faster"
+        kept = f"Keep the {self.kernels} kernels: no others are faster at 95 % confidence"
         return [kept, *map(self._beside, self.rivals)]
 
     def _beside(self, rival: Rival) -> str:

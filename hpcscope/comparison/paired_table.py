@@ -32,7 +32,7 @@ def _heading(comparison: PairedComparison) -> Iterator[Text]:
     for other in comparison.factors:
         yield Text(f"  differs: {other.name}: {other.a} | {other.b}")
     rounds = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
-    yield Text(f"{rounds}, A and B in turn, in {comparison.elapsed_s:.0f} s\n")
+    yield Text(f"{rounds}, A and B interleaved, in {comparison.elapsed_s:.0f} s\n")
 
 
 def sentence(comparison: PairedComparison) -> str:

@@ -104,7 +104,7 @@ def _published(side: SideBySide) -> Iterator[RenderableType]:
         ours = units.quantity(case.baseline, case.unit) if case.baseline is not None else "–"
         words = Text.assemble(case.label, " ", (case.metric_words, "dim"))
         grid.add_row(words, case.machine, units.quantity(case.value, case.unit), ours, case.source)
-    yield Text("\nPublished figures of historic machines, not tested", style="bold")
+    yield Text("\nPublished values of historic machines, not tested", style="bold")
     yield grid
 
 

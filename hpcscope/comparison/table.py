@@ -100,7 +100,7 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     return (
         f"{common.agreeing} of {common.cases} cases changed together, by {middle} % (half [{low}, {high}]): "
         "the machine was in another state during one of the runs, or all cases share a cause. "
-        f"Each case is judged beside this change. `scope compare --measure {a} {b}` tells the two apart."
+        f"Each case is judged relative to this change. `scope compare --measure {a} {b}` tells the two apart."
     )
 
 

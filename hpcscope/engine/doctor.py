@@ -27,7 +27,7 @@ def _building() -> Iterator[Check]:
     yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=True)
     here, broken = installations.survey()
     for installation in here:
-        advice = "" if installation.launcher else "no mpiexec of the same MPI beside it; name one with --mpiexec"
+        advice = "" if installation.launcher else "no mpiexec of the same MPI next to it; name one with --mpiexec"
         launcher = installation.launcher or "no mpiexec"
         found = f"{installation.version} ({installation.origin}), {installation.compiler}, {launcher}"
         yield Check(installation.name, bool(installation.launcher), found, advice)

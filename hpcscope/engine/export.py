@@ -27,7 +27,7 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> e
     kinds = {run: _kind(run) for run in runs}
     for run, kind in kinds.items():
         if kind == "campaign":
-            raise UsageError(f"{run}: is a campaign; must be a run or a monitored run (those of its folder are)")
+            raise UsageError(f"{run}: is a campaign; must be a run or a monitored run, as those inside it are")
         if kind != kinds[runs[0]]:
             raise UsageError(f"{run}: must be of the kind of {runs[0]}: runs, or monitored runs")
     monitored = kinds[runs[0]] == "monitored"

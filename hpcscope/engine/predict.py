@@ -145,7 +145,8 @@ def _validation(known: Run, benchmark: str, given: Mapping[str, str], transport:
         reason = next((f" ({prediction.reason})" for prediction in fitting if prediction.reason), "")
         raise UsageError(
             f"{known.path}: no measured point to validate {words} against{reason}: "
-            f"run `scope run mpi.latency {benchmark}` first, on one process and on several"
+            f"run `scope run --case 'mpi.latency ranks=2 message_bytes=0,1Ki,64Ki'"
+            f" --case '{words} ranks=1,2'` first"
         )
     declared = known.benchmarks.get(benchmark)
     defaults = {parameter.name: parameter.default for parameter in declared.parameters} if declared else {}

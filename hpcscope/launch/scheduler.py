@@ -143,7 +143,7 @@ def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
     if array := next((word for word in arguments if option.match(word)), None):
         raise UsageError(
             f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job;"
-            " in an array of your own each task can start `scope run --output DIR` with its own folder"
+            " in an array of your own each task can start `scope run --output DIR` with its own directory"
         )
 
 

@@ -98,7 +98,7 @@ def _launcher_path(launcher: Launcher, mpi: MpiInstallation, asked: str | None, 
         return _program(launcher.program, f"{where}: launcher.kind = {launcher.kind}: {launcher.program}")
     if not mpi.launcher:
         raise UsageError(
-            f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec beside it;"
+            f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec next to it;"
             " name one with launcher.mpiexec (--mpiexec)"
         )
     return mpi.launcher
@@ -124,7 +124,7 @@ def _storage(asked: str | None, where: str) -> Storage | None:
         return None
     if not Path(named).is_dir() or not os.access(named, os.W_OK | os.X_OK):
         source = f"{where}: launcher.storage" if asked else f"${FOLDER}"
-        raise UsageError(f"{source} = {named}: must be a folder in which you can make files")
+        raise UsageError(f"{source} = {named}: must be a directory in which you can make files")
     return _marked(Path(named))
 
 

@@ -171,7 +171,10 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         batch = batches.setdefault(settled, {})
         batch.setdefault(case.line(), case)
     if not batches:
-        reasons = "; ".join(sorted({each.reason for each in skipped})) or "no benchmark was chosen"
+        none = (
+            f"no case of {', '.join(experiment.only) or 'any benchmark'}; try --module standard, or --case alone"
+        )
+        reasons = "; ".join(sorted({each.reason for each in skipped})) or none
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}

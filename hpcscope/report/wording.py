@@ -136,9 +136,9 @@ def equation(fit: Fit) -> str:
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """Return `1 finding`, `2 findings`; a space separates thousands."""
+    """Return `1 finding`, `2 findings`, `1,000 findings`."""
     word = noun if number == 1 else plural or noun + "s"
-    return f"{number:,}".replace(",", " ") + " " + word
+    return f"{number:,} {word}"
 
 
 def sentence(words: list[str]) -> str:

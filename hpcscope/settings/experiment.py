@@ -85,13 +85,13 @@ class LauncherSettings(Table):
     storage: str | None = setting(
         None,
         Text(metavar="FOLDER"),
-        "Folder in which storage is measured; default: $SCOPE_STORAGE, else beside the run directory.",
+        "Directory in which storage is measured; default: $SCOPE_STORAGE, else next to the run directory.",
         MPI_AND_HOSTS,
     )
     mpiexec: str | None = setting(
         None,
         Text(metavar="PATH"),
-        "Path of mpiexec where it is not beside the compiler, or of srun.",
+        "Path of mpiexec where it is not next to the compiler, or of srun.",
         MPI_AND_HOSTS,
     )
     remote_shell: str | None = setting(
@@ -155,7 +155,7 @@ class Experiment(Table):
             "must begin with a letter or digit, and have up to 100 letters, digits, dots, dashes, underscores",
             metavar="NAME",
         ),
-        "Name of the run, and of its folder where none is asked for.",
+        "Name of the run, and of its directory where none is asked for.",
         PROCEDURE,
     )
     module: Module = setting(
@@ -211,7 +211,7 @@ class Experiment(Table):
     mpi: str | None = setting(
         None,
         Text(metavar="MPI"),
-        "openmpi, mpich, embedded, a folder of an installation, or an mpicxx; default: first found.",
+        "openmpi, mpich, embedded, a directory of an installation, or an mpicxx; default: first found.",
         MPI_AND_HOSTS,
     )
     sampling: Sampling = Sampling()

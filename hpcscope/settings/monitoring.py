@@ -21,7 +21,7 @@ class MonitorSettings(Table):
     mpi: str | None = setting(
         None,
         Text(metavar="MPI"),
-        "openmpi, mpich, embedded, a folder or an mpicxx; default: that of the program.",
+        "openmpi, mpich, embedded, a directory or an mpicxx; default: that of the program.",
     )
     interval_s: float = setting(0.1, Duration(HOUR_S, least=0.001), "Time of a row of the time series.")
     trace: str = setting(
@@ -39,7 +39,7 @@ class MonitorSettings(Table):
     sample_hz: float = setting(
         0.0,
         Number(0, 1000, metavar="HZ"),
-        "Samples of the program's computation per second of processor time.",
+        "Samples of the program's computation per second of CPU time.",
         option="sample",
     )
     wrappers: tuple[str, ...] = setting(

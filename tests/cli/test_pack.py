@@ -84,15 +84,15 @@ def many(archive: zipfile.ZipFile) -> None:
 
 
 HOSTILE = {
-    "absolute": (plain("/tmp/x"), "inside one folder"),
-    "parent": (plain("golden/../../x"), "inside one folder"),
-    "here": (plain("golden/./x"), "inside one folder"),
-    "backslash": (plain("golden\\..\\x"), "inside one folder"),
+    "absolute": (plain("/tmp/x"), "inside one directory"),
+    "parent": (plain("golden/../../x"), "inside one directory"),
+    "here": (plain("golden/./x"), "inside one directory"),
+    "backslash": (plain("golden\\..\\x"), "inside one directory"),
     "line break": (plain("golden/a\nb"), "line breaks"),
     "hidden": (plain(".ssh/authorized_keys"), "a letter"),
-    "no folder": (plain("run.json"), "in the folder of the run"),
-    "second folder": (plain("other/x"), "one folder"),
-    "long": (plain("golden/" + "x/" * 600 + "x"), "inside one folder"),
+    "no folder": (plain("run.json"), "in the directory of the run"),
+    "second folder": (plain("other/x"), "one directory"),
+    "long": (plain("golden/" + "x/" * 600 + "x"), "inside one directory"),
     "file below a file": (plain("golden/run.json/x"), "one name"),
     "twice": (plain("golden/run.json"), "one name"),
     "link": (typed(stat.S_IFLNK), "no link"),

@@ -50,3 +50,9 @@ def test_every_message_of_the_page_on_errors_is_one_of_the_programs() -> None:
     assert len(messages) >= 10
     for message in messages:
         assert all(part in sources for part in message.split(": ")), message
+
+
+def test_the_contents_of_the_site_have_every_page() -> None:
+    pages = [name for name in TEXTS if re.match(r"docs/(?!decisions/0)[\w/-]+\.md", name)]
+    contents = (ROOT / "mkdocs.yml").read_text()
+    assert [name for name in pages if f": {name}\n" not in contents and f"- {name}\n" not in contents] == []

@@ -58,6 +58,7 @@ SlurmdParameters=config_overrides
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=60 State=UP
 PartitionName=closed Nodes={first} MaxTime=60 State=UP AllowAccounts=physics
+PartitionName=short Nodes=ALL MaxTime=60 State=UP
 PartitionName=urgent Nodes=ALL MaxTime=60 State=UP PriorityTier=9
 PartitionName=down Nodes={first} MaxTime=60 State=DOWN
 """

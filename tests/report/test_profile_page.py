@@ -87,7 +87,7 @@ def test_the_flame_graph_has_every_function_below_its_caller(folder: Path) -> No
     caller, routine, function = (box for box in graph.boxes if box.name.endswith(("0x40", "MPI_Bcast", "0x50")))
     assert (caller.level, routine.level, function.level) == (0, 1, 1)
     # 6 processes: 0.5 s in MPI and 0.5 s of samples each; MPI without a place beside it.
-    for part in ("MPI_Bcast", "3.00 s", "14 %", "6 000", "46.9 MiB"):
+    for part in ("MPI_Bcast", "3.00 s", "14 %", "6,000", "46.9 MiB"):
         assert part in routine.told
     for part in ("6.00 s", "27 %", "3.00 s"):
         assert part in caller.told

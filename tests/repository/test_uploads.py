@@ -51,7 +51,7 @@ def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
     for body, said in (
         (b"no archive", "no packed run"),
         (bomb(), "must be at most"),
-        (escaping, "must be a path inside one folder"),
+        (escaping, "must be a path inside one directory"),
         (archive(run__run_json=b"{}"), "no packed run"),
         (archive(**{"run__run.json": b'{"format": 999}'}), "run.json"),
         (archive(**{"run__run.json": b"<script>"}), "run.json"),

@@ -59,7 +59,7 @@ def claims(lines: Sequence[Line]) -> bool:
     if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
         return True
     if any(_TABLE.match(line.text) for line in lines):
-        raise UsageError("is the table that lmbench's `make see` makes; must be a file of its folder results")
+        raise UsageError("is the table that lmbench's `make see` makes; must be a file of its directory results")
     return False
 
 

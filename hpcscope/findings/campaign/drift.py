@@ -33,7 +33,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
                 Evidence(what="at most (95 %)", value=change.high or 0.0, unit="s"),
                 Evidence(what="runs", value=float(drift.points)),
             ],
-            advice="Check temperature and clock frequency, processes started meanwhile, and files that grow.",
+            advice="Check temperature, clock frequency, processes started during the runs, and files that grow.",
             lost=max(share, 0.0) / (1 + max(share, 0.0)),
         )
     ]

@@ -33,7 +33,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
                     "evidence": [
                         Evidence(what=f"run {run.number}", value=run.reason) for run in runs[:MOST_NAMED]
                     ],
-                    "advice": "Their folders hold their output, and their profiles as far as they were written.",
+                    "advice": "Their directories hold their output, and their profiles if they were written.",
                     "lost": share.value,
                 }
             )

@@ -73,8 +73,8 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs use the file system, processes write to the same blocks, or the data are on disk,"
-            " whereas those of the benchmark were in memory: measure `storage.*` with --storage in their folder."
+            "Other programs use the file system, processes write to the same blocks, or the data are on disk;"
+            " those of the benchmark were in memory: measure `storage.*` with --storage in their directory."
         )
     if routine.pairwise:
         return (

@@ -26,7 +26,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="kernel-time",
             severity="advice",
             title=(
-                f"{units.share(system_s / (user_s + system_s))} of the processor time is spent in the kernel,"
+                f"{units.share(system_s / (user_s + system_s))} of the CPU time is spent in the kernel,"
                 f" {units.quantity(system_s / len(processes), 's')} per process"
             ),
             where={"layer": "operating system"},

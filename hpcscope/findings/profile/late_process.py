@@ -58,7 +58,7 @@ def _advice(late: Process, others: list[Process]) -> str:
     theirs = [process.usage.processor_s for process in others if process.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
-            f"This process gets less processor time than others: look for other processes on {late.host}, check"
+            f"This process gets less CPU time than others: look for other processes on {late.host}, check"
             " the binding, and check whether this process waits for files."
         )
     if late.compute_s <= _mean(others, "compute_s"):
@@ -78,9 +78,9 @@ def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
         return []
     usual = sum(usage.involuntary_switches for usage in theirs) / len(theirs)
     return [
-        Evidence(what=f"processor time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
+        Evidence(what=f"CPU time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
         Evidence(
-            what="processor time of the others, mean",
+            what="CPU time of the others, mean",
             value=sum(usage.processor_s for usage in theirs) / len(theirs),
             unit="s",
         ),

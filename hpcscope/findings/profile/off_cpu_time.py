@@ -28,7 +28,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             title=(
                 f"Processes were off the processor for {units.share(off_s / facts.total_s)} of their time:"
                 f" {units.quantity(facts.total_s / len(processes), 's')} wall,"
-                f" {units.quantity(processor_s / len(processes), 's')} processor time each"
+                f" {units.quantity(processor_s / len(processes), 's')} CPU time each"
             ),
             where={"layer": "operating system"},
             evidence=[

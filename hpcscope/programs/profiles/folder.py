@@ -41,7 +41,7 @@ def job(folder: Path) -> Job:
     exist, ScopeError where no process left a profile that can be read.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder}: is no folder; must be that of a monitored run")
+        raise UsageError(f"{folder}: is no directory; must be that of a monitored run")
     place = folder / PROFILES if (folder / PROFILES).is_dir() else folder
     found: list[Profile] = []
     damaged: list[str] = []

@@ -139,7 +139,7 @@ def working_folder(mix: Mix, where: str) -> Path:
     """Return the folder of the jobs; UsageError where it is none that can be entered."""
     folder = Path(mix.folder or Path.cwd())
     if not folder.is_dir() or not os.access(folder, os.X_OK):
-        raise UsageError(f"{where}: folder = {folder}: must be a folder that can be entered")
+        raise UsageError(f"{where}: directory = {folder}: must be a directory that can be entered")
     return folder.absolute()
 
 

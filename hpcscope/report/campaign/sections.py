@@ -280,7 +280,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     ]
     return TableSection(
         "overhead",
-        "Wall-clock and processor time",
+        "Wall-clock and CPU time",
         "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
         " the disk, or the scheduler. An MPI library that polls uses the processor while it waits;"
         " then see the last column.",

@@ -46,7 +46,7 @@ def views(run: Run) -> list[View]:
     chosen = _chosen(run)
     if run.record.mix:
         return [
-            View("For users", "turn-around time", list(_jobs(run))),
+            View("For users", "turnaround time", list(_jobs(run))),
             View("For analysts", "how the jobs slow each other down", list(_slowdowns(run))),
             View("For managers", "throughput, utilization, efficiency, cost", list(_mix(run))),
         ]
@@ -160,7 +160,7 @@ def _mix(run: Run) -> Iterator[ViewAnswer]:
 _MEANT = {
     "jobs_per_hour": "all jobs of a round over its duration",
     "turnaround_mean_s": "of all jobs in the mix, without waiting for their turn",
-    "utilization_share": "processor time that the jobs used over the time available",
+    "utilization_share": "CPU time that the jobs used over the time available",
     "efficiency_share": "processors × time of the jobs when alone, over processors × time available",
     "cost_core_s": "processors × time over the number of jobs",
 }

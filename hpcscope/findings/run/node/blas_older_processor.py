@@ -58,7 +58,7 @@ def _is_used(run: Run) -> bool:
 def _advice(told: str | None) -> str:
     why = "The setting decides, not the library." if told else "The library does not recognize this processor."
     return (
-        f"{why} `scope tune blas` measures its kernels for this processor beside these, and says what to set."
+        f"{why} `scope tune blas` measures its kernels for this processor and these, and says what to set."
         " Where the library has no faster ones, use a newer library."
     )
 

@@ -31,12 +31,12 @@ def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
         severity="advice",
         title=(
             f"{loss.slow.label}: {metric.label} {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} "
-            "with a folder for each process"
+            "with a directory for each process"
         ),
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
         advice=(
-            "Give each process, or each few of them, a folder of its own, and keep many small records in one file "
+            "Give each process, or each few of them, their own directory, and keep many small records in one file "
             "instead of many files."
         ),
         lost=loss.lost,
