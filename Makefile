@@ -5,6 +5,7 @@
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make fuzz  hostile input at the doors for an hour (FUZZ_S=): a server, push and pull, import, anonymize
 # make picture  docs/report.png, from runs/latest and in Chromium
+# make wheel dist/: a wheel with programs for every MPI, which needs no compiler
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test test-all try check fuzz picture clean
+.PHONY: run test test-all try check fuzz picture wheel clean
 
 run: .venv/product
 	.venv/bin/scope run
@@ -40,6 +41,10 @@ fuzz: .venv/development
 picture:
 	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,900 \
 	  --screenshot=docs/report.png "file://$(CURDIR)/runs/latest/report.html"
+
+wheel: .venv/development .mpi/mpich requirements/wheel.txt
+	$(PIP) install --no-compile -r requirements/wheel.txt
+	.venv/bin/python packaging/wheel.py
 
 # Only the edited source is compiled: users' builds compile many together.
 RANKS ?= 2

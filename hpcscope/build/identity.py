@@ -32,6 +32,11 @@ def facts(mpi: MpiInstallation) -> tuple[str, ...]:
     return mpi.name, mpi.version, version, *content, *where
 
 
+def library_facts(mpi: MpiInstallation, library: Path) -> tuple[str, ...]:
+    """Return what a program that is not compiled here depends on: the MPI."""
+    return mpi.name, mpi.version, _digest(library)
+
+
 def compiler_facts(compiler: Sequence[str]) -> tuple[str, ...]:
     """Return what a build without MPI depends on beside its sources and flags: the compiler."""
     version = libraries.ask([*compiler, "--version"]).partition("\n")[0]

@@ -83,6 +83,8 @@ def cautions(run: Run) -> list[Caution]:
     if build and build.optimized:
         text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."
         found.append(Caution(text, grave=True))
+    if build and build.prebuilt:
+        found.append(Caution(f"The native program {build.source}; {build.compiler}.", grave=False))
     if lacks := run.record.lacks:
         resources = {lack.resource for lack in lacks}
         number = sum(skipped.resource in resources for skipped in run.record.skipped)

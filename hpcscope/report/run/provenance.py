@@ -224,6 +224,7 @@ def _build(machine: Machine) -> list[FactGroup]:
                 ("Launcher", build.mpi.launcher or "none"),
                 ("Linear algebra", _blas(build.blas)),
                 ("Distributed linear algebra", _scalapack(build.scalapack)),
+                ("Native program", build.source),
                 ("Compiler", build.compiler),
                 ("Flags", build.labelled_flags),
                 ("Fingerprint", build.fingerprint),
