@@ -5,7 +5,7 @@
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make fuzz  hostile input at the doors for an hour (FUZZ_S=): a server, push and pull, import, anonymize
 # make picture  docs/report.png, from runs/latest and in Chromium
-# make wheel dist/: a wheel with programs for every MPI, which needs no compiler
+# make wheel  dist/: a wheel with programs for every MPI, which needs no compiler
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3

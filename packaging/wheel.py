@@ -65,7 +65,9 @@ def compile_for(abi: str, mpi: MpiInstallation, folder: Path) -> None:
         prebuilt=abi,
     )
     write_json(folder / prebuilt.RECORD, record)
-    for project in (program, for_any_library(collectives.project(mpi)), for_any_library(monitor.project(mpi))):
+    # The monitor takes Fortran's handles, too, which the standard's header in C does not have.
+    libraries = [collectives.project(mpi), *([] if abi == prebuilt.STANDARD else [monitor.project(mpi)])]
+    for project in (program, *map(for_any_library, libraries)):
         if project is not program:
             cmake.compile_in(prepared(project), project)
         for product in (project.directory / cmake.PRODUCTS).iterdir():

@@ -18,13 +18,18 @@ def build(mpi: MpiInstallation) -> Path:
     Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
     or Ninja is missing.
     """
-    ready = prebuilt.fitting(mpi)
-    return (ready.folder if ready else cmake.compiled(project(mpi), [PRODUCT])) / PRODUCT
+    return _ready(mpi) or cmake.compiled(project(mpi), [PRODUCT]) / PRODUCT
 
 
 def built(mpi: MpiInstallation) -> Path | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    return build(mpi) if prebuilt.fitting(mpi) or cmake.kept(project(mpi), [PRODUCT]) else None
+    return _ready(mpi) or (build(mpi) if cmake.kept(project(mpi), [PRODUCT]) else None)
+
+
+def _ready(mpi: MpiInstallation) -> Path | None:
+    """Return the library that came with Scope; None for the ABI of the standard, which has no Fortran in C."""
+    ready = prebuilt.fitting(mpi)
+    return ready.folder / PRODUCT if ready and (ready.folder / PRODUCT).is_file() else None
 
 
 def source_directory() -> Path:

@@ -44,7 +44,7 @@ def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) ->
     """
     ready = None if compile_own and mpi.compiles else _prebuilt(mpi)
     if ready is not None and _compiled_part(mpi, part) is None:
-        algebra = blas.find(mpi.compiler if mpi.compiles else "")
+        algebra = blas.find(mpi.wrapper)
         folder = ready.placed({"blas": algebra.library} if algebra else {})
         record = ready.record
         fingerprint = cmake.digest(record.fingerprint, *identity.library_facts(mpi, ready.library))

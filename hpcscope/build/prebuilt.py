@@ -6,6 +6,7 @@ docs/decisions/0029. A wheel for a processor has them, made by packaging/wheel.p
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,11 +67,14 @@ def folders() -> list[Path]:
     return [here / abi for abi in ABIS if (here / abi / RECORD).is_file()]
 
 
-def fitting(mpi: MpiInstallation) -> Prebuilt | None:
-    """Return the programs for the library of an installation; None where none fits, or own flags are asked for."""
+def fitting(mpi: MpiInstallation, others: Sequence[Path] | None = None) -> Prebuilt | None:
+    """Return the programs for the library of an installation; None where none fits, or own flags are asked for.
+
+    `others`: their folders where they are not those of the package.
+    """
     if mpi.compiles and any(os.environ.get(name) for name in OWN_FLAGS):
         return None
-    ready = folders()
+    ready = folders() if others is None else others
     if not ready or not mpi.launcher or registry.named(mpi.name).simulates:
         return None
     family = registry.family_of(mpi.name)

@@ -134,6 +134,11 @@ class MpiInstallation(Strict):
         """Whether there is a compiler for it."""
         return self.compiler != self.launcher
 
+    @property
+    def wrapper(self) -> str:
+        """Path of mpicxx; empty where nothing can be compiled."""
+        return self.compiler if self.compiles else ""
+
 
 class Blas(Strict):
     """The library of dense linear algebra that the native program loads, as it describes itself on this host."""

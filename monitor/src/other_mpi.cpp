@@ -22,8 +22,6 @@ namespace {
 constexpr const char* built_for = "Open MPI";
 #elif defined(MPICH_VERSION)
 constexpr const char* built_for = "MPICH";
-#elif defined(MPI_ABI_VERSION)
-constexpr const char* built_for = "the standard's ABI";
 #else
 constexpr const char* built_for = nullptr;
 #endif
