@@ -109,15 +109,13 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
 
     Where programs that came with Scope fit its MPI, a launcher is enough, also with a wrapper that cannot compile.
     """
-    if compiler.name.startswith(LAUNCHERS):
-        return _of_launcher(compiler, origin) or Broken(
-            compiler, "no compiler, and no program that came with Scope fits its MPI"
-        )
-    name, version, reason = _ask_header(compiler)
+    launcher = compiler.with_name(compiler.name.replace("mpicxx", LAUNCHERS[0]))
+    alone = compiler.name.startswith(LAUNCHERS)
+    name, version, reason = (
+        ("", "", "has no compiler, and is not served by Scope's own programs") if alone else _ask_header(compiler)
+    )
     if reason:
-        return _of_launcher(compiler.with_name(compiler.name.replace("mpicxx", LAUNCHERS[0])), origin) or Broken(
-            compiler, reason
-        )
+        return _of_launcher(launcher, origin) or Broken(compiler, reason)
     return MpiInstallation(
         name=name,
         version=version,
@@ -129,7 +127,7 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
 
 def _of_launcher(launcher: Path, origin: str) -> MpiInstallation | None:
     """Return the MPI of a launcher, which programs that came with Scope can use; None where none of them fits."""
-    recognized = registry.of_launcher(_said(launcher) or "") if prebuilt.folders() else None
+    recognized = registry.of_launcher(said(launcher) or "") if prebuilt.folders() else None
     if recognized is None:
         return None
     implementation, version = recognized
@@ -139,12 +137,8 @@ def _of_launcher(launcher: Path, origin: str) -> MpiInstallation | None:
 
 
 def _asked_for(path: Path) -> MpiInstallation:
-    compiler = path
-    if path.is_dir():
-        compiler = next(
-            (one for name in ("mpicxx", *LAUNCHERS) if os.access(one := path / "bin" / name, os.X_OK)),
-            path / "bin" / "mpicxx",
-        )
+    known = [path / "bin" / name for name in ("mpicxx", *LAUNCHERS)] if path.is_dir() else [path]
+    compiler = next((one for one in known if os.access(one, os.X_OK)), known[0])
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
         raise UsageError(
             f"--mpi {path}: {compiler} is no program; must be a folder of an installation or an mpicxx"
@@ -204,17 +198,17 @@ def _launcher(compiler: Path, name: str, version: str) -> str:
 
 
 def _belongs(launcher: Path, name: str, version: str) -> bool:
-    said = _said(launcher)
-    if said is None:
+    printed = said(launcher)
+    if printed is None:
         return False
-    recognised = registry.of_launcher(said)
+    recognised = registry.of_launcher(printed)
     if recognised is None:  # a launcher without a banner may belong to an MPI that has none
         return not registry.named(name).banner
     implementation, its_version = recognised
     return implementation.name == name and (implementation.banner_differs or its_version == version)
 
 
-def _said(launcher: Path) -> str | None:
+def said(launcher: Path) -> str | None:
     """Return what a launcher says of itself; None where it does not run."""
     try:
         answer = subprocess.run(

@@ -47,7 +47,7 @@ def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) ->
         algebra = blas.find(mpi.wrapper)
         folder = ready.placed({"blas": algebra.library} if algebra else {})
         record = ready.record
-        fingerprint = cmake.digest(record.fingerprint, *identity.library_facts(mpi, ready.library))
+        fingerprint = cmake.digest(record.fingerprint, mpi.name, mpi.version, identity.digest(ready.library))
         found = {"program": str(folder / PROGRAM), "mpi": mpi, "blas": algebra, "fingerprint": fingerprint}
         return record.model_copy(update=found)
     asked = project(mpi, source_directory(), part)

@@ -25,7 +25,7 @@ def _building() -> Iterator[Check]:
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     advice = "" if compiler else "install a C++20 compiler, for example apt-get install g++"
     here, broken = installations.survey()
-    ready = prebuilt.fitting(here[0]) if here else None
+    ready = next(filter(None, map(prebuilt.fitting, here)), None)
     yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=ready is None)
     if ready is not None:
         found = f"came with Scope for the ABI {ready.abi}, taken for {ready.library}"
