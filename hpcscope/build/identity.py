@@ -59,4 +59,4 @@ def _libraries(mpi: MpiInstallation, folder: Path) -> list[Path]:
 def digest(path: Path) -> str:
     """Return what tells the content of a file from any other."""
     with path.open("rb") as file:
-        return hashlib.filedigest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
