@@ -6,6 +6,7 @@
 # make fuzz  hostile input at the doors for an hour (FUZZ_S=): a server, push and pull, import, anonymize
 # make picture  the pictures of the documents, from a new run and in Chromium
 # make site  the documents with search, in build/site
+# make wheel  dist/: a wheel with programs for every MPI, which needs no compiler
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test test-all try check fuzz picture site clean
+.PHONY: run test test-all try check fuzz picture site wheel clean
 
 run: .venv/product
 	.venv/bin/scope run
@@ -47,6 +48,10 @@ site: .venv/documents
 	rm -rf build/pages build/site && mkdir -p build/pages
 	git ls-files -z '*.md' 'docs/*' | xargs -0 cp --parents -t build/pages
 	.venv/bin/mkdocs build --strict --quiet
+
+wheel: .venv/development .mpi/mpich requirements/wheel.txt
+	$(PIP) install --no-compile -r requirements/wheel.txt
+	.venv/bin/python packaging/wheel.py
 
 # Only the edited source is compiled: users' builds compile many together.
 RANKS ?= 2

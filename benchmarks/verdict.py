@@ -27,13 +27,15 @@ class Verdict:
     low: float
     high: float
     """Its interval, 95 % for six pairs and more."""
+    band: tuple[float, float] = BAND
 
     @property
     def word(self) -> str:
         """`differs` where the interval lies outside the band, `undecided` where it is wider than the band."""
-        if self.high < BAND[0] or self.low > BAND[1]:
+        least, most = self.band
+        if self.high < least or self.low > most:
             return "differs"
-        return "undecided" if self.high - self.low > BAND[1] - BAND[0] else "agrees"
+        return "undecided" if self.high - self.low > most - least else "agrees"
 
     def columns(self) -> str:
         """Return the figures and the word, as columns of a table."""
@@ -56,10 +58,10 @@ def alternated(ours: Callable[[], float], theirs: Callable[[], float], launches:
     return verdict(*both)
 
 
-def verdict(ours: Sequence[float], theirs: Sequence[float]) -> Verdict:
+def verdict(ours: Sequence[float], theirs: Sequence[float], band: tuple[float, float] = BAND) -> Verdict:
     """Judge the figures of pairs of launches."""
     ratios = np.array([one / other for one, other in zip(ours, theirs, strict=True)])
     middle = float(np.median(ratios))
     interval = median_interval(ratios)
     low, high = (interval.low, interval.high) if interval else (middle, middle)
-    return Verdict(statistics.median(ours), statistics.median(theirs), middle, low, high)
+    return Verdict(statistics.median(ours), statistics.median(theirs), middle, low, high, band)

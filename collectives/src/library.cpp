@@ -1,5 +1,6 @@
 #include "library.hpp"
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include "algorithms.hpp"
@@ -39,7 +40,9 @@ std::optional<Library> library_named(std::string_view name) {
 }
 
 Library this_library() {
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+#if defined(OPEN_MPI) && defined(SCOPE_ANY_LIBRARY)  // compiled for all with this ABI
+  return dlsym(RTLD_DEFAULT, "MPI_Psend_init") ? Library::openmpi5 : Library::openmpi4;
+#elif defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
   return Library::openmpi4;
 #elif defined(OPEN_MPI)
   return Library::openmpi5;

@@ -69,6 +69,14 @@ class Project:
     links: Mapping[str, str] = field(default_factory=dict)
     """Names beside the products, and the libraries of this environment to which they lead."""
 
+    def __post_init__(self) -> None:
+        """Raise UsageError where nothing can be compiled for the MPI."""
+        if self.mpi is not None and not self.mpi.compiles:
+            raise UsageError(
+                f"{self.name}: must be compiled{self.purpose}, and {self.mpi.launcher} has no mpicxx that"
+                " works: install its development files and a C++20 compiler"
+            )
+
     @cached_property
     def contents(self) -> Mapping[Path, str]:
         """The digest of each file that decides the products, in order: neither tests nor specifications."""
@@ -106,6 +114,12 @@ class Project:
         """The folder of the MPI library, where one is used and has a folder of its own."""
         return identity.library_folder(self.mpi) if self.mpi else None
 
+    @property
+    def all_links(self) -> dict[str, str]:
+        """`links`, and the one to the MPI library."""
+        folder = self.library_folder
+        return {**self.links, **({MPI_LINK: str(folder)} if folder else {})}
+
     @cached_property
     def fingerprint(self) -> str:
         """What tells this build from any other."""
@@ -114,7 +128,7 @@ class Project:
             str(next(path.relative_to(folder) for folder in below if path.is_relative_to(folder)))
             for path in self.contents
         ]
-        return _digest(*self.tools, *self.facts, *map(str, self.further_sources), *names, *self.contents.values())
+        return digest(*self.tools, *self.facts, *map(str, self.further_sources), *names, *self.contents.values())
 
     @property
     def directory(self) -> Path:
@@ -128,10 +142,11 @@ class Project:
     @property
     def objects(self) -> Path:
         """Where the objects of these sources are kept, so that a changed line is compiled and nothing else."""
-        return cache_directory() / "objects" / _digest(self.name, str(self.sources), *self.tools)
+        return cache_directory() / "objects" / digest(self.name, str(self.sources), *self.tools)
 
 
-def _digest(*texts: str) -> str:
+def digest(*texts: str) -> str:
+    """Return what tells these texts from any others."""
     return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
@@ -165,7 +180,7 @@ def compiled(project: Project, products: Sequence[str]) -> Path:
     Raises as `compile_in` does.
     """
     with locked(project.directory):
-        return linked(_made(project, products), project)
+        return linked(_made(project, products), project.all_links)
 
 
 def made(project: Project, products: Sequence[str]) -> Path:
@@ -193,13 +208,14 @@ def _complete(directory: Path, products: Sequence[str]) -> bool:
     return (directory / FINISHED).is_file() and all((directory / PRODUCTS / name).is_file() for name in products)
 
 
-def linked(directory: Path, project: Project) -> Path:
-    """Return the folder where a build's products stand beside links to the libraries of this environment."""
-    folder = project.library_folder
-    links = {**project.links, **({MPI_LINK: str(folder)} if folder else {})}
+def linked(directory: Path, links: Mapping[str, str], made: Path | None = None) -> Path:
+    """Return the folder where a build's products stand beside links to the libraries of this environment.
+
+    `made`: their folder where it is not the build's own.
+    """
     known = "\0".join(f"{name}={path}" for name, path in sorted(links.items()))
-    environment = directory / f"environment-{_digest(known)}"
-    products = list((directory / PRODUCTS).iterdir())
+    environment = directory / f"environment-{digest(known)}"
+    products = list((made or directory / PRODUCTS).iterdir())
     if all((environment / product.name).is_file() for product in products):
         return environment
     # Under a name of its own first: either all of it is there or nothing.
@@ -208,6 +224,7 @@ def linked(directory: Path, project: Project) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
     fresh.mkdir()
     for name, path in links.items():
+        (fresh / name).parent.mkdir(exist_ok=True)
         (fresh / name).symlink_to(path)
     for product in products:
         # No symbolic link: the loader looks for libraries where the program itself stands.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.build import cmake
+from hpcscope.build import cmake, prebuilt
 from hpcscope.build.mpi import registry
 from hpcscope.machine.machine import MpiInstallation
 
@@ -23,18 +23,19 @@ class CollectivesBuild:
 
 
 def build(mpi: MpiInstallation) -> CollectivesBuild:
-    """Return the library and the estimator for `mpi`, compiled now if these very ones are not in the cache.
+    """Return the library and the estimator for `mpi` that came with Scope or are in the cache, else compiled now.
 
     Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
     or Ninja is missing.
     """
-    directory = cmake.compiled(project(mpi), PRODUCTS)
+    ready = prebuilt.fitting(mpi)
+    directory = ready.placed({}) if ready else cmake.compiled(project(mpi), PRODUCTS)
     return CollectivesBuild(*(directory / name for name in PRODUCTS))
 
 
 def built(mpi: MpiInstallation) -> CollectivesBuild | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    return build(mpi) if cmake.kept(project(mpi), PRODUCTS) else None
+    return build(mpi) if prebuilt.fitting(mpi) or cmake.kept(project(mpi), PRODUCTS) else None
 
 
 def project(mpi: MpiInstallation) -> cmake.Project:

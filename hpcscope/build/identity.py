@@ -24,13 +24,13 @@ def facts(mpi: MpiInstallation) -> tuple[str, ...]:
     version = libraries.ask([mpi.compiler, "--version"]).partition("\n")[0]
     compiler = shutil.which((shown.split() or [mpi.compiler])[0])
     passes = libraries.ask([mpi.compiler, "-print-prog-name=cc1plus"])
-    content = [_digest(Path(path)) for path in (compiler, passes) if path and Path(path).is_file()]
+    content = [digest(Path(path)) for path in (compiler, passes) if path and Path(path).is_file()]
     folder = library_folder(mpi)
     if folder is None:
         where = [mpi.compiler, shown]
     else:
         own = [*sorted(_libraries(mpi, folder)), folder.parent / "include" / "mpi.h"]
-        where = [shown.replace(str(folder.parent), "PREFIX"), *(_digest(path) for path in own)]
+        where = [shown.replace(str(folder.parent), "PREFIX"), *(digest(path) for path in own)]
     return mpi.name, mpi.version, version, *content, *where
 
 
@@ -39,7 +39,7 @@ def compiler_facts(compiler: Sequence[str]) -> tuple[str, ...]:
     version = libraries.ask([*compiler, "--version"]).partition("\n")[0]
     passes = libraries.ask([*compiler, "-print-prog-name=cc1plus"])
     programs = [shutil.which(compiler[-1]), passes]
-    return version, *(_digest(Path(path)) for path in programs if path and Path(path).is_file())
+    return version, *(digest(Path(path)) for path in programs if path and Path(path).is_file())
 
 
 def library_folder(mpi: MpiInstallation) -> Path | None:
@@ -58,6 +58,7 @@ def _libraries(mpi: MpiInstallation, folder: Path) -> list[Path]:
     return [folder / name for name in names if (folder / name).is_file()]
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return what tells the content of a file from any other."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hpcscope.build import prebuilt
 from hpcscope.build.mpi import registry
 from hpcscope.errors import UsageError
 from hpcscope.machine.machine import MpiInstallation
@@ -18,6 +19,8 @@ from hpcscope.rundirectory import expanded
 TIMEOUT_S = 30
 HEADERS = "#include <mpi.h>\n#ifdef SMPI_H\n#include <simgrid/version.h>\n#endif\n"
 """What defines the macros of an MPI's name and version; SimGrid has the latter beside its mpi.h."""
+LAUNCHERS = ("mpiexec", "mpirun")
+"""How the names of launchers begin."""
 EMBEDDED = "embedded"
 """The name, and the origin, of the MPI that comes as a wheel."""
 
@@ -56,7 +59,7 @@ def find(asked: str | None = None) -> MpiInstallation:
         return _chosen(without_launcher[0], asked)
     allowed = ", ".join(f"{installation.name} ({installation.compiler})" for installation in others) or "none"
     failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
-    what = f"--mpi {asked}: no such MPI" if asked else "no MPI compiler on PATH or beside Scope"
+    what = f"--mpi {asked}: no such MPI" if asked else "no MPI on PATH or beside Scope"
     raise UsageError(
         f"{what}; usable here: {allowed}{failures}; also allowed: the directory of an installation, or its mpicxx"
     )
@@ -102,10 +105,17 @@ def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation
 
 
 def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
-    """Return the MPI that a compiler wrapper compiles for, with the launcher of the same MPI."""
-    name, version, reason = _ask_header(compiler)
+    """Return the MPI that a compiler wrapper compiles for, with the launcher of the same MPI.
+
+    Where programs that came with Scope fit its MPI, a launcher is enough, also with a wrapper that cannot compile.
+    """
+    launcher = compiler.with_name(compiler.name.replace("mpicxx", LAUNCHERS[0]))
+    alone = compiler.name.startswith(LAUNCHERS)
+    name, version, reason = (
+        ("", "", "has no compiler, and is not served by Scope's own programs") if alone else _ask_header(compiler)
+    )
     if reason:
-        return Broken(compiler, reason)
+        return _of_launcher(launcher, origin) or Broken(compiler, reason)
     return MpiInstallation(
         name=name,
         version=version,
@@ -115,8 +125,20 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
     )
 
 
+def _of_launcher(launcher: Path, origin: str) -> MpiInstallation | None:
+    """Return the MPI of a launcher, which programs that came with Scope can use; None where none of them fits."""
+    recognized = registry.of_launcher(said(launcher) or "") if prebuilt.folders() else None
+    if recognized is None:
+        return None
+    implementation, version = recognized
+    path = str(launcher.absolute())
+    found = MpiInstallation(name=implementation.name, version=version, origin=origin, compiler=path, launcher=path)
+    return found if prebuilt.fitting(found) else None
+
+
 def _asked_for(path: Path) -> MpiInstallation:
-    compiler = path / "bin" / "mpicxx" if path.is_dir() else path
+    known = [path / "bin" / name for name in ("mpicxx", *LAUNCHERS)] if path.is_dir() else [path]
+    compiler = next((one for one in known if os.access(one, os.X_OK)), known[0])
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
         raise UsageError(f"--mpi {path}: {compiler} is no program; must be an installation's directory or mpicxx")
     installation = identify(compiler.absolute(), "asked")
@@ -131,12 +153,14 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         directory = Path(folder)
         if folder and directory != embedded and os.access(directory, os.R_OK | os.X_OK):
-            for name in registry.compilers():
+            names = [*registry.compilers(), *(LAUNCHERS[:1] if prebuilt.folders() else ())]
+            for name in names:
                 for compiler in [directory / name, *sorted(directory.glob(f"{name}.*"))]:
                     if os.access(compiler, os.X_OK):
                         yield compiler, "path"
-    if os.access(embedded / "mpicxx", os.X_OK):
-        yield embedded / "mpicxx", EMBEDDED
+    for name in ("mpicxx", LAUNCHERS[0]):
+        if os.access(embedded / name, os.X_OK):
+            yield embedded / name, EMBEDDED
 
 
 def _ask_header(compiler: Path) -> tuple[str, str, str]:
@@ -172,6 +196,18 @@ def _launcher(compiler: Path, name: str, version: str) -> str:
 
 
 def _belongs(launcher: Path, name: str, version: str) -> bool:
+    printed = said(launcher)
+    if printed is None:
+        return False
+    recognised = registry.of_launcher(printed)
+    if recognised is None:  # a launcher without a banner may belong to an MPI that has none
+        return not registry.named(name).banner
+    implementation, its_version = recognised
+    return implementation.name == name and (implementation.banner_differs or its_version == version)
+
+
+def said(launcher: Path) -> str | None:
+    """Return what a launcher says of itself; None where it does not run."""
     try:
         answer = subprocess.run(
             [str(launcher), "--version"],
@@ -182,12 +218,8 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    recognised = registry.of_launcher(answer.stdout + answer.stderr)
-    if recognised is None:  # a launcher without a banner may belong to an MPI that has none
-        return not registry.named(name).banner
-    implementation, its_version = recognised
-    return implementation.name == name and (implementation.banner_differs or its_version == version)
+        return None
+    return answer.stdout + answer.stderr
 
 
 def _first_line(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hpcscope.build import cmake
+from hpcscope.build import cmake, prebuilt
 from hpcscope.machine.machine import MpiInstallation
 
 LIBRARY = "scope-monitor"
@@ -13,17 +13,23 @@ PRODUCT = f"lib{LIBRARY}.so"
 
 
 def build(mpi: MpiInstallation) -> Path:
-    """Return the library for programs of `mpi`, compiled now if this very one is not in the cache.
+    """Return the library for programs of `mpi` that came with Scope or is in the cache, else compiled now.
 
     Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
     or Ninja is missing.
     """
-    return cmake.compiled(_project(mpi), [PRODUCT]) / PRODUCT
+    return _ready(mpi) or cmake.compiled(project(mpi), [PRODUCT]) / PRODUCT
 
 
 def built(mpi: MpiInstallation) -> Path | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    return build(mpi) if cmake.kept(_project(mpi), [PRODUCT]) else None
+    return _ready(mpi) or (build(mpi) if cmake.kept(project(mpi), [PRODUCT]) else None)
+
+
+def _ready(mpi: MpiInstallation) -> Path | None:
+    """Return the library that came with Scope; None for the ABI of the standard, which has no Fortran in C."""
+    ready = prebuilt.fitting(mpi)
+    return ready.folder / PRODUCT if ready and (ready.folder / PRODUCT).is_file() else None
 
 
 def source_directory() -> Path:
@@ -31,7 +37,8 @@ def source_directory() -> Path:
     return cmake.sources_of("monitor", LIBRARY)
 
 
-def _project(mpi: MpiInstallation) -> cmake.Project:
+def project(mpi: MpiInstallation) -> cmake.Project:
+    """Return what is compiled for `mpi`."""
     # The wrappers are written by a script: by the Python that runs now.
     python = (f"-DPython3_EXECUTABLE={sys.executable}",)
     return cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY,), definitions=python)

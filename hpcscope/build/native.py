@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from pathlib import Path
 
-from hpcscope.build import blas, cmake, fabrics, scalapack
+from hpcscope.build import blas, cmake, fabrics, identity, prebuilt, scalapack
 from hpcscope.build.mpi import registry
 from hpcscope.errors import UsageError
 from hpcscope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapack
@@ -26,25 +27,36 @@ COLLECTIVES = "collectives"
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 """The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
 
+logger = logging.getLogger(__name__)
+
 
 def kept_part(mpi: MpiInstallation, needed: str = WHOLE) -> str | None:
-    """Return the part in the cache, the whole first, that serves where one is needed; None where none does."""
-    asked = project(mpi, source_directory())
-    return next((each for each in dict.fromkeys((WHOLE, needed)) if _known(asked.directory_of(each))), None)
+    """Return the part that is here, the whole first, and serves where one is needed; None where none does."""
+    own = _compiled_part(mpi, needed)
+    return WHOLE if own is None and _prebuilt(mpi) else own
 
 
-def build(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild:
-    """Return the native program for `mpi`, compiled now if this very one is not in the cache.
+def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) -> NativeBuild:
+    """Return the native program for `mpi`: from the cache, else one that came with Scope, else compiled now.
 
-    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
-    or Ninja is missing.
+    `compile_own`: nothing that came with Scope. Raises ScopeError with the first error and the log's path when it
+    does not compile, UsageError when CMake, Ninja or a compiler is missing.
     """
+    ready = None if compile_own and mpi.compiles else _prebuilt(mpi)
+    if ready is not None and _compiled_part(mpi, part) is None:
+        algebra = blas.find(mpi.wrapper)
+        folder = ready.placed({"blas": algebra.library} if algebra else {})
+        record = ready.record
+        fingerprint = cmake.digest(record.fingerprint, mpi.name, mpi.version, identity.digest(ready.library))
+        found = {"program": str(folder / PROGRAM), "mpi": mpi, "blas": algebra, "fingerprint": fingerprint}
+        return record.model_copy(update=found)
     asked = project(mpi, source_directory(), part)
     directory = asked.directory
     algebra, solver, _ = _found(mpi)
     with cmake.locked(directory):
         made = _known(directory)
         if made is None:
+            logger.info("compiling the native program for %s %s ...", mpi.name, mpi.version)
             cmake.compile_in(directory, asked)
             made = NativeBuild(
                 fingerprint=asked.fingerprint,
@@ -55,12 +67,23 @@ def build(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild:
                 built_unix_s=time.time(),
             )
             write_json(directory / "build.json", made)
-        program = cmake.linked(directory, asked) / PROGRAM
+        program = cmake.linked(directory, asked.all_links) / PROGRAM
         if solver is not None and solver.mpi_name:
             scalapack.link_mpi_name(program, solver)
     # Whoever compiled it may have had the same libraries elsewhere, with kernels for another processor.
     here = {"program": str(program), "mpi": mpi, "blas": algebra, "scalapack": solver}
     return made.model_copy(update=here)
+
+
+def _compiled_part(mpi: MpiInstallation, needed: str) -> str | None:
+    if not mpi.compiles:
+        return None
+    asked = project(mpi, source_directory())
+    return next((each for each in dict.fromkeys((WHOLE, needed)) if _known(asked.directory_of(each))), None)
+
+
+def _prebuilt(mpi: MpiInstallation) -> prebuilt.Prebuilt | None:
+    return None if extra_benchmarks() else prebuilt.fitting(mpi)
 
 
 def source_directory() -> Path:

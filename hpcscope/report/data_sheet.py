@@ -36,7 +36,7 @@ def software(machine: Machine) -> Iterator[tuple[str, str]]:
     build = machine.build
     yield "Operating system", _each(host.operating_system for host in machine.hosts)
     yield "Kernel", _each(host.kernel for host in machine.hosts)
-    yield "Compiler", f"{build.compiler}, {build.labelled_flags}" if build else ""
+    yield "Compiler", f"{build.compiler}, {build.labelled_flags}; {build.source}" if build else ""
     yield "MPI", f"{build.mpi.name} {build.mpi.version}" if build else ""
     blas = build.blas if build else None
     kernels = f", kernels for {blas.core}" if blas and blas.core else ""

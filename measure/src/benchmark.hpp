@@ -26,6 +26,7 @@
 #include "memory/buffer.hpp"
 #include "memory/message_slots.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/optional.hpp"
 #include "sampling/repetition.hpp"
 #include "text/words.hpp"
 #include "unavailable.hpp"

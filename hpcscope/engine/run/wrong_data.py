@@ -36,6 +36,8 @@ def show_again(directory: RunDirectory, setup: Setup) -> None:
 def said(source: Path, case: Case, sizes: list[int], cluster: Cluster) -> str:
     """Return what the program prints where the case ran, or why it does not run."""
     mpi = cluster.site.mpi
+    if not mpi.compiles:
+        return "not compiled: no compiler for this MPI is here\n"
     try:
         program = compiled(source, [mpi.compiler], [mpi.name, mpi.version])
         crowded = cluster.place.oversubscribes(case.ranks, case.placement)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.build import installations
+from hpcscope.build import installations, libraries
 from hpcscope.build.mpi import registry
 from hpcscope.build.mpi.implementation import MpiFamily, MpiImplementation
 from hpcscope.errors import UsageError
@@ -19,7 +18,6 @@ from hpcscope.machine.machine import MpiInstallation
 LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*$")
 """Launchers that forward environment variables on request."""
 _LINKED = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
-_PATIENCE_S = 20
 
 
 @dataclass(frozen=True)
@@ -110,13 +108,10 @@ def linked_with(program: Path, environment: Mapping[str, str]) -> Linked | None:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
                 return None
-        clean = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
-        answer = subprocess.run(
-            ["ldd", str(program)], capture_output=True, text=True, errors="replace", timeout=_PATIENCE_S, env=clean
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return None
-    for soname, path in _LINKED.findall(answer.stdout):
+    clean = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
+    for soname, path in _LINKED.findall(libraries.ask(["ldd", str(program)], clean)):
         if registry.of_library(soname):
             return Linked(program, soname, Path(path) if path.startswith("/") else None)
     return None
@@ -134,20 +129,7 @@ def _launcher(
 
 def _implementation(launcher: Path | None) -> MpiImplementation | None:
     """Return the implementation of a launcher; None where it does not say."""
-    if launcher is None:
-        return None
-    try:
-        answer = subprocess.run(
-            [str(launcher), "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    recognised = registry.of_launcher(answer.stdout + answer.stderr)
+    recognised = registry.of_launcher(installations.said(launcher) or "") if launcher else None
     return recognised[0] if recognised else None
 
 

@@ -83,6 +83,8 @@ def cautions(run: Run) -> list[Caution]:
     if build and build.optimized:
         text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."
         found.append(Caution(text, grave=True))
+    if words := program(run.machine):
+        found.append(Caution(words, grave=False))
     if lacks := run.record.lacks:
         resources = {lack.resource for lack in lacks}
         number = sum(skipped.resource in resources for skipped in run.record.skipped)
@@ -90,6 +92,12 @@ def cautions(run: Run) -> list[Caution]:
         text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
         found.append(Caution(text, grave=len(run.machine.hosts) > 1))
     return found
+
+
+def program(machine: Machine) -> str:
+    """Return the sentence on a native program that was not compiled here; empty for any other."""
+    build = machine.build
+    return f"The native program {build.source}; {build.compiler}." if build and build.prebuilt else ""
 
 
 def moment(unix_s: float | None) -> str:

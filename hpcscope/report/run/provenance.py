@@ -220,10 +220,11 @@ def _build(machine: Machine) -> list[FactGroup]:
             "MPI library and compiler",
             [
                 ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
-                ("Compiler wrapper", build.mpi.compiler),
+                ("Compiler wrapper", build.mpi.wrapper or "none"),
                 ("Launcher", build.mpi.launcher or "none"),
                 ("Linear algebra", _blas(build.blas)),
                 ("Distributed linear algebra", _scalapack(build.scalapack)),
+                ("Native program", build.source),
                 ("Compiler", build.compiler),
                 ("Flags", build.labelled_flags),
                 ("Fingerprint", build.fingerprint),

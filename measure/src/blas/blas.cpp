@@ -8,8 +8,6 @@
 namespace scope::blas {
 namespace {
 
-constexpr const char* prefix = SCOPE_BLAS_PREFIX;  // of every symbol name, set by the build
-
 const std::string& library() {
   static const std::string path = beside_program("blas");
   return path;
@@ -24,6 +22,12 @@ void* loaded() {
   return handle;
 }
 
+// What stands before each of its names: OpenBLAS of a Python package differs from that of a system.
+const std::string& prefix() {
+  static const std::string known = dlsym(loaded(), "scipy_dgemm_") != nullptr ? "scipy_" : "";
+  return known;
+}
+
 }  // namespace
 
 std::string absent() { return !library().empty() ? "" : "no BLAS was found; scope doctor says how to get one"; }
@@ -34,14 +38,14 @@ void make_global() {
 
 void* address(const std::string& routine) {
   if (!absent().empty()) throw Unavailable(absent());
-  void* found = dlsym(loaded(), (prefix + routine + "_").c_str());
+  void* found = dlsym(loaded(), (prefix() + routine + "_").c_str());
   if (found == nullptr) throw Unavailable(library() + " has no " + routine);
   return found;
 }
 
 void set_threads(int threads) {
   // OpenBLAS, whose wheels have a prefix; MKL; BLIS, whose counts are longer on some machines.
-  if (void* found = dlsym(loaded(), (std::string(prefix) + "openblas_set_num_threads").c_str()))
+  if (void* found = dlsym(loaded(), (prefix() + "openblas_set_num_threads").c_str()))
     reinterpret_cast<void (*)(int)>(found)(threads);
   else if (void* found = dlsym(loaded(), "MKL_Set_Num_Threads"))
     reinterpret_cast<void (*)(int)>(found)(threads);

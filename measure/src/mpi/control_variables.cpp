@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "mpi/optional.hpp"
+
 namespace scope {
 #ifdef SCOPE_HAS_TOOLS_INTERFACE
 namespace {
@@ -138,7 +140,7 @@ std::optional<ControlVariable> read(int index, const Description& variable) {
 
 ToolsInterface::ToolsInterface() {
   int provided = 0;
-  open_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+  open_ = library_has("MPI_T_init_thread") && MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
 }
 
 ToolsInterface::~ToolsInterface() {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "declaration.hpp"
+#include "mpi/optional.hpp"
 #include "text/words.hpp"
 #include "unavailable.hpp"
 
@@ -70,12 +71,14 @@ template <class Make>
 auto with_count(std::int64_t elements, Make make, bool asked = false) {
   if (elements <= std::numeric_limits<int>::max() && !asked) return make(int{0});
 #if defined(SCOPE_HAS_LARGE_COUNTS)
-  return make(MPI_Count{0});
-#else
-  const std::string what = asked ? "counts=large needs" : sentence({elements, " elements in one message need"});
-  throw Unavailable(sentence(
-      {what, " the large-count calls of MPI 4; this library implements MPI ", MPI_VERSION, ".", MPI_SUBVERSION}));
+  if (library_has("MPI_Send_c")) return make(MPI_Count{0});
 #endif
+  const std::string what = asked ? "counts=large needs" : sentence({elements, " elements in one message need"});
+  int version = 0;
+  int subversion = 0;
+  MPI_Get_version(&version, &subversion);
+  throw Unavailable(
+      sentence({what, " the large-count calls of MPI 4; this library implements MPI ", version, ".", subversion}));
 }
 
 }  // namespace scope

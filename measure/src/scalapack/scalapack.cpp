@@ -61,7 +61,12 @@ Function* function(const std::string& name) {
 }  // namespace
 
 std::string absent() {
-  return !library().empty() ? "" : "no ScaLAPACK for this MPI was found; scope doctor says how to get one";
+  if (!library().empty()) return "";
+#if defined(SCOPE_ANY_LIBRARY)
+  return "this program came with Scope, for many MPI libraries; scope build compiles one with the site's ScaLAPACK";
+#else
+  return "no ScaLAPACK for this MPI was found; scope doctor says how to get one";
+#endif
 }
 
 Routine::Routine(const std::string& name) : address_(address(name + "_")) {}

@@ -74,14 +74,27 @@ struct Calls {
   Call wide = nullptr;  // with MPI_Count for int; null where the library has no such call
 };
 
-#if defined(SCOPE_HAS_PERSISTENT_COLLECTIVES)
-inline constexpr bool has_persistent_collectives = true;
+// Open MPI 4 has persistent collectives as extensions, under names of their own.
+#if defined(SCOPE_ANY_LIBRARY)
+inline bool has_persistent_collectives() {
+  return library_has("MPI_Bcast_init") || library_has("MPIX_Bcast_init");
+}
+template <class Function>
+Function* standard_or_extension(const char* name, const char* extension) {
+  void* const standard = dlsym(RTLD_DEFAULT, name);
+  return reinterpret_cast<Function*>(standard != nullptr ? standard : dlsym(RTLD_DEFAULT, extension));
+}
+#define SCOPE_INITIALIZE(routine, ...)                                                                          \
+  standard_or_extension<decltype(MPI_##routine)>("MPI_" #routine, "MPIX_" #routine)(__VA_ARGS__, MPI_INFO_NULL, \
+                                                                                    request)
+#elif defined(SCOPE_HAS_PERSISTENT_COLLECTIVES)
+inline constexpr bool has_persistent_collectives() { return true; }
 #define SCOPE_INITIALIZE(routine, ...) MPI_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
 #elif defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
-inline constexpr bool has_persistent_collectives = true;
+inline constexpr bool has_persistent_collectives() { return true; }
 #define SCOPE_INITIALIZE(routine, ...) MPIX_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
 #else
-inline constexpr bool has_persistent_collectives = false;
+inline constexpr bool has_persistent_collectives() { return false; }
 #define SCOPE_INITIALIZE(routine, ...) static_cast<void>(request)
 #endif
 
@@ -118,7 +131,7 @@ class Collective : public Benchmark {
         asked_(asked),
         mode_(parameters.choice("call")),
         overlapped_(communicator) {
-    if (mode_ == "persistent" && !has_persistent_collectives)
+    if (mode_ == "persistent" && !has_persistent_collectives())
       throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
     if (mode_ == "persistent" && asked.layout.rotation > 1) {
       throw Unavailable(
@@ -161,7 +174,7 @@ class Collective : public Benchmark {
   // Selects the call for counts and offsets up to `largest`. Throws Unavailable where the library has none.
   void choose(const Calls& calls, std::int64_t largest) {
     const bool wide = largest > INT_MAX;
-    if (wide && calls.wide == nullptr) {
+    if (wide && (calls.wide == nullptr || !library_has("MPI_Bcast_c"))) {
       throw Unavailable(sentence(
           {"counts up to ", largest, " need the large-count calls of MPI 4, which this MPI library lacks"}));
     }

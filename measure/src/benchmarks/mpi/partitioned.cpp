@@ -7,6 +7,8 @@
 namespace scope::partitioned {
 namespace {
 
+[[noreturn]] void refuse() { throw Unavailable("this MPI library has no partitioned communication (MPI 4)"); }
+
 #if defined(SCOPE_HAS_PARTITIONED)
 constexpr int tag = 21;
 
@@ -31,6 +33,7 @@ class Partitioned final : public Echo {
 
  private:
   static std::int64_t checked(const Parameters& parameters) {
+    if (!library_has("MPI_Psend_init")) refuse();
     const std::int64_t bytes = parameters.integer("message_bytes");
     const std::int64_t partitions = parameters.integer("partitions");
     if (bytes % partitions == 0) return bytes;
@@ -75,9 +78,7 @@ const Registration registration{{
 #if defined(SCOPE_HAS_PARTITIONED)
     .make = make<Partitioned>,
 #else
-    .make = [](const Parameters&, const Communicator&) -> std::unique_ptr<Benchmark> {
-      throw Unavailable("this MPI library has no partitioned communication (MPI 4)");
-    },
+    .make = [](const Parameters&, const Communicator&) -> std::unique_ptr<Benchmark> { refuse(); },
 #endif
 }};
 

@@ -4,7 +4,7 @@ namespace scope::storage {
 
 bool has_mpi_io() {
 #ifdef SCOPE_HAS_MPI_IO
-  return true;
+  return library_has("MPI_File_open");
 #else
   return false;
 #endif

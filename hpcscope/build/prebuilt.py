@@ -1,0 +1,99 @@
+"""Native programs that come compiled with Scope: one set for each ABI of MPI, for every library that has this ABI.
+
+docs/decisions/0029. A wheel for a processor has them, made by packaging/wheel.py; a copy of the sources has none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.build import cmake, elf
+from hpcscope.build.mpi import registry
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.rundirectory import read_json
+
+FOLDER = "prebuilt"
+"""In the package: a folder for each ABI, named as its programs ask for MPI."""
+RECORD = "build.json"
+"""In each of them: how the programs were compiled."""
+STANDARD = "libmpi_abi.so.1"
+"""The ABI of the MPI standard, version 5."""
+ABIS = {
+    "libmpi.so.40": ("libmpi.so.40",),
+    "libmpi.so.12": ("libmpi.so.12", "libmpich.so.12"),
+    STANDARD: (STANDARD,),
+}
+"""The ABIs of Open MPI, MPICH and the standard, and how the libraries are called that have them.
+
+A library's own comes before the standard's, which today's libraries translate.
+"""
+OWN_FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
+"""Who sets one of these variables wants to compile."""
+
+
+@dataclass(frozen=True)
+class Prebuilt:
+    """The programs for one ABI, and the library of an installation that has it."""
+
+    folder: Path
+    library: Path
+
+    @property
+    def abi(self) -> str:
+        """The name under which the programs ask for MPI."""
+        return self.folder.name
+
+    @property
+    def record(self) -> NativeBuild:
+        """How they were compiled."""
+        return read_json(self.folder / RECORD, NativeBuild)
+
+    def placed(self, links: dict[str, str]) -> Path:
+        """Return a folder of the cache where they stand beside links to the libraries of this environment."""
+        directory = cmake.cache_directory() / "build" / f"{self.record.fingerprint}-{self.abi}"
+        links = {cmake.MPI_LINK: str(self.library.parent), **links}
+        if self.library.name != self.abi:
+            links[f"{cmake.NAME_LINKS}/{self.abi}"] = str(self.library)
+        with cmake.locked(directory):
+            return cmake.linked(directory, links, self.folder)
+
+
+def folders() -> list[Path]:
+    """Return the folders of programs that came with Scope."""
+    here = Path(__file__).resolve().parents[1] / FOLDER
+    return [here / abi for abi in ABIS if (here / abi / RECORD).is_file()]
+
+
+def fitting(mpi: MpiInstallation, others: Sequence[Path] | None = None) -> Prebuilt | None:
+    """Return the programs for the library of an installation; None where none fits, or own flags are asked for.
+
+    `others`: their folders where they are not those of the package.
+    """
+    if mpi.compiles and any(os.environ.get(name) for name in OWN_FLAGS):
+        return None
+    ready = folders() if others is None else others
+    if not ready or not mpi.launcher or registry.named(mpi.name).simulates:
+        return None
+    family = registry.family_of(mpi.name)
+    own = family.sonames if family else ()
+    return next(
+        (
+            Prebuilt(folder, library)
+            for folder in ready
+            for name in ABIS[folder.name]
+            if folder.name == STANDARD or name in own
+            for library in _beside(Path(mpi.launcher), name)
+        ),
+        None,
+    )
+
+
+def _beside(launcher: Path, soname: str) -> list[Path]:
+    """Return the libraries of this name in the prefix of a launcher; what another library is called is not one."""
+    prefixes = dict.fromkeys((launcher.absolute().parent.parent, launcher.resolve().parent.parent))
+    folders = ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu", "lib/release")
+    paths = [prefix / folder / soname for prefix in prefixes for folder in folders]
+    return [path for path in paths if path.is_file() and elf.names(path).soname == soname]
