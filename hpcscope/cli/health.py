@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +13,10 @@ import typer
 
 from hpcscope import units
 from hpcscope.cli.options import Json, Output
-from hpcscope.cli.output import print_json
+from hpcscope.cli.output import print_json, put
 from hpcscope.cli.settings import Given, takes
+from hpcscope.cli.streams import one_line
+from hpcscope.errors import UsageError
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.health import HealthSettings
 from hpcscope.settings.table import chosen, declared
@@ -19,7 +24,10 @@ from hpcscope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from hpcscope.engine.health import Cost
     from hpcscope.health.records import HealthFile
+    from hpcscope.health.verdict import Health
 
+DRAIN_S = 60
+"""Until a command that drains a node counts as failed."""
 WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage")
 
 
@@ -29,6 +37,20 @@ def command(
         Path | None,
         typer.Option(metavar="RUN", help="An earlier check of sound nodes, which says what is fast enough."),
     ] = None,
+    write: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:FILE",
+            help="Write verdicts as junit, nhc or openmetrics; - prints them instead of the table; repeatable.",
+        ),
+    ] = None,
+    drain_command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND", help="Print this for each bad node; {node} and {reason} in it are replaced."
+        ),
+    ] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="Carry the printed commands out.")] = False,
     output: Output = None,
     json: Json = False,
     *,
@@ -43,26 +65,93 @@ def command(
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import health as engine
+    from hpcscope.health import verdict
 
-    known = None if reference is None else engine.read(reference)
+    targets = [_target(text) for text in write or ()]
+    printed = [file for _, file in targets].count(None)
+    if printed + json > 1:
+        raise UsageError("--write: only one format can go to the standard output")
+    if drain and drain_command is None:
+        raise UsageError("--drain: needs --drain-command, the command that drains a node")
+    if drain_command is not None:
+        _refuse_no_words(drain_command)
+    known = None if reference is None else verdict.references(engine.read(reference))
     directory, record = engine.check(HealthSettings(**options), given, output, announce, stage_progress)
-    sound = show(record, known, json)
+    judged = verdict.judge(record, known)
+    _write(record, judged, targets)
+    if not printed:
+        show(record, judged, json)
     print(f"\nmeasured: {directory.path}", file=sys.stderr)
-    if not sound:
+    if drain_command is not None:
+        _drain(drain_command, judged, drain)
+    if not judged.sound:
         raise typer.Exit(1)
 
 
-def show(record: HealthFile, reference: HealthFile | None, json: bool) -> bool:
-    """Print the verdicts on a record; return whether no node is bad and all answer."""
-    from hpcscope.health import verdict
+def show(record: HealthFile, judged: Health, json: bool) -> None:
+    """Print the verdicts on a record."""
     from hpcscope.report.terminal import health as terminal
 
-    judged = verdict.judge(record, verdict.references(reference) if reference else None)
     if json:
         print_json(terminal.as_json(record, judged))
     else:
         print("\n".join(terminal.lines(record, judged)))
-    return judged.sound
+
+
+def _target(text: str) -> tuple[str, Path | None]:
+    """Return format and file of `FORMAT:FILE`, before anything is measured; None is the standard output."""
+    from hpcscope.exchange.health import FORMATS
+
+    name, _, file = text.partition(":")
+    if name not in FORMATS or not file:
+        raise UsageError(f"--write {text}: must be FORMAT:FILE, where FORMAT is one of {', '.join(FORMATS)}")
+    if file != "-" and not Path(file).parent.is_dir():
+        raise UsageError(f"--write {text}: {Path(file).parent} is not a directory")
+    return name, None if file == "-" else Path(file)
+
+
+def _write(record: HealthFile, judged: Health, targets: Sequence[tuple[str, Path | None]]) -> None:
+    from hpcscope.exchange.health import written
+
+    for name, file in targets:
+        put(written(name, record, judged), file)
+
+
+def _refuse_no_words(template: str) -> None:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise UsageError(f"--drain-command {template}: {error}") from error
+    if not words or "{node}" not in template:
+        raise UsageError(f"--drain-command {template}: must be a command with {{node}} in it")
+
+
+def _drain(template: str, judged: Health, execute: bool) -> None:
+    """Print the commands that drain bad nodes, as a shell reads them; carry them out where that is asked for."""
+    from hpcscope.exchange.health import drain_commands, too_many
+
+    commands = drain_commands(template, judged)
+    refused = execute and too_many(commands, judged)
+    for words in commands:
+        print(shlex.join(words), file=sys.stderr)
+        if execute and not refused and (failed := _carried_out(words)):
+            print(f"scope health: {words[0]}: {one_line(failed)}", file=sys.stderr)
+    if refused:
+        print(
+            f"scope health: --drain: {len(commands)} of {len(judged.nodes)} nodes are too many to drain at once;"
+            " nothing was carried out",
+            file=sys.stderr,
+        )
+
+
+def _carried_out(words: Sequence[str]) -> str:
+    """Run a command that drains a node and return why it failed; empty where it did not."""
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=DRAIN_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = done.stderr.decode(errors="replace").strip()
+    return (said or f"exit code {done.returncode}") if done.returncode else ""
 
 
 def announce(cost: Cost) -> None:

@@ -55,8 +55,10 @@ def command(
     elif kind == "health":
         from hpcscope.cli.health import show as show_health
         from hpcscope.engine import health
+        from hpcscope.health.verdict import judge
 
-        show_health(health.read(run), None, json)
+        record = health.read(run)
+        show_health(record, judge(record), json)
     elif applications:
         _show_applications(run, patterns or [])
     else:
