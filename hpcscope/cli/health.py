@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hpcscope import units
+from hpcscope.cli import time_limit
 from hpcscope.cli.options import Json, Output
 from hpcscope.cli.output import print_json, put
 from hpcscope.cli.settings import Given, takes
 from hpcscope.cli.streams import one_line
-from hpcscope.errors import UsageError
+from hpcscope.errors import ScopeError, UsageError
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.health import HealthSettings
 from hpcscope.settings.table import chosen, declared
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from hpcscope.health.records import HealthFile
     from hpcscope.health.verdict import Health
 
+PROLOG_S = 5.0
+"""From the start of the process until the node goes on, whatever happened."""
+PROLOG_MARGIN_S = 0.7
+"""For the verdict, and the end."""
+UNDECIDED = "healthy: not decided"
 DRAIN_S = 60
 """Until a command that drains a node counts as failed."""
 WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage")
@@ -35,8 +41,16 @@ WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "sto
 def command(
     reference: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="An earlier check of sound nodes, which says what is fast enough."),
+        typer.Option(
+            metavar="RUN", help="Earlier check of sound nodes, or a TOML file of values: what is fast enough."
+        ),
     ] = None,
+    prolog: Annotated[
+        bool,
+        typer.Option(
+            "--prolog", help="Check this host alone in at most 5 s, for a prolog, an epilog or HealthCheckProgram."
+        ),
+    ] = False,
     write: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,6 +77,13 @@ def command(
     node that stands out is measured again, beside others, before it is named. The exit code is 1 when a node is
     bad or does not answer.
     """
+    if prolog:
+        if given.get("launcher.hosts") or json:
+            raise UsageError("--prolog: checks this host alone and prints one line; without --hosts and --json")
+        code = time_limit.within(
+            PROLOG_S, UNDECIDED, lambda end_s: _prolog(reference, HealthSettings(**options), given, end_s, output)
+        )
+        raise typer.Exit(code)
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import health as engine
     from hpcscope.health import verdict
@@ -75,7 +96,7 @@ def command(
         raise UsageError("--drain: needs --drain-command, the command that drains a node")
     if drain_command is not None:
         _refuse_no_words(drain_command)
-    known = None if reference is None else verdict.references(engine.read(reference))
+    known = [] if reference is None else engine.references(reference)
     directory, record = engine.check(HealthSettings(**options), given, output, announce, stage_progress)
     judged = verdict.judge(record, known)
     _write(record, judged, targets)
@@ -86,6 +107,29 @@ def command(
         _drain(drain_command, judged, drain)
     if not judged.sound:
         raise typer.Exit(1)
+
+
+def _prolog(
+    reference: Path | None, options: HealthSettings, given: Given, end_s: float, output: Path | None
+) -> int:
+    """Print the verdict on this host in one line and return the exit code; what is not decided keeps no node."""
+    try:
+        from hpcscope.engine import health as engine
+        from hpcscope.health import verdict
+
+        known = [] if reference is None else engine.references(reference)
+        record = engine.of_this_host(options, given, end_s - PROLOG_MARGIN_S, output)
+        (node,) = (judged := verdict.judge(record, known)).nodes
+        problem = verdict.undecided(record, judged, known)
+    except ScopeError as error:
+        problem = str(error)
+    if problem:
+        print(f"{UNDECIDED}: {one_line(problem)}")
+        return 0
+    print(
+        one_line(f"{node.verdict}: {node.evidence[0].text if node.evidence else f'{len(record.visits)} visits'}")
+    )
+    return 1 if node.verdict == verdict.BAD else 0
 
 
 def show(record: HealthFile, judged: Health, json: bool) -> None:

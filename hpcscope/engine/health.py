@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.engine.directories import make_latest, new_directory
-from hpcscope.engine.progress import ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
 from hpcscope.health import reach as ways
-from hpcscope.health import verdict
+from hpcscope.health import site_file, verdict
 from hpcscope.health.program import program
 from hpcscope.health.reach import Reach, visit
 from hpcscope.health.records import FILE, HealthFile, Visit
@@ -42,6 +41,10 @@ MOST_S = 60.0
 """Until the program of a visit ends itself, whatever it waits for."""
 FILES_BYTES = 64 << 20
 """What a visit writes at most."""
+
+PROLOG_VISIT_S = 0.2
+PROLOG_BYTES = 512 << 20
+"""Memory of a visit before or after a job."""
 
 Tell = Callable[[str], None]
 
@@ -77,7 +80,7 @@ def check(
     options: HealthSettings,
     given: Mapping[str, Any],
     output: Path | None,
-    announce: Callable[[Cost], None] = ignore,
+    announce: Callable[[Cost], None] = lambda _cost: None,
     progress: Callable[[], AbstractContextManager[Tell]] | None = None,
 ) -> tuple[RunDirectory, HealthFile]:
     """Visit every host of a site and keep what was measured in a run directory.
@@ -91,21 +94,10 @@ def check(
     seconds = min(max(share_s - START_S, SHORTEST_S), LONGEST_S)
     announce(Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes))
     directory = new_directory("health", output)
-    record = HealthFile(
-        format=FORMAT,
-        scope_version=VERSION,
-        command=["scope", *sys.argv[1:]],
-        origin="measured" if active() is None else "emulated",
-        hosts=list(site.hosts),
-        seconds=seconds,
-        seed=options.seed,
-        started_unix_s=time.time(),
-        finished_unix_s=time.time(),
-        visits=[],
-    )
+    record = _begun(site, seconds, options.seed)
     words = [f"--seconds={seconds:g}", f"--memory-mb={options.memory_bytes >> 20}", *_disk(given)]
     tour = _Tour(site, binary, seconds, words, random.Random(options.seed))
-    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(ignore) as tell:
+    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(_silent) as tell:
         record = _with(record, tour.visits(site.hosts, 1, tell))
         members = _members(record)
         if members:
@@ -120,6 +112,54 @@ def read(folder: Path) -> HealthFile:
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder}: has no {FILE}; must be a run directory of scope health")
     return read_json(folder / FILE, HealthFile)
+
+
+def references(path: Path) -> list[verdict.Reference]:
+    """Return what a run directory of a check, its file, or a TOML file of the site says of sound nodes."""
+    if path.suffix == ".toml":
+        return site_file.read(path)
+    return verdict.references(read(path) if path.is_dir() else read_json(path, HealthFile))
+
+
+def of_this_host(
+    options: HealthSettings, given: Mapping[str, Any], end_s: float, output: Path | None = None
+) -> HealthFile:
+    """Visit this host alone until `end_s` of the monotonic clock; the record may have too few visits to judge.
+
+    Nothing is compiled, and nothing is written without `output`: batch systems call this before and after jobs.
+    """
+    site = Reach((os.uname().nodename,), ways.here, 1)
+    binary = program(compile_it=False).read_bytes()
+    memory_bytes = min(options.memory_bytes, PROLOG_BYTES)
+    words = [f"--seconds={PROLOG_VISIT_S:g}", f"--memory-mb={memory_bytes >> 20}", *_disk(given)]
+    record = _begun(site, PROLOG_VISIT_S, options.seed)
+    longest = 0.0
+    while len(record.visits) < VISITS[0] and (left := end_s - time.monotonic()) > longest:
+        made = visit(site, site.hosts[0], 1, binary, words, max(left, 1.0))
+        longest = max(longest, made.ended_unix_s - made.started_unix_s)
+        record = _with(record, [made])
+    if output is not None:
+        write_json(new_directory("health", output).path / FILE, record)
+    return record
+
+
+def _begun(site: Reach, seconds: float, seed: int) -> HealthFile:
+    return HealthFile(
+        format=FORMAT,
+        scope_version=VERSION,
+        command=["scope", *sys.argv[1:]],
+        origin="measured" if active() is None else "emulated",
+        hosts=list(site.hosts),
+        seconds=seconds,
+        seed=seed,
+        started_unix_s=time.time(),
+        finished_unix_s=time.time(),
+        visits=[],
+    )
+
+
+def _silent(_stage: str) -> None:
+    """Show no progress; the module of progress loads much that a prolog has no time for."""
 
 
 @dataclass

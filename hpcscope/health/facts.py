@@ -59,6 +59,27 @@ def differences(facts: Mapping[str, Mapping[str, str]]) -> list[Difference]:
     return sorted(found, key=lambda difference: (not difference.matters, difference.fact))
 
 
+def usual(group: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the facts that matter and in which nodes of equal hardware agree."""
+    names = {name for known in group for name in known if MATTERS.fullmatch(name)}
+    by_name = {
+        name: _by_value(name, [(str(row), known.get(name, NOT_SHOWN)) for row, known in enumerate(group)])
+        for name in sorted(names)
+    }
+    most = {name: max(values, key=lambda value: len(values[value])) for name, values in by_name.items()}
+    return {
+        name: value
+        for name, value in most.items()
+        if value != NOT_SHOWN and len(by_name[name][value]) >= USUAL * len(group)
+    }
+
+
+def others(known: Mapping[str, str], asked: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the facts of a node that are not as asked, with what it has instead."""
+    found = [(name, known.get(name, NOT_SHOWN)) for name in asked]
+    return [(name, value) for name, value in found if not _same(name, value, asked[name])]
+
+
 def _difference(name: str, nodes: int, by_value: dict[str, tuple[str, ...]]) -> Difference:
     most = max(by_value, key=lambda value: len(by_value[value]))
     usual = most if nodes >= FEWEST and len(by_value[most]) >= USUAL * nodes else None

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from hpcscope.engine import health as engine
 from hpcscope.health import reach
 from hpcscope.health.checks import BY_NAME, CHECKS
 from hpcscope.health.facts import differences
 from hpcscope.health.program import HEADERS, PARTS, program
 from hpcscope.health.reach import Reach
+from hpcscope.settings.health import HealthSettings
 from tests.health.recorded_host import written
 from tests.patience import PATIENCE_S
 
@@ -130,3 +133,14 @@ def test_hosts_that_fail(binary: Path, script: str, error: str) -> None:
 def test_the_program_ends_itself(binary: Path) -> None:
     done = subprocess.run([binary, "--seconds=1000", "--memory-mb=48", "--limit=1"], capture_output=True)
     assert done.returncode == -14  # SIGALRM
+
+
+def test_this_host_is_visited_before_a_job(binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert binary.is_file()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine, "VISITS", (3, 0))
+    end_s = time.monotonic() + PATIENCE_S
+    made = engine.of_this_host(HealthSettings(memory_bytes=48 << 20), {}, end_s, Path("run"))
+    assert [visit.error for visit in made.visits] == ["", "", ""]
+    assert engine.read(tmp_path / "run") == made
+    assert engine.of_this_host(HealthSettings(), {}, time.monotonic()).visits == []
