@@ -45,6 +45,9 @@ def command(
             metavar="RUN", help="Earlier check of sound nodes, or a TOML file of values: what is fast enough."
         ),
     ] = None,
+    history: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of earlier checks, beside which each host is seen.")
+    ] = Path("runs"),
     prolog: Annotated[
         bool,
         typer.Option(
@@ -86,7 +89,6 @@ def command(
         raise typer.Exit(code)
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import health as engine
-    from hpcscope.health import verdict
 
     targets = [_target(text) for text in write or ()]
     printed = [file for _, file in targets].count(None)
@@ -97,8 +99,8 @@ def command(
     if drain_command is not None:
         _refuse_no_words(drain_command)
     known = [] if reference is None else engine.references(reference)
-    directory, record = engine.check(HealthSettings(**options), given, output, announce, stage_progress)
-    judged = verdict.judge(record, known)
+    directory, record = engine.check(HealthSettings(**options), given, output, history, announce, stage_progress)
+    judged = engine.judged(record, engine.earlier(history, record), known)
     _write(record, judged, targets)
     if not printed:
         show(record, judged, json)

@@ -55,10 +55,8 @@ def command(
     elif kind == "health":
         from hpcscope.cli.health import show as show_health
         from hpcscope.engine import health
-        from hpcscope.health.verdict import judge
 
-        record = health.read(run)
-        show_health(record, judge(record), json)
+        show_health(*health.read_judged(run), json)
     elif applications:
         _show_applications(run, patterns or [])
     else:

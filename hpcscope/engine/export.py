@@ -13,7 +13,6 @@ from hpcscope.errors import UsageError
 from hpcscope.exchange import exports
 from hpcscope.exchange import health as health_exports
 from hpcscope.findings.results import Run
-from hpcscope.health import verdict
 from hpcscope.programs.profiles import exports as profile_exports
 from hpcscope.programs.profiles import folder, trace
 from hpcscope.programs.profiles.merged import PROFILE, merge, read
@@ -75,8 +74,7 @@ def _kind(folder: Path) -> Kind:
 def _health(name: str, runs: Sequence[Path], patterns: Sequence[str]) -> str:
     if len(runs) != 1 or patterns:
         raise UsageError(f"{runs[-1]}: a check of health is exported by itself, as a whole")
-    record = health.read(runs[0])
-    return health_exports.written(name, record, verdict.judge(record))
+    return health_exports.written(name, *health.read_judged(runs[0]))
 
 
 def _chrome(runs: Sequence[Path]) -> str:

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from typing import Any
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
+from hpcscope.health import history, site_file, verdict
 from hpcscope.health import reach as ways
-from hpcscope.health import site_file, verdict
+from hpcscope.health.history import NodePast
 from hpcscope.health.program import program
 from hpcscope.health.reach import Reach, visit
 from hpcscope.health.records import FILE, HealthFile, Visit
@@ -39,6 +40,9 @@ SHORTEST_S, LONGEST_S = 0.3, 5.0
 """Of measuring in one visit: within all its visits a host is busy for at most a minute."""
 MOST_S = 60.0
 """Until the program of a visit ends itself, whatever it waits for."""
+RUNS = Path("runs")
+MOST_PAST = 12
+"""Earlier checks that are read."""
 FILES_BYTES = 64 << 20
 """What a visit writes at most."""
 
@@ -80,13 +84,15 @@ def check(
     options: HealthSettings,
     given: Mapping[str, Any],
     output: Path | None,
+    past: Path = RUNS,
     announce: Callable[[Cost], None] = lambda _cost: None,
     progress: Callable[[], AbstractContextManager[Tell]] | None = None,
 ) -> tuple[RunDirectory, HealthFile]:
     """Visit every host of a site and keep what was measured in a run directory.
 
-    `given`: settings of an experiment by their keys, such as `launcher.hosts`. Raises UsageError where there is no
-    such host, no batch job for srun, or no compiler.
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`. `past`: the folder of earlier
+    checks; a node that is slower than in those is measured again, too. Raises UsageError where there is no such
+    host, no batch job for srun, or no compiler.
     """
     site = _reach(given, options.at_once)
     binary = program().read_bytes()
@@ -99,7 +105,7 @@ def check(
     tour = _Tour(site, binary, seconds, words, random.Random(options.seed))
     with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(_silent) as tell:
         record = _with(record, tour.visits(site.hosts, 1, tell))
-        members = _members(record)
+        members = _members(record, earlier(past, record))
         if members:
             record = _with(record, tour.visits(members, 2, tell))
     write_json(directory.path / FILE, record)
@@ -114,11 +120,40 @@ def read(folder: Path) -> HealthFile:
     return read_json(folder / FILE, HealthFile)
 
 
+def read_judged(folder: Path) -> tuple[HealthFile, verdict.Health]:
+    """Return an earlier check and the verdicts that follow from it and from those before it in the same folder."""
+    record = read(folder)
+    return record, judged(record, earlier(folder.resolve().parent, record))
+
+
 def references(path: Path) -> list[verdict.Reference]:
     """Return what a run directory of a check, its file, or a TOML file of the site says of sound nodes."""
     if path.suffix == ".toml":
         return site_file.read(path)
     return verdict.references(read(path) if path.is_dir() else read_json(path, HealthFile))
+
+
+def earlier(folder: Path, record: HealthFile) -> dict[str, NodePast]:
+    """Return the past of the nodes of a check, from the newest earlier checks below a folder.
+
+    What is damaged, or of a later version, is passed by.
+    """
+    found: list[HealthFile] = []
+    files = [path / FILE for path in folder.iterdir() if not path.is_symlink()] if folder.is_dir() else []
+    for file in sorted(files, reverse=True):  # their names begin with the time
+        if len(found) == MOST_PAST:
+            break
+        with suppress(UsageError):
+            if file.is_file() and (made := read_json(file, HealthFile)).started_unix_s < record.started_unix_s:
+                found.append(made)
+    return history.pasts(found, record)
+
+
+def judged(
+    record: HealthFile, past: Mapping[str, NodePast], known: Sequence[verdict.Reference] = ()
+) -> verdict.Health:
+    """Return the verdicts on a record beside its nodes' past and references."""
+    return verdict.judge(record, known, history.evidence(record, past))
 
 
 def of_this_host(
@@ -198,12 +233,13 @@ class _Tour:
         return found
 
 
-def _members(record: HealthFile) -> list[str]:
+def _members(record: HealthFile, past: Mapping[str, NodePast]) -> list[str]:
     """Return the hosts to visit again: silent ones, suspects, and partners that did not stand out."""
     with_suspects = [sight for sight in verdict.sights(record) if sight.suspects]
     silent = [visit.host for visit in record.visits if not visit.answered]
     again = [host for sight in with_suspects for host in (*sight.suspects, *sight.partners)]
-    return list(dict.fromkeys([*silent, *again]))
+    slower = [one.host for one in history.slower(record, past)]
+    return list(dict.fromkeys([*silent, *again, *slower]))
 
 
 def _disk(given: Mapping[str, Any]) -> list[str]:

@@ -124,9 +124,11 @@ class Health:
         return not self.hosts(BAD) and not self.hosts(SILENT)
 
 
-def judge(record: HealthFile, references: Sequence[Reference] = ()) -> Health:
-    """Return the verdicts that follow from a record, and from a reference where one is given."""
-    visits = _by_host(record.hosts, record.visits)
+def judge(
+    record: HealthFile, references: Sequence[Reference] = (), further: Iterable[tuple[str, Evidence]] = ()
+) -> Health:
+    """Return the verdicts that follow from a record, from references, and from further evidence on hosts."""
+    visits = by_host(record.hosts, record.visits)
     evidence: dict[str, list[Evidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
     known = {host: visit.facts for host in record.hosts if (visit := _first(visits[host])) is not None}
     for host, own in visits.items():
@@ -144,6 +146,8 @@ def judge(record: HealthFile, references: Sequence[Reference] = ()) -> Health:
         remarks += _judge_speed(sight, visits, evidence, len(seen))
     for reference in references:
         _against(reference, record, known, evidence)
+    for host, one in further:
+        evidence[host].append(one)
     nodes = [
         NodeVerdict(host, sorted(found, key=lambda one: (ORDER.index(one.verdict), -one.weight)))
         for host, found in evidence.items()
@@ -155,12 +159,12 @@ def judge(record: HealthFile, references: Sequence[Reference] = ()) -> Health:
 def sights(record: HealthFile) -> list[Sight]:
     """Return the first stage of every check in every group of equal nodes."""
     first = [visit for visit in record.visits if visit.stage == 1 and visit.answered]
-    by_host = _by_host(record.hosts, first)
-    known = {host: own[0].facts for host, own in by_host.items() if len(own) >= FEWEST_VISITS}
+    own_visits = by_host(record.hosts, first)
+    known = {host: own[0].facts for host, own in own_visits.items() if len(own) >= FEWEST_VISITS}
     tables = []
     for group in facts.groups(known):
-        places = dict.fromkeys((v.check, v.place) for host in group for v in by_host[host][0].values)
-        tables += [(place, *table) for place in places if (table := _table(place, group, by_host)) is not None]
+        places = dict.fromkeys((v.check, v.place) for host in group for v in own_visits[host][0].values)
+        tables += [(place, *table) for place in places if (table := _table(place, group, own_visits)) is not None]
     made = []
     for (check, place), hosts, costs in tables:
         screening = slow_nodes.screen(costs, LEVEL / len(tables))
@@ -196,14 +200,14 @@ def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) ->
 def values(sight: Sight, host: str) -> tuple[str, str]:
     """Return what a node does in the first stage, and what its peers do."""
     own = float(sight.screening.typical[sight.rows[host]])
-    return _value(sight.check, own), _value(sight.check, sight.screening.center)
+    return value_of(sight.check, own), value_of(sight.check, sight.screening.center)
 
 
 def _table(
-    place: Place, group: Sequence[str], by_host: Mapping[str, list[Visit]]
+    place: Place, group: Sequence[str], own_visits: Mapping[str, list[Visit]]
 ) -> tuple[tuple[str, ...], Floats] | None:
     """Return the logarithms of the costs of a check, a row for each node with at least `FEWEST_VISITS` of them."""
-    rows = {host: _costs(place, by_host[host]) for host in group}
+    rows = {host: _costs(place, own_visits[host]) for host in group}
     whole = {host: row for host, row in rows.items() if len(row) >= FEWEST_VISITS}
     if not whole:
         return None
@@ -221,7 +225,8 @@ def _costs(place: Place, visits: Iterable[Visit]) -> list[float]:
     ]
 
 
-def _by_host(hosts: Iterable[str], visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+def by_host(hosts: Iterable[str], visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+    """Return the visits of each host, in their order."""
     found: dict[str, list[Visit]] = {host: [] for host in hosts}
     for visit in visits:
         found.setdefault(visit.host, []).append(visit)
@@ -300,29 +305,30 @@ def _against(
     evidence: Mapping[str, list[Evidence]],
 ) -> None:
     """Add the nodes that are slower than the reference of their hardware, or set up in another way."""
-    by_host = _by_host(known, [visit for visit in record.visits if visit.answered])
+    own_visits = by_host(known, [visit for visit in record.visits if visit.answered])
     group = [host for host in known if reference.fits(known[host])]
     for host in group:
         for name, value in facts.others(known[host], reference.facts):
             text = f"{name} is {value}; the reference: {reference.facts[name]}"
             evidence[host].append(Evidence(SUSPECT, text, ODD_CAUSE, "compare it with the host of the reference"))
-    places = dict.fromkeys((v.check, v.place) for host in group for v in by_host[host][0].values)
+    places = dict.fromkeys((v.check, v.place) for host in group for v in own_visits[host][0].values)
     asked = {(check, place): cost for check, place in places if (cost := reference.cost(check, place)) is not None}
     for place, cost in asked.items():
-        table = _table(place, group, by_host)
+        table = _table(place, group, own_visits)
         if table is None:
             continue
         hosts, costs = table
         for row, excess in slow_nodes.below_reference(costs, cost, LEVEL / len(asked)).items():
             of = BY_NAME[place[0]]
-            own, right = (_value(of, log_cost) for log_cost in (cost + excess, cost))
+            own, right = (value_of(of, log_cost) for log_cost in (cost + excess, cost))
             worse = "lower" if of.higher_is_better else "slower"
             share = slow_nodes.slowness(excess)
             text = f"{of.label} {own}, the reference {right} ({units.share(share)} {worse})"
             evidence[hosts[row]].append(Evidence(BAD, text, of.cause, of.advice, share))
 
 
-def _value(check: Check, log_cost: float) -> str:
+def value_of(check: Check, log_cost: float) -> str:
+    """Return a value with its unit, from the logarithm of its cost."""
     return units.quantity(check.cost(exp(log_cost)), check.unit)
 
 
