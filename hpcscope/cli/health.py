@@ -34,7 +34,7 @@ PROLOG_MARGIN_S = 0.7
 UNDECIDED = "healthy: not decided"
 DRAIN_S = 60
 """Until a command that drains a node counts as failed."""
-WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage")
+WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage", "interface")
 
 
 @takes(options=declared(HealthSettings), given=WHERE)
@@ -100,11 +100,14 @@ def command(
         _refuse_no_words(drain_command)
     known = [] if reference is None else engine.references(reference)
     directory, record = engine.check(HealthSettings(**options), given, output, history, announce, stage_progress)
-    judged = engine.judged(record, engine.earlier(history, record), known)
+    judged = engine.judged(record, engine.earlier(history, record), known, engine.topology_of(directory))
+    interrupted = record.status == "interrupted"
     _write(record, judged, targets)
     if not printed:
         show(record, judged, json)
-    print(f"\nmeasured: {directory.path}", file=sys.stderr)
+    print(f"\nmeasured{', interrupted' if interrupted else ''}: {directory.path}", file=sys.stderr)
+    if interrupted:
+        raise typer.Exit(130)
     if drain_command is not None:
         _drain(drain_command, judged, drain)
     if not judged.sound:
@@ -209,6 +212,7 @@ def announce(cost: Cost) -> None:
     measuring = f"measuring for {cost.node_seconds:.0f} node-seconds"
     print(
         f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n"
+        f"{f'  and {cost.pairs} links by TCP;' if cost.pairs else ''}"
         f"  on each host at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} written,"
         f" {units.quantity(cost.program_bytes, 'B')} copied, per visit",
         file=sys.stderr,

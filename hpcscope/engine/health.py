@@ -6,28 +6,32 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
-from hpcscope.health import history, site_file, verdict
+from hpcscope.health import history, links, site_file, verdict
 from hpcscope.health import reach as ways
 from hpcscope.health.history import NodePast
+from hpcscope.health.links import Pair
 from hpcscope.health.program import program
 from hpcscope.health.reach import Reach, visit
-from hpcscope.health.records import FILE, HealthFile, Visit
-from hpcscope.lab.active import active
+from hpcscope.health.records import FILE, HealthFile, LinkVisit, Visit
+from hpcscope.lab.active import INTERFACE, active
 from hpcscope.launch import schedulers
 from hpcscope.launch.launcher import FOLDER
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
-from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, write_json
+from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from hpcscope.settings.health import HealthSettings
+from hpcscope.topology import topology as topologies
+from hpcscope.topology.topology import Topology
 from hpcscope.version import VERSION
 
 VISITS = (6, 6)
@@ -38,6 +42,10 @@ FIRST_SHARE = 0.6
 """Share of the time for the visits of all hosts."""
 SHORTEST_S, LONGEST_S = 0.3, 5.0
 """Of measuring in one visit: within all its visits a host is busy for at most a minute."""
+LINK_SHARE = 0.15
+"""Share of the time for the first stage of the links."""
+SHORTEST_LINK_S, LONGEST_LINK_S = 0.25, 1.0
+LINK_LIMIT_S = 20.0
 MOST_S = 60.0
 """Until the program of a visit ends itself, whatever it waits for."""
 RUNS = Path("runs")
@@ -51,6 +59,7 @@ PROLOG_BYTES = 512 << 20
 """Memory of a visit before or after a job."""
 
 Tell = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,10 @@ class Cost:
     program_bytes: int
     memory_bytes: int
     file_bytes: int = FILES_BYTES
+    pairs: int = 0
+    """Links that are measured."""
+    links_s: float = 0.0
+    """Time for that."""
 
     @property
     def node_seconds(self) -> float:
@@ -71,8 +84,8 @@ class Cost:
 
     @property
     def duration_s(self) -> float:
-        """Time until the first stage is over."""
-        return _turns(self.hosts, self.at_once) * (self.seconds + START_S)
+        """Time until the first stage of hosts and links is over."""
+        return _turns(self.hosts, self.at_once) * (self.seconds + START_S) + self.links_s
 
 
 def _turns(hosts: int, at_once: int) -> int:
@@ -95,19 +108,42 @@ def check(
     host, no batch job for srun, or no compiler.
     """
     site = _reach(given, options.at_once)
+    topology = None if options.topology is None else topologies.read(Path(options.topology), rates=False)
     binary = program().read_bytes()
     share_s = FIRST_SHARE * 60 * options.minutes / _turns(len(site.hosts), site.at_once)
     seconds = min(max(share_s - START_S, SHORTEST_S), LONGEST_S)
-    announce(Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes))
+    order = random.Random(options.seed)
+    pairs = (
+        links.rounds(site.hosts, order, 0 if topology is None else links.FOR_PATHS)
+        if options.links and len(site.hosts) > 1
+        else []
+    )
+    turns = sum(-(-len(each) // site.pairs_at_once) for each in pairs)
+    link_s = min(
+        max(LINK_SHARE * 60 * options.minutes / max(turns, 1) - 2 * START_S, SHORTEST_LINK_S), LONGEST_LINK_S
+    )
+    cost = Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes)
+    announce(replace(cost, pairs=sum(map(len, pairs)), links_s=turns * (link_s + 2 * START_S)))
     directory = new_directory("health", output)
-    record = _begun(site, seconds, options.seed)
+    if options.topology is not None:
+        write_text(directory.topology, read_text(Path(options.topology)))
     words = [f"--seconds={seconds:g}", f"--memory-mb={options.memory_bytes >> 20}", *_disk(given)]
-    tour = _Tour(site, binary, seconds, words, random.Random(options.seed))
+    tour = _Tour(site, binary, words, min(10 * seconds + 20, MOST_S), order)
+    interface = resolve(None, given).launcher.interface or (INTERFACE if active() else "")
+    ends = [f"--seconds={link_s:g}", *([f"--interface={interface}"] if interface else [])]
+    record = _begun(site, seconds, options.seed)
     with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(_silent) as tell:
-        record = _with(record, tour.visits(site.hosts, 1, tell))
-        members = _members(record, earlier(past, record))
-        if members:
-            record = _with(record, tour.visits(members, 2, tell))
+        status: Literal["finished", "interrupted"] = "interrupted"
+        with suppress(KeyboardInterrupt):
+            tour.visit(site.hosts, 1, tell)
+            record = tour.into(record)
+            tour.visit(_members(record, earlier(past, record)), 2, tell)
+            answering = {visit.host for visit in record.visits if visit.answered}
+            tour.link(pairs, 1, ends, answering, tell)
+            record = tour.into(record)
+            tour.link(links.again(record, topology, order) if pairs else [], 2, ends, answering, tell)
+            status = "finished"
+        record = tour.into(record).model_copy(update={"status": status})
     write_json(directory.path / FILE, record)
     make_latest(directory)
     return directory, record
@@ -123,7 +159,13 @@ def read(folder: Path) -> HealthFile:
 def read_judged(folder: Path) -> tuple[HealthFile, verdict.Health]:
     """Return an earlier check and the verdicts that follow from it and from those before it in the same folder."""
     record = read(folder)
-    return record, judged(record, earlier(folder.resolve().parent, record))
+    past = earlier(folder.resolve().parent, record)
+    return record, judged(record, past, (), topology_of(RunDirectory(folder)))
+
+
+def topology_of(directory: RunDirectory) -> Topology | None:
+    """Return the topology that a check was given; None without one."""
+    return topologies.read(directory.topology, rates=False) if directory.topology.is_file() else None
 
 
 def references(path: Path) -> list[verdict.Reference]:
@@ -150,10 +192,15 @@ def earlier(folder: Path, record: HealthFile) -> dict[str, NodePast]:
 
 
 def judged(
-    record: HealthFile, past: Mapping[str, NodePast], known: Sequence[verdict.Reference] = ()
+    record: HealthFile,
+    past: Mapping[str, NodePast],
+    known: Sequence[verdict.Reference] = (),
+    topology: Topology | None = None,
 ) -> verdict.Health:
-    """Return the verdicts on a record beside its nodes' past and references."""
-    return verdict.judge(record, known, history.evidence(record, past))
+    """Return the verdicts on a record beside its nodes' past and references, and on its links."""
+    against, remarks = links.evidence(record, topology)
+    made = verdict.judge(record, known, [*history.evidence(record, past), *against])
+    return replace(made, remarks=[*made.remarks, *remarks])
 
 
 def of_this_host(
@@ -172,7 +219,7 @@ def of_this_host(
     while len(record.visits) < VISITS[0] and (left := end_s - time.monotonic()) > longest:
         made = visit(site, site.hosts[0], 1, binary, words, max(left, 1.0))
         longest = max(longest, made.ended_unix_s - made.started_unix_s)
-        record = _with(record, [made])
+        record = record.model_copy(update={"visits": [*record.visits, made], "finished_unix_s": time.time()})
     if output is not None:
         write_json(new_directory("health", output).path / FILE, record)
     return record
@@ -199,38 +246,69 @@ def _silent(_stage: str) -> None:
 
 @dataclass
 class _Tour:
-    """Visits of hosts in random order."""
+    """Visits of hosts and links in random order; what was measured is kept, also where the tour is interrupted."""
 
     reach: Reach
     binary: bytes
-    seconds: float
     words: Sequence[str]
+    limit_s: float
+    """Of a visit of a host."""
     random: random.Random
+    visits: list[Visit] = field(default_factory=list)
+    links: list[LinkVisit] = field(default_factory=list)
 
-    def visits(self, hosts: Iterable[str], stage: int, tell: Tell) -> list[Visit]:
+    def into(self, record: HealthFile) -> HealthFile:
+        """Return a record with what was measured until now."""
+        now = {"visits": list(self.visits), "links": list(self.links), "finished_unix_s": time.time()}
+        return record.model_copy(update=now)
+
+    def visit(self, hosts: Iterable[str], stage: int, tell: Tell) -> None:
         """Visit each host several times, in rounds of all hosts; one that is silent is left out then.
 
         In rounds, so that a machine that changes its state does so for all hosts alike.
         """
-        found: list[Visit] = []
         going = list(hosts)
-        limit_s = min(10 * self.seconds + 20, MOST_S)
-        pool = ThreadPoolExecutor(self.reach.at_once)
+        for number in range(VISITS[stage - 1]):
+            self.random.shuffle(going)
+            what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
+            tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
+            made: list[Visit] = []
+            jobs = [
+                partial(visit, self.reach, host, stage, self.binary, self.words, self.limit_s) for host in going
+            ]
+            self._together(jobs, self.reach.at_once, made, self.visits)
+            silent = {one.host for one in made if not one.answered}
+            going = [host for host in going if host not in silent]
+
+    def link(
+        self, rounds: Sequence[Sequence[Pair]], stage: int, words: Sequence[str], hosts: Container[str], tell: Tell
+    ) -> None:
+        """Measure the links of rounds of disjoint pairs; hosts that did not answer are left out."""
+        for number, pairs in enumerate(rounds, 1):
+            tell(f"links: round {number} of {len(rounds)}")
+            jobs = [
+                partial(ways.link, self.reach, *pair, stage, self.binary, words, LINK_LIMIT_S)
+                for pair in pairs
+                if pair[0] in hosts and pair[1] in hosts
+            ]
+            self._together(jobs, self.reach.pairs_at_once, self.links)
+
+    @staticmethod
+    def _together(jobs: Sequence[Callable[[], T]], at_once: int, *kept: list[T]) -> None:
+        """Do jobs, so many at a time, and keep each result as soon as it is there."""
+        pool = ThreadPoolExecutor(at_once)
+        futures = [pool.submit(job) for job in jobs]
         try:
-            for number in range(VISITS[stage - 1]):
-                if not going:
-                    break
-                self.random.shuffle(going)
-                what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
-                tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
-                made = list(
-                    pool.map(lambda host: visit(self.reach, host, stage, self.binary, self.words, limit_s), going)
-                )
-                found += made
-                going = [one.host for one in made if one.answered]
+            for done in as_completed(futures):
+                for each in kept:
+                    each.append(done.result())
+        except BaseException:  # also an interrupt, which must not wait for hosts that hang
+            pool.shutdown(wait=False, cancel_futures=True)
+            while wait(futures, 0.05).not_done:
+                ways.end_all()
+            raise
         finally:
-            pool.shutdown(cancel_futures=True)
-        return found
+            pool.shutdown()
 
 
 def _members(record: HealthFile, past: Mapping[str, NodePast]) -> list[str]:
@@ -246,10 +324,6 @@ def _disk(given: Mapping[str, Any]) -> list[str]:
     """Return where the disk is measured: the folder that is asked for, else the private one of the visit."""
     asked = resolve(None, given).launcher.storage or os.environ.get(FOLDER)
     return [f"--disk={asked}"] if asked else []
-
-
-def _with(record: HealthFile, visits: list[Visit]) -> HealthFile:
-    return record.model_copy(update={"visits": [*record.visits, *visits], "finished_unix_s": time.time()})
 
 
 def _reach(given: Mapping[str, Any], at_once: int) -> Reach:

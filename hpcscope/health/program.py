@@ -12,7 +12,8 @@ from hpcscope.errors import ScopeError, UsageError
 PARTS = ("measure/src/processors/caches.cpp", "measure/src/text/words.cpp", "json/json.cpp")
 """Sources that it shares with `scope-measure`."""
 HEADERS = (
-    *("measure/health/checks.hpp", "measure/health/host.hpp", "measure/src/processors/multiply_add.hpp"),
+    *("measure/health/checks.hpp", "measure/health/host.hpp", "measure/health/link.hpp"),
+    "measure/src/processors/multiply_add.hpp",
     *(
         "measure/src/processors/caches.hpp",
         "measure/src/unavailable.hpp",

@@ -17,8 +17,8 @@ from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.slow_nodes import LEVEL, PARTNERS, Screening
 from hpcscope.samples.samples import Floats
 
-HEALTHY, SUSPECT, BAD, SILENT = "healthy", "suspect", "bad", "no answer"
-ORDER = (BAD, SILENT, SUSPECT, HEALTHY)
+HEALTHY, SUSPECT, BAD, SILENT, UNSEEN = "healthy", "suspect", "bad", "no answer", "not checked"
+ORDER = (BAD, SILENT, SUSPECT, UNSEEN, HEALTHY)
 FEWEST_VISITS = 3
 ODD_CAUSE = "it was set up differently"
 
@@ -239,9 +239,14 @@ def _first(visits: Sequence[Visit]) -> Visit | None:
 
 def _answers(visits: Sequence[Visit]) -> Iterator[Evidence]:
     silent = [visit for visit in visits if not visit.answered]
-    if len(silent) == len(visits):
-        why = silent[0].error if silent else "it was not visited"
-        yield Evidence(SILENT, why, "the host is down, hangs, or cannot be reached", "log in to it, or restart it")
+    if not visits:
+        yield Evidence(
+            UNSEEN, "it was not visited", "the check was interrupted, or the host busy", "check it later"
+        )
+    elif len(silent) == len(visits):
+        yield Evidence(
+            SILENT, silent[0].error, "the host is down, hangs, or cannot be reached", "log in to it, or restart it"
+        )
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
         yield Evidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")

@@ -8,14 +8,14 @@ from pathlib import Path
 from hpcscope import units
 from hpcscope.health import verdict
 from hpcscope.health.records import HealthFile
-from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, NodeVerdict, Sight
+from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, UNSEEN, Health, NodeVerdict, Sight
 from hpcscope.names import host_ranges, several
 from hpcscope.report.frame import environment
 from hpcscope.report.terminal.health import verdict_sentence
 from hpcscope.rundirectory import write_text
 from hpcscope.version import VERSION
 
-TONES = {BAD: "error", SILENT: "error", SUSPECT: "warning", HEALTHY: "information"}
+TONES = {BAD: "error", SILENT: "error", SUSPECT: "warning", UNSEEN: "information", HEALTHY: "information"}
 FULL_AT, STRONGEST = 0.5, 32
 """Slowness with the strongest color, and its share of red in percent: black letters stay readable."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hpcscope.settings.kinds import Number, Size, Whole
+from hpcscope.settings.kinds import Flag, Number, Size, Text, Whole
 from hpcscope.settings.table import Table, setting
 
 MIB = 1 << 20
@@ -21,4 +21,8 @@ class HealthSettings(Table):
         "Memory that the check may use on each host, at most a quarter of what is free.",
     )
     at_once: int = setting(64, Whole(1, 10_000), "Hosts that are visited at the same time; in a lab always one.")
+    links: bool = setting(True, Flag(), "Measure links between hosts by TCP, too; default: yes.")
+    topology: str | None = setting(
+        None, Text(metavar="FILE"), "topology.toml, or topology.conf of Slurm: names slow switches."
+    )
     seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are visited.")

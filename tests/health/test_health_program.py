@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from hpcscope.engine import health as engine
-from hpcscope.health import reach
+from hpcscope.health import answer, reach
 from hpcscope.health.checks import BY_NAME, CHECKS
 from hpcscope.health.facts import differences
 from hpcscope.health.program import HEADERS, PARTS, program
 from hpcscope.health.reach import Reach
+from hpcscope.health.records import Visit
 from hpcscope.settings.health import HealthSettings
 from tests.health.recorded_host import written
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 QUICK = ["--seconds=0.1", "--memory-mb=48"]
 
@@ -128,6 +129,54 @@ def test_hosts_that_fail(binary: Path, script: str, error: str) -> None:
     site = Reach(("n1",), lambda _host, _words: ["sh", "-c", f"cat >/dev/null; {script}"], 1)
     visit = reach.visit(site, "n1", 1, binary.read_bytes(), QUICK, 60)
     assert visit.error == error
+
+
+def test_a_link_is_measured_in_both_directions(binary: Path) -> None:
+    site = Reach(("a", "b"), reach.here, 1)
+    made = reach.link(site, "a", "b", 1, binary.read_bytes(), ["--seconds=0.2"], PATIENCE_S)
+    assert made.error == ""
+    for values in (made.latency_s, made.forward, made.backward, made.forward_at_once, made.backward_at_once):
+        assert len(values) == 6
+    made = reach.link(site, "a", "b", 1, binary.read_bytes(), ["--interface=none"], PATIENCE_S)
+    assert made.error == "b: no interface with an address that others can reach"
+
+
+def test_a_stranger_is_not_measured(binary: Path) -> None:
+    token = "a" * 64
+
+    def ends(*words: str, own: str = token) -> subprocess.Popen[str]:
+        environment = {**os.environ, reach.TOKEN: own}
+        pipe = subprocess.PIPE
+        return subprocess.Popen([binary, *words], env=environment, stdout=pipe, stderr=pipe, text=True)
+
+    listener = ends("--listen", f"--limit={PATIENCE_S}")
+    assert listener.stdout is not None
+    where = answer.place(listener.stdout.readline())
+    assert where is not None
+    connect = (f"--connect={where.addresses[0]}", f"--port={where.port}", "--seconds=0.1")
+    stranger = ends(*connect, own="b" * 64)
+    assert stranger.communicate()[1].startswith("the connection broke")
+    known = ends(*connect)
+    assert '"link"' in known.communicate()[0]
+    assert listener.wait() == 0
+    assert ends("--listen", own="short").communicate()[1] == "no token\n"
+
+
+def test_an_interrupted_tour_keeps_what_it_has_and_ends_what_runs() -> None:
+    hangs = Reach(("n1",), lambda _host, _words: ["sleep", str(PATIENCE_S)], 2)
+    kept: list[object] = []
+
+    def interrupts() -> None:
+        until(lambda: len(kept) == 1 and len(reach._running) == 1, "the first result, and a host that hangs")
+        raise KeyboardInterrupt
+
+    def visits() -> Visit:
+        return reach.visit(hangs, "n1", 1, b"", [], PATIENCE_S)
+
+    with pytest.raises(KeyboardInterrupt):
+        engine._Tour._together([lambda: "first", visits, interrupts], 3, kept)
+    assert kept == ["first"]
+    assert reach._running == set()
 
 
 def test_the_program_ends_itself(binary: Path) -> None:
