@@ -81,7 +81,7 @@ FAULTS: dict[str, Callable[[Emulation, str], object]] = {
     "cable that loses 2 % of frames": lambda lab, host: faults.impaired_port(lab, host, "lossy", 0.02),
     "MTU 1400": small_packets,
     "other huge pages (file over /sys)": huge_pages,
-    "no remote shell": faults.dead_server,
+    "dead port": faults.dead_port,
     "hangs": lambda lab, host: faults.slow_host(lab, host, 1.0),
     "hangs in the middle": hang_soon,
 }
@@ -94,7 +94,7 @@ SCENARIOS: dict[str, tuple[str, ...]] = {
     "cable": ("cable that loses 2 % of frames",),
     "mtu": ("MTU 1400",),
     "sys": ("other huge pages (file over /sys)",),
-    "dead": ("no remote shell",),
+    "dead": ("dead port",),
     "hang": ("hangs",),
     "middle": ("hangs in the middle",),
     "three": ("disk at 2 of 200 MB/s", "port at 50 of 100 Mbit/s", "hangs"),

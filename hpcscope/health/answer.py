@@ -47,12 +47,10 @@ def read(text: str, visit: dict[str, Any], reason: str) -> Visit:
 
 def read_link(text: str, visit: dict[str, Any], reason: str) -> LinkVisit:
     """Return a measurement of a link with what both hosts printed."""
-    found: dict[str, Any] = {"retransmitted": 0}
+    found: dict[str, Any] = {}
     for said in _lines(text):
         if isinstance(link := said.get("link"), dict):
             found.update({name: link.get(name) for name in LINK})
-        if isinstance(again := said.get("retransmitted"), int):
-            found["retransmitted"] += again
     if "latency_s" not in found:
         found["error"] = reason or "the link was not measured to its end"
     return _valid(LinkVisit, visit, found)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from hpcscope.health import answer
@@ -101,7 +100,6 @@ def link(
             addresses = ",".join(map(str, place.addresses))
             words = [f"--connect={addresses}", f"--port={place.port}", *options]
             said, reason = started_on(reach, first, program, words, limit_s, token).ended(limit_s + ANSWER_S)
-            said += listener.ended(0.0 if reason else ANSWER_S)[0]
     finally:
         listener.end()
     return answer.read_link(said, {**visit, "ended_unix_s": time.time()}, reason)
@@ -116,50 +114,40 @@ def started_on(
 
 
 class Started:
-    """A command that runs and gets its input; what it prints is kept."""
+    """A command that runs and gets its input; what it prints is kept, errors among the lines of JSON."""
 
     def __init__(self, words: Sequence[str], given: bytes) -> None:
-        self._said: list[bytes] = []
-        self._errors = b""
+        self._said: list[str] = []
         self._line = threading.Event()
-        self._problem = ""
         self._process: subprocess.Popen[bytes] | None = None
+        pipe, both = subprocess.PIPE, subprocess.STDOUT
         try:
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=both, start_new_session=True)
         except OSError as error:
-            self._problem = f"{words[0]}: does not start: {error.strerror}"
+            self._said.append(f"{words[0]}: does not start: {error.strerror}")
             return
         _running.add(self)
-        jobs = (partial(self._give, given), self._listen, self._complain)
-        self._threads = [threading.Thread(target=job, daemon=True) for job in jobs]
-        for thread in self._threads:
-            thread.start()
+        self._talking = threading.Thread(target=self._talk, args=(given,), daemon=True)
+        self._talking.start()
 
     def first_line(self, limit_s: float) -> str:
         """Return the first line of JSON that it prints; empty where none comes in time."""
         self._line.wait(limit_s)
-        return next((line.decode(errors="replace") for line in self._said if line.startswith(b"{")), "")
+        return next((line for line in self._said if line.startswith("{")), "")
 
     def ended(self, limit_s: float) -> tuple[str, str]:
         """Wait until it ends, for this long at most; return its output and, where it failed, why."""
         if self._process is None:
-            return "", self._problem
+            return "", self._said[0]
         try:
             code = self._process.wait(limit_s)
         except subprocess.TimeoutExpired:
             self.end()
             return "", f"no answer within {limit_s:.0f} s"
-        for thread in self._threads:
-            thread.join(GRACE_S)  # a process that it left may hold its pipes
+        self._talking.join(GRACE_S)  # a process that it left may hold its pipes
         _running.discard(self)
-        reason = " ".join(self._errors.decode(errors="replace").split())[-200:] if code else ""
-        return b"".join(self._said).decode(errors="replace"), reason or ("ended early" if code else "")
+        errors = " ".join(" ".join(line for line in self._said if not line.startswith("{")).split())[-200:]
+        return "".join(self._said), (errors or "ended early") if code else ""
 
     def end(self) -> None:
         """End it, with what it started here; on another host its own limit ends it."""
@@ -169,27 +157,18 @@ class Started:
             self._process.wait()
         _running.discard(self)
 
-    def _give(self, given: bytes) -> None:
+    def _talk(self, given: bytes) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        with suppress(OSError), self._process.stdin:
-            self._process.stdin.write(given)
-
-    def _listen(self) -> None:
-        assert self._process is not None
         assert self._process.stdout is not None
-        with self._process.stdout:
-            for line in self._process.stdout:
-                self._said.append(line)
+        with suppress(OSError), self._process.stdin as stdin:
+            stdin.write(given)
+        with self._process.stdout as lines:
+            for line in lines:
+                self._said.append(line.decode(errors="replace"))
                 if line.startswith(b"{"):
                     self._line.set()
         self._line.set()
-
-    def _complain(self) -> None:
-        assert self._process is not None
-        assert self._process.stderr is not None
-        with self._process.stderr:
-            self._errors = self._process.stderr.read()
 
 
 _running: set[Started] = set()

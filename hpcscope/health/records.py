@@ -69,8 +69,6 @@ class LinkVisit(Strict):
     forward_at_once: list[Positive] = []
     """Bytes per second while the other direction is at work, too."""
     backward_at_once: list[Positive] = []
-    retransmitted: int = 0
-    """TCP segments that were sent again, by both hosts."""
     error: str = ""
 
 

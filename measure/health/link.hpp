@@ -67,12 +67,6 @@ class Socket {
     }
   }
 
-  [[nodiscard]] std::uint64_t retransmitted() const {
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    return getsockopt(handle_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_total_retrans : 0;
-  }
-
  private:
   int handle_;
 };
@@ -109,23 +103,19 @@ class Transfer {
   }
 
   double both_ways(double seconds) {
-    std::string problem;
-    std::thread sending([&] {
-      try {
-        send_for(seconds);
-      } catch (const Failure& failure) {
-        problem = failure.what();
-      }
-    });
+    std::atomic<bool> broke = false;
     double rate = 0;
-    try {
+    {
+      const std::jthread sending([&] {
+        try {
+          send_for(seconds);
+        } catch (const Failure&) {
+          broke = true;
+        }
+      });
       rate = receive_all();
-    } catch (const Failure& failure) {
-      problem = failure.what();
     }
-    sending.join();
-    errno = 0;
-    if (!problem.empty()) fail(problem);
+    if (broke) throw Failure("the connection broke");
     return rate;
   }
 
@@ -267,13 +257,6 @@ inline int connected(const std::vector<std::string>& addresses, int port) {
     errno = problem;
   }
   fail("no connection");
-}
-
-inline bool equal(const std::string& one, const char* other) {
-  unsigned char difference = 0;
-  for (std::size_t each = 0; each < one.size(); ++each)
-    difference |= static_cast<unsigned char>(one[each] ^ other[each]);
-  return difference == 0;
 }
 
 }  // namespace scope::health

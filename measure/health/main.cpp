@@ -107,14 +107,6 @@ void measure(double seconds, std::size_t memory_bytes, const std::string& folder
   print("disk_read", "", disk.read);
 }
 
-void print_retransmitted(const Socket& socket) {
-  Json line;
-  line.object();
-  line.member("retransmitted", socket.retransmitted());
-  line.end();
-  print(line);
-}
-
 // Waits for the other host of a link, and answers it.
 void listen_for(const std::string& token, const std::string& interface) {
   const auto own = addresses(interface);
@@ -135,13 +127,12 @@ void listen_for(const std::string& token, const std::string& interface) {
     char said[half_token];
     try {
       socket.receive(said, sizeof said);
-      if (!equal(token.substr(0, half_token), said)) continue;
+      if (token.compare(0, half_token, said, half_token) != 0) continue;
     } catch (const Failure&) {
       continue;
     }
     socket.send(token.data() + half_token, half_token);
     answer_link(socket);
-    print_retransmitted(socket);
     return;
   }
 }
@@ -155,7 +146,7 @@ void connect_to(const std::string& token, const std::string& list, int port, dou
   socket.send(token.data(), half_token);
   char said[half_token];
   socket.receive(said, sizeof said);
-  if (!equal(token.substr(half_token), said)) throw Failure("another program answered");
+  if (token.compare(half_token, half_token, said, half_token) != 0) throw Failure("another program answered");
   const Link link = measure_link(socket, seconds, repetitions);
   Json line;
   line.object();
@@ -168,7 +159,6 @@ void connect_to(const std::string& token, const std::string& list, int port, dou
   line.end();
   line.end();
   print(line);
-  print_retransmitted(socket);
 }
 
 // The value of `--name=value`; else `otherwise`.
