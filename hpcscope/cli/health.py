@@ -32,6 +32,8 @@ PROLOG_S = 5.0
 PROLOG_MARGIN_S = 0.7
 """For the verdict, and the end."""
 UNDECIDED = "healthy: not decided"
+MOST_DRAINED = 0.2
+"""Share of the nodes that are drained at once: more bad ones are a fault of the check or of what all share."""
 DRAIN_S = 60
 """Until a command that drains a node counts as failed."""
 WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage", "interface")
@@ -89,6 +91,7 @@ def command(
         raise typer.Exit(code)
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import health as engine
+    from hpcscope.exchange.health import written
 
     targets = [_target(text) for text in write or ()]
     printed = [file for _, file in targets].count(None)
@@ -96,20 +99,25 @@ def command(
         raise UsageError("--write: only one format can go to the standard output")
     if drain and drain_command is None:
         raise UsageError("--drain: needs --drain-command, the command that drains a node")
-    if drain_command is not None:
-        _refuse_no_words(drain_command)
+    if drain_command is not None and "{node}" not in drain_command:
+        raise UsageError(f"--drain-command {drain_command}: must be a command with {{node}} in it")
+    try:
+        template = shlex.split(drain_command or "")
+    except ValueError as error:
+        raise UsageError(f"--drain-command {drain_command}: {error}") from error
     known = [] if reference is None else engine.references(reference)
     directory, record = engine.check(HealthSettings(**options), given, output, history, announce, stage_progress)
     judged = engine.judged(record, engine.earlier(history, record), known, engine.topology_of(directory))
     interrupted = record.status == "interrupted"
-    _write(record, judged, targets)
+    for name, file in targets:
+        put(written(name, record, judged), file)
     if not printed:
         show(record, judged, json)
     print(f"\nmeasured{', interrupted' if interrupted else ''}: {directory.path}", file=sys.stderr)
     if interrupted:
         raise typer.Exit(130)
-    if drain_command is not None:
-        _drain(drain_command, judged, drain)
+    if template:
+        _drain(template, judged, drain)
     if not judged.sound:
         raise typer.Exit(1)
 
@@ -159,28 +167,12 @@ def _target(text: str) -> tuple[str, Path | None]:
     return name, None if file == "-" else Path(file)
 
 
-def _write(record: HealthFile, judged: Health, targets: Sequence[tuple[str, Path | None]]) -> None:
-    from hpcscope.exchange.health import written
-
-    for name, file in targets:
-        put(written(name, record, judged), file)
-
-
-def _refuse_no_words(template: str) -> None:
-    try:
-        words = shlex.split(template)
-    except ValueError as error:
-        raise UsageError(f"--drain-command {template}: {error}") from error
-    if not words or "{node}" not in template:
-        raise UsageError(f"--drain-command {template}: must be a command with {{node}} in it")
-
-
-def _drain(template: str, judged: Health, execute: bool) -> None:
+def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
     """Print the commands that drain bad nodes, as a shell reads them; carry them out where that is asked for."""
-    from hpcscope.exchange.health import drain_commands, too_many
+    from hpcscope.exchange.health import drain_commands
 
     commands = drain_commands(template, judged)
-    refused = execute and too_many(commands, judged)
+    refused = execute and len(commands) > max(1, MOST_DRAINED * len(judged.nodes))
     for words in commands:
         print(shlex.join(words), file=sys.stderr)
         if execute and not refused and (failed := _carried_out(words)):

@@ -6,7 +6,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -42,6 +42,7 @@ FIRST_SHARE = 0.6
 """Share of the time for the visits of all hosts."""
 SHORTEST_S, LONGEST_S = 0.3, 5.0
 """Of measuring in one visit: within all its visits a host is busy for at most a minute."""
+WATCH_PAUSE_S = 10.0
 LINK_SHARE = 0.15
 """Share of the time for the first stage of the links."""
 SHORTEST_LINK_S, LONGEST_LINK_S = 0.25, 1.0
@@ -107,21 +108,18 @@ def check(
     checks; a node that is slower than in those is measured again, too. Raises UsageError where there is no such
     host, no batch job for srun, or no compiler.
     """
-    site = _reach(given, options.at_once)
+    site = _reach(given, options.at_once, options.watch)
     topology = None if options.topology is None else topologies.read(Path(options.topology), rates=False)
     binary = program().read_bytes()
     share_s = FIRST_SHARE * 60 * options.minutes / _turns(len(site.hosts), site.at_once)
-    seconds = min(max(share_s - START_S, SHORTEST_S), LONGEST_S)
+    seconds = min(max(share_s - START_S, SHORTEST_S), 1.0 if options.watch else LONGEST_S)
     order = random.Random(options.seed)
-    pairs = (
-        links.rounds(site.hosts, order, 0 if topology is None else links.FOR_PATHS)
-        if options.links and len(site.hosts) > 1
-        else []
-    )
+    more = 0 if topology is None else links.FOR_PATHS
+    paired = options.links and not options.watch and len(site.hosts) > 1
+    pairs = links.rounds(site.hosts, order, more) if paired else []
     turns = sum(-(-len(each) // site.pairs_at_once) for each in pairs)
-    link_s = min(
-        max(LINK_SHARE * 60 * options.minutes / max(turns, 1) - 2 * START_S, SHORTEST_LINK_S), LONGEST_LINK_S
-    )
+    share_s = LINK_SHARE * 60 * options.minutes / max(turns, 1)
+    link_s = min(max(share_s - 2 * START_S, SHORTEST_LINK_S), LONGEST_LINK_S)
     cost = Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes)
     announce(replace(cost, pairs=sum(map(len, pairs)), links_s=turns * (link_s + 2 * START_S)))
     directory = new_directory("health", output)
@@ -132,16 +130,18 @@ def check(
     interface = resolve(None, given).launcher.interface or (INTERFACE if active() else "")
     ends = [f"--seconds={link_s:g}", *([f"--interface={interface}"] if interface else [])]
     record = _begun(site, seconds, options.seed)
-    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(_silent) as tell:
+    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(lambda _stage: None) as tell:
         status: Literal["finished", "interrupted"] = "interrupted"
         with suppress(KeyboardInterrupt):
-            tour.visit(site.hosts, 1, tell)
+            limits = (time.monotonic() + 60 * options.minutes, 60 * options.budget)
+            visit_all = partial(tour.watch, *limits) if options.watch else tour.visit
+            visit_all(site.hosts, 1, tell)
             record = tour.into(record)
-            tour.visit(_members(record, earlier(past, record)), 2, tell)
-            answering = {visit.host for visit in record.visits if visit.answered}
-            tour.link(pairs, 1, ends, answering, tell)
+            visit_all(_members(record, earlier(past, record)), 2, tell)
+            answering = list({visit.host: 0 for visit in record.visits if visit.answered} if paired else ())
+            tour.link(links.rounds(answering, order, more), 1, ends, tell)
             record = tour.into(record)
-            tour.link(links.again(record, topology, order) if pairs else [], 2, ends, answering, tell)
+            tour.link(links.again(record, topology, order), 2, ends, tell)
             status = "finished"
         record = tour.into(record).model_copy(update={"status": status})
     write_json(directory.path / FILE, record)
@@ -240,10 +240,6 @@ def _begun(site: Reach, seconds: float, seed: int) -> HealthFile:
     )
 
 
-def _silent(_stage: str) -> None:
-    """Show no progress; the module of progress loads much that a prolog has no time for."""
-
-
 @dataclass
 class _Tour:
     """Visits of hosts and links in random order; what was measured is kept, also where the tour is interrupted."""
@@ -280,17 +276,30 @@ class _Tour:
             silent = {one.host for one in made if not one.answered}
             going = [host for host in going if host not in silent]
 
-    def link(
-        self, rounds: Sequence[Sequence[Pair]], stage: int, words: Sequence[str], hosts: Container[str], tell: Tell
-    ) -> None:
-        """Measure the links of rounds of disjoint pairs; hosts that did not answer are left out."""
+    def watch(self, end_s: float, budget_s: float, hosts: Iterable[str], stage: int, tell: Tell) -> None:
+        """Visit hosts whenever they are idle, until each has all visits, the time ends or the budget is used."""
+        left = dict.fromkeys(hosts, VISITS[stage - 1])
+        while (going := [host for host, visits in left.items() if visits]) and time.monotonic() < end_s:
+            if sum(one.ended_unix_s - one.started_unix_s for one in self.visits) >= budget_s:
+                break
+            tell(f"{len(left) - len(going)} of {len(left)} hosts are checked")
+            self.random.shuffle(going)
+            made: list[Visit] = []
+            options = (stage, self.binary, (*self.words, "--idle-only"), self.limit_s)
+            jobs = [partial(visit, self.reach, host, *options) for host in going[: self.reach.at_once]]
+            self._together(jobs, self.reach.at_once, made)
+            done = [one for one in made if not ways.is_busy(one)]
+            self.visits += done
+            for one in done:
+                left[one.host] = left[one.host] - 1 if one.answered else 0
+            time.sleep(0 if done else WATCH_PAUSE_S)
+
+    def link(self, rounds: Sequence[Sequence[Pair]], stage: int, words: Sequence[str], tell: Tell) -> None:
+        """Measure the links of rounds of disjoint pairs."""
         for number, pairs in enumerate(rounds, 1):
             tell(f"links: round {number} of {len(rounds)}")
-            jobs = [
-                partial(ways.link, self.reach, *pair, stage, self.binary, words, LINK_LIMIT_S)
-                for pair in pairs
-                if pair[0] in hosts and pair[1] in hosts
-            ]
+            options = (stage, self.binary, words, LINK_LIMIT_S)
+            jobs = [partial(ways.link, self.reach, first, second, *options) for first, second in pairs]
             self._together(jobs, self.reach.pairs_at_once, self.links)
 
     @staticmethod
@@ -326,7 +335,7 @@ def _disk(given: Mapping[str, Any]) -> list[str]:
     return [f"--disk={asked}"] if asked else []
 
 
-def _reach(given: Mapping[str, Any], at_once: int) -> Reach:
+def _reach(given: Mapping[str, Any], at_once: int, watch: bool) -> Reach:
     """Return the hosts that are named, else those of the lab or of the batch job, else this one."""
     asked = resolve(None, given).launcher
     named = tuple(host.name for host in asked.hosts)
@@ -340,6 +349,8 @@ def _reach(given: Mapping[str, Any], at_once: int) -> Reach:
         return Reach(named or tuple(known), ways.by_shell(asked.remote_shell or lab.remote_shell), 1)
     granted = schedulers.allocation()
     if asked.kind == "slurm":
+        if watch and named and granted is None:
+            return Reach(named, ways.by_jobs(asked.mpiexec or "srun"), at_once)
         if granted is None or granted.scheduler != "slurm":
             raise UsageError(
                 f"{COMMAND_LINE}: --launcher slurm: this is not running inside a slurm job; start scope inside one"

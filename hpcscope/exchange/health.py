@@ -6,7 +6,6 @@ Names of hosts and what hosts say of themselves may hold anything: each format e
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import exp
@@ -20,8 +19,6 @@ from hpcscope.health.verdict import BAD, ORDER, SILENT, Health, NodeVerdict
 from hpcscope.visible import visible
 
 UNITS = {"B/s": "_bytes_per_second", "s": "_seconds", "flop/s": "_flops_per_second", "": "_ratio"}
-MOST_DRAINED = 0.2
-"""Share of the nodes that are drained at once: more bad ones are a fault of the check or of what all share."""
 LONGEST_REASON = 200
 _TAGS = {BAD: "failure", SILENT: "error"}
 
@@ -91,7 +88,7 @@ def written(name: str, record: HealthFile, health: Health) -> str:
     return visible(FORMATS[name](record, health))
 
 
-def drain_commands(template: str, health: Health) -> list[list[str]]:
+def drain_commands(template: Sequence[str], health: Health) -> list[list[str]]:
     """Return the words of a command for each node that must not be used; no shell reads them.
 
     `{node}` and `{reason}` are replaced inside of words. A reason keeps no character that has a meaning to a shell
@@ -102,15 +99,10 @@ def drain_commands(template: str, health: Health) -> list[list[str]]:
         for node in health.nodes
         if node.verdict in (BAD, SILENT) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", node.host)
     ]
-    return [[_filled(word, node) for word in shlex.split(template)] for node in nodes]
+    return [[_filled(word, node) for word in template] for node in nodes]
 
 
 def _filled(word: str, node: NodeVerdict) -> str:
     said = f"scope health: {node.verdict}, {node.evidence[0].text}"
     values = {"{node}": node.host, "{reason}": re.sub(r"[^A-Za-z0-9 .,:%/+_-]", "_", said)[:LONGEST_REASON]}
     return re.sub(r"\{(?:node|reason)\}", lambda found: values[found[0]], word)
-
-
-def too_many(commands: Sequence[object], health: Health) -> bool:
-    """Say whether more nodes would be drained than `MOST_DRAINED`; one always may."""
-    return len(commands) > max(1, MOST_DRAINED * len(health.nodes))

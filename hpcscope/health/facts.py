@@ -61,17 +61,13 @@ def differences(facts: Mapping[str, Mapping[str, str]]) -> list[Difference]:
 
 def usual(group: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the facts that matter and in which nodes of equal hardware agree."""
-    names = {name for known in group for name in known if MATTERS.fullmatch(name)}
-    by_name = {
-        name: _by_value(name, [(str(row), known.get(name, NOT_SHOWN)) for row, known in enumerate(group)])
-        for name in sorted(names)
-    }
-    most = {name: max(values, key=lambda value: len(values[value])) for name, values in by_name.items()}
-    return {
-        name: value
-        for name, value in most.items()
-        if value != NOT_SHOWN and len(by_name[name][value]) >= USUAL * len(group)
-    }
+    found = {}
+    for name in sorted({name for known in group for name in known if MATTERS.fullmatch(name)}):
+        by_value = _by_value(name, [(str(row), known.get(name, NOT_SHOWN)) for row, known in enumerate(group)])
+        most = _most(by_value)
+        if most != NOT_SHOWN and len(by_value[most]) >= USUAL * len(group):
+            found[name] = most
+    return found
 
 
 def others(known: Mapping[str, str], asked: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -80,8 +76,12 @@ def others(known: Mapping[str, str], asked: Mapping[str, str]) -> list[tuple[str
     return [(name, value) for name, value in found if not _same(name, value, asked[name])]
 
 
+def _most(by_value: Mapping[str, Sequence[str]]) -> str:
+    return max(by_value, key=lambda value: len(by_value[value]))
+
+
 def _difference(name: str, nodes: int, by_value: dict[str, tuple[str, ...]]) -> Difference:
-    most = max(by_value, key=lambda value: len(by_value[value]))
+    most = _most(by_value)
     usual = most if nodes >= FEWEST and len(by_value[most]) >= USUAL * nodes else None
     return Difference(name, usual, nodes, {value: hosts for value, hosts in by_value.items() if value != usual})
 

@@ -92,9 +92,9 @@ def rounds(hosts: Sequence[str], random: Random, more: int = 0) -> list[list[Pai
     """
     order: list[str | None] = [*hosts]
     random.shuffle(order)
-    if len(order) % 2:
+    if len(order) % 2 or not order:
         order.append(None)
-    wanted = max(FEWEST_OF_A_HOST + len(hosts) % 2, round(log2(max(len(hosts), 2)))) + more
+    wanted = max(FEWEST_OF_A_HOST + 2, round(log2(max(len(hosts), 2)))) + more
     fixed, ring = order[0], order[1:]
     made = []
     for number in random.sample(range(len(ring)), min(wanted, len(ring))):
@@ -116,19 +116,19 @@ def again(record: HealthFile, topology: Topology | None, random: Random) -> list
     rest = [host for host in _hosts(record, 1) if host not in involved]
     tested = sum(len(one.tested()) for one in suspects)
     partners = random.sample(rest, min(len(rest), max(PARTNERS, 2 * tested)))
-    return [_round(suspects, partners, random) for _ in range(ROUNDS_AGAIN)]
+    return [_round(suspects, partners, number % 2 == 0, random) for number in range(ROUNDS_AGAIN)]
 
 
-def _round(suspects: Sequence[_Suspect], partners: Sequence[str], random: Random) -> list[Pair]:
+def _round(suspects: Sequence[_Suspect], partners: Sequence[str], hosts_first: bool, random: Random) -> list[Pair]:
     sound = random.sample(partners, len(partners))
     pairs: list[Pair] = []
     used: set[str] = set()
-    # In random order: a host may be a suspect, and one end of a suspect pair, too.
-    for one in random.sample(suspects, len(suspects)):
+    # In turn: a host may be a suspect, and one end of a suspect pair, too.
+    order = random.sample(suspects, len(suspects))
+    for one in sorted(order, key=lambda each: (each.ends is None) == hosts_first, reverse=True):
         if one.ends is not None:
-            sides = [random.sample(side, len(side))[:MOST_TESTED] for side in one.ends]
-            ends = zip(*([host for host in side if host not in used] for side in sides), strict=False)
-            wanted = list(ends)
+            sides = [[host for host in random.sample(side, len(side)) if host not in used] for side in one.ends]
+            wanted = list(zip(*sides, strict=False))[:MOST_TESTED]
         else:
             wanted = [(host, sound.pop()) for host in one.tested() if sound and host not in used]
         pairs += wanted
@@ -147,7 +147,7 @@ def slow(record: HealthFile, topology: Topology | None = None) -> list[SlowLink]
     made = []
     for one in suspects:
         own = [visit for visit in second if one.is_tested_by(visit, involved)]
-        confirmed = None
+        confirmed = None if one.kind == "host" or not second else False
         if len(own) >= FEWEST_AGAIN and len(controls) >= FEWEST_CONTROLS:
             confirmed = _confirmed(one.metric, own, controls, len(suspects))
         if confirmed or not one.implied:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 import signal
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from hpcscope.health import answer
 from hpcscope.health.records import LinkVisit, Visit
@@ -74,6 +76,21 @@ def by_srun(srun: str) -> Words:
         return [srun, *step, *sharing(srun), *words]
 
     return words_of
+
+
+def by_jobs(srun: str) -> Words:
+    """Run words as a small job that starts at once or never: it waits in no queue, and blocks none."""
+
+    def words_of(host: str, words: Sequence[str]) -> list[str]:
+        job = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--immediate=5", "--exclusive", "--time=2"]
+        return [srun, *job, "--job-name=scope-health", "--mpi=none", "--cpu-bind=none", "--quiet", *words]
+
+    return words_of
+
+
+def is_busy(visit: Visit) -> bool:
+    """Say whether a host was left alone since others use it: it said so itself, or Slurm did."""
+    return re.search(r"^busy: |Unable to allocate resources|nodes are busy", visit.error) is not None
 
 
 def visit(reach: Reach, host: str, stage: int, program: bytes, options: Sequence[str], limit_s: float) -> Visit:
@@ -158,12 +175,10 @@ class Started:
         _running.discard(self)
 
     def _talk(self, given: bytes) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with suppress(OSError), self._process.stdin as stdin:
+        running = cast(subprocess.Popen[bytes], self._process)
+        with suppress(OSError), cast(IO[bytes], running.stdin) as stdin:
             stdin.write(given)
-        with self._process.stdout as lines:
+        with cast(IO[bytes], running.stdout) as lines:
             for line in lines:
                 self._said.append(line.decode(errors="replace"))
                 if line.startswith(b"{"):

@@ -39,7 +39,8 @@ def _reference(where: str, node: dict[str, Any]) -> Reference:
     for key, value in node.items():
         if key in BY_NAME:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-                raise UsageError(f"{where}: {key} = {shortened(value)}: must be a number above 0, in {_unit(key)}")
+                unit = BY_NAME[key].unit or "shares of 1"
+                raise UsageError(f"{where}: {key} = {shortened(value)}: must be a number above 0, in {unit}")
             costs[key, EVERY] = log(BY_NAME[key].cost(value))
         elif key not in facts.HARDWARE and not facts.MATTERS.fullmatch(key):
             known = ", ".join([*facts.HARDWARE, *BY_NAME])
@@ -51,7 +52,3 @@ def _reference(where: str, node: dict[str, Any]) -> Reference:
         else:
             (hardware if key in facts.HARDWARE else asked)[key] = value
     return Reference(hardware, costs, asked)
-
-
-def _unit(check: str) -> str:
-    return BY_NAME[check].unit or "a share of 1"

@@ -240,13 +240,10 @@ def _first(visits: Sequence[Visit]) -> Visit | None:
 def _answers(visits: Sequence[Visit]) -> Iterator[Evidence]:
     silent = [visit for visit in visits if not visit.answered]
     if not visits:
-        yield Evidence(
-            UNSEEN, "it was not visited", "the check was interrupted, or the host busy", "check it later"
-        )
-    elif len(silent) == len(visits):
-        yield Evidence(
-            SILENT, silent[0].error, "the host is down, hangs, or cannot be reached", "log in to it, or restart it"
-        )
+        yield Evidence(UNSEEN, "it was not visited", "an interrupted check, or a busy host", "check it later")
+    elif silent[-2:] == list(visits)[-2:]:  # in stage 2, too, a silent host is tried once
+        cause = "the host is down, hangs, or cannot be reached"
+        yield Evidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
         yield Evidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")

@@ -14,7 +14,11 @@ MIB = 1 << 20
 class HealthSettings(Table):
     """The limits of the check."""
 
-    minutes: float = setting(2.0, Number(0.1, 60.0, metavar="MINUTES"), "Time of the whole check.")
+    minutes: float = setting(2.0, Number(0.1, 10080.0, metavar="MINUTES"), "Time of the whole check.")
+    watch: bool = setting(False, Flag(), "Skip busy hosts, and catch up on them until --minutes are over.")
+    budget: float = setting(
+        60.0, Number(0.1, 1e6, metavar="NODE_MINUTES"), "With --watch, node-minutes that the check may use."
+    )
     memory_bytes: int = setting(
         4096 * MIB,
         Size(16 * MIB),

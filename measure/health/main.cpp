@@ -1,6 +1,6 @@
 // One visit to a host: what its kernel says, what it does, and which counters moved meanwhile, as JSON lines.
 //
-//   health --seconds=2 --memory-mb=512 --limit=60 [--disk=FOLDER] [--root=FOLDER] [--facts]
+//   health --seconds=2 --memory-mb=512 --limit=60 [--disk=FOLDER] [--root=FOLDER] [--facts] [--idle-only]
 //   health --listen --limit=60 [--interface=NAME]
 //   health --connect=ADDRESS,... --port=PORT --seconds=1 --limit=60
 //
@@ -189,6 +189,16 @@ int main(int count, char** words) {
       return 1;
     }
     return 0;
+  }
+  if (std::find(words, words + count, std::string("--idle-only")) != words + count) {
+    std::istringstream load(text_of("/proc/loadavg"));
+    std::string average;
+    std::size_t running = 0;  // with this process; proc(5)
+    load >> average >> average >> average >> running;
+    if (running > 1 + allowed_processors().size() / 10) {
+      std::cerr << "busy: " << running - 1 << " other threads run" << std::endl;
+      return 1;
+    }
   }
   const std::string root = option(count, words, "root", "");
   const bool only_facts = std::find(words, words + count, std::string("--facts")) != words + count;

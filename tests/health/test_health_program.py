@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import time
 from pathlib import Path
@@ -177,6 +178,32 @@ def test_an_interrupted_tour_keeps_what_it_has_and_ends_what_runs() -> None:
         engine._Tour._together([lambda: "first", visits, interrupts], 3, kept)
     assert kept == ["first"]
     assert reach._running == set()
+
+
+def test_busy_hosts_are_skipped_and_caught_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "WATCH_PAUSE_S", 0.0)
+    monkeypatch.setattr(engine, "VISITS", (2, 0))
+    says = {
+        "idle": "echo '{\"ended\": 1}'",
+        "busy": "echo busy: 3 other threads run; exit 1",
+        "later": f"mkdir {tmp_path}/seen || {{ echo '{{\"ended\": 1}}'; exit 0; }}; echo nodes are busy; exit 1",
+    }
+    site = Reach(tuple(says), lambda host, _words: ["sh", "-c", f"cat >/dev/null; {says[host]}"], 3)
+    tour = engine._Tour(site, b"", [], PATIENCE_S, random.Random(1))
+    told: list[str] = []
+
+    def tell(stage: str) -> None:
+        told.append(stage)
+        if stage.startswith("2 of 3"):  # all but the host that is busy for good
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tour.watch(time.monotonic() + PATIENCE_S, PATIENCE_S, says, 1, tell)
+    assert sorted(one.host for one in tour.visits) == ["idle", "idle", "later", "later"]
+    before = len(tour.visits)
+    tour.watch(time.monotonic() + PATIENCE_S, 0.0, says, 1, tell)
+    tour.watch(time.monotonic(), PATIENCE_S, says, 1, tell)
+    assert len(tour.visits) == before
 
 
 def test_the_program_ends_itself(binary: Path) -> None:

@@ -75,7 +75,7 @@ def test_node_health_check() -> None:
 
 def test_commands_that_drain_hold_no_second_command() -> None:
     template = "scontrol update nodename={node} state=drain 'reason={reason}'"
-    commands = drain_commands(template, judge(fleet()))
+    commands = drain_commands(shlex.split(template), judge(fleet()))
     assert [words[2] for words in commands] == ["nodename=n3", "nodename=n5"]
     assert all(len(words) == 5 for words in commands)
     assert commands[0][4].startswith("reason=scope health: bad, arithmetic of all cores")
@@ -85,7 +85,7 @@ def test_commands_that_drain_hold_no_second_command() -> None:
 
 @pytest.mark.parametrize("name", ["n1,n2", "n[1-9]", "-x", "ALL state=resume", "{reason}"])
 def test_a_name_that_could_be_several_is_not_drained(name: str) -> None:
-    assert len(drain_commands("drain {node}", judge(renamed(fleet(), "n3", name)))) == 1
+    assert len(drain_commands(["drain", "{node}"], judge(renamed(fleet(), "n3", name)))) == 1
 
 
 @pytest.fixture
@@ -158,3 +158,18 @@ def test_a_check_is_exported_later(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == in_format("nhc", fleet())
     assert dispatch("export", ["csv", str(tmp_path)]) == 2
     assert "of a check of health it must be one of junit, nhc, openmetrics" in capsys.readouterr().err
+
+
+def test_a_check_is_packed_and_refused_by_name_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCOPE_REPOSITORY", str(tmp_path / "kept"))
+    (tmp_path / "checked").mkdir()
+    write_json(tmp_path / "checked" / "health.json", fleet())
+    assert dispatch("pack", ["checked"]) == 0
+    assert dispatch("export", ["nhc", "checked.zip"]) == 0
+    assert in_format("nhc", fleet()) in capsys.readouterr().out
+    for words in (["anonymize", "checked", "copy"], ["repository", "add", "checked"]):
+        assert dispatch(words[0], words[1:]) == 2
+        assert "checked: is a health check; must be" in capsys.readouterr().err

@@ -85,6 +85,20 @@ def test_a_dead_host_costs_itself_alone() -> None:
     assert not health.sound
 
 
+def test_a_host_that_hangs_in_the_middle_gives_no_answer_and_one_that_came_back_is_suspect() -> None:
+    def silent(visit: Visit) -> Visit:
+        return visit.model_copy(update={"error": "no answer within 40 s", "values": []})
+
+    def ends(visit: Visit) -> Visit:
+        return silent(visit) if visit.host == "n5" and visit.started_unix_s > 1e9 + 200 else visit
+
+    def pauses(visit: Visit) -> Visit:
+        return silent(visit) if visit.host == "n5" and visit.started_unix_s == 1e9 + 103 else visit
+
+    assert verdicts(judge(record(change=ends))) == {"n5": SILENT}
+    assert verdicts(judge(record(change=pauses))) == {"n5": SUSPECT}
+
+
 @pytest.mark.parametrize(
     ("counters", "verdict", "words"),
     [
