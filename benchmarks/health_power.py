@@ -3,7 +3,7 @@
 Visits scatter as recorded ones of each check did (tests/health/recorded_scatter.json), scaled to a standard
 deviation; equal nodes differ for good by 0.5 %. Both stages are played. Prints Markdown tables for
 docs/validation/health.md.
-usage: python benchmarks/health_power.py [--fleets N] [--seed N]
+usage: python benchmarks/health_power.py [--fleets N] [--seed N] [--only-links]
        python benchmarks/health_power.py --record RUN...   keeps the scatter of checks of healthy equal hosts
 """
 
@@ -22,9 +22,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hpcscope.engine.health import read
 from hpcscope.health.checks import BY_NAME
+from tests.health import simulated_links
 from tests.health.simulated_fleet import RECORDED, Played, played
 
 SIZES = (8, 16, 32, 128, 512)
+LINKS = (
+    *((nodes, 0, 0.0, scatter) for nodes in (8, 64, 1000) for scatter in (0.02, 0.1)),
+    *((nodes, count, 0.1, 0.02) for nodes, count in ((8, 1), (64, 1), (64, 12), (1000, 1), (1000, 200))),
+    *((nodes, count, 0.5, 0.1) for nodes, count in ((8, 1), (64, 1), (64, 12), (1000, 1), (1000, 200))),
+)
+"""Hosts, slow links, by how much, and the scatter of visits."""
 KEPT = 60
 """Values of each check that are recorded."""
 
@@ -64,6 +71,28 @@ def halves(seed: int, fleets: int) -> None:
         print(f"| {nodes} | half | 20 % | 2 % | {fleets} | {told:.1%} |")
 
 
+def slow_links(seed: int, fleets: int) -> None:
+    print(
+        "\n| hosts | rounds | slow links | by | scatter of visits | clusters | named | false | further pairs |"
+        "\n|---|---|---|---|---|---|---|---|---|"
+    )
+    for nodes, count, by, scatter in LINKS:
+        names = [f"n{number}" for number in range(nodes)]
+        slow = names[:count]
+        made = [
+            simulated_links.played(seed + k, names, simulated_links.own_link(slow, by), scatter)
+            for k in range(fleets)
+        ]
+        named = sum(len(each.named & {(host,) for host in slow}) for each in made)
+        false = sum(len(each.named - {(host,) for host in slow}) for each in made)
+        first = [visit for each in made for visit in each.record.links if visit.stage == 1]
+        again = (sum(len(each.record.links) for each in made) - len(first)) / fleets
+        rounds = len(first) / fleets / (nodes // 2)
+        share = f"{named / count / fleets:.1%}" if count else "-"
+        cells = (f"{nodes:,}", f"{rounds:.0f}", count, f"{by:.0%}", f"{scatter:.0%}", fleets, share, false)
+        print(f"| {' | '.join(map(str, cells))} | {again:.0f} |", flush=True)
+
+
 def played_often(seed: int, fleets: int, nodes: int, count: int, by: float, scatter: float) -> list[Played]:
     random = np.random.default_rng([seed, nodes, count, round(1000 * by), round(1000 * scatter)])
     return [played(random, nodes, count, by, scatter) for _ in range(fleets)]
@@ -85,10 +114,14 @@ if __name__ == "__main__":
     parser.add_argument("--fleets", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", type=Path, nargs="+")
+    parser.add_argument("--only-links", action="store_true")
     options = parser.parse_args()
     if options.record:
         record(options.record)
+    elif options.only_links:
+        slow_links(options.seed, options.fleets // 500)
     else:
         healthy(options.seed, options.fleets // 15)
         slow(options.seed, options.fleets // 50)
         halves(options.seed, options.fleets // 50)
+        slow_links(options.seed, options.fleets // 500)

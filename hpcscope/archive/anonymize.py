@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import hpcscope
+from hpcscope.archive.runs import refuse_other_kinds
 from hpcscope.checksum import with_checksum
 from hpcscope.engine import analysis
 from hpcscope.errors import ScopeError, UsageError
@@ -174,6 +175,7 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
     `further`: words that name something, although they are words of Scope, too. Raises UsageError where `target`
     exists, where `run` is no run, and for a mix of programs; ScopeError where the copy could not be read.
     """
+    refuse_other_kinds(run)
     original = Run(run)
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target}: exists; must be a new directory")

@@ -110,9 +110,11 @@ class Repository:
 
     def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
         from hpcscope.archive import packing
+        from hpcscope.archive.runs import refuse_other_kinds
         from hpcscope.findings.results import Run
 
         with packing.opened(run) as folder, self.index() as index:
+            refuse_other_kinds(folder)
             found = Run(folder)
             if found.record.status == "running":
                 raise UsageError(f"{run}: has not ended; a run is kept when it has")

@@ -30,7 +30,7 @@ MARKS = {
     MONITOR: "monitored program",
     TUNING: "tuning",
     MEASURED: "comparison",
-    HEALTH: "health",
+    HEALTH: "health check",
 }
 """The file that marks each kind of folder."""
 DAMAGED = "damaged"
@@ -74,6 +74,13 @@ def listed(folder: Path) -> list[KeptRun]:
         raise UsageError(f"{folder}: cannot be read: {error.strerror}") from error
     runs = [run for path in inside if (run := _kept(path)) is not None]
     return sorted(runs, key=lambda run: (-run.started_unix_s, run.path.name))
+
+
+def refuse_other_kinds(folder: Path) -> None:
+    """Raise UsageError where a folder holds earlier work that is no run of benchmarks."""
+    kind = next((kind for mark, kind in MARKS.items() if (folder / mark).is_file()), MARKS[RUN])
+    if kind != MARKS[RUN]:
+        raise UsageError(f"{folder}: is a {kind}; must be a run of benchmarks (`scope pack` takes others)")
 
 
 def packed(folder: Path) -> list[Path]:

@@ -16,11 +16,16 @@ PATIENCE_S = 120.0
 
 
 def compiled(
-    source: Path, compiler: Sequence[str], facts: Sequence[str] = (), flags: Sequence[str] = FLAGS
+    source: Path,
+    compiler: Sequence[str],
+    facts: Sequence[str] = (),
+    flags: Sequence[str] = FLAGS,
+    compile_it: bool = True,
 ) -> Path:
     """Return the program of a source file; `facts` are what else makes it another one, such as an MPI's version.
 
-    Raises ScopeError with the first error when it does not compile or cannot be kept.
+    Raises ScopeError with the first error when it does not compile or cannot be kept, or where it is not kept
+    already and must not be compiled.
     """
     known = "\0".join([source.read_text(), *compiler, *flags, *facts])
     path = (
@@ -32,6 +37,8 @@ def compiled(
         raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
     if path.is_file():
         return path
+    if not compile_it:
+        raise ScopeError(f"{path}: is not compiled yet; run `scope health` once on this host")
     # Under a name of its own first: others may be compiling, or running, the same.
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:

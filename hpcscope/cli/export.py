@@ -51,6 +51,12 @@ def command(
       extrap        JSON Lines for Extra-P, of runs on different numbers of processes
       files         a line for each file and layer
       hatchet       a literal tree
+
+    \b
+    Of a check of health:
+      junit         JUnit XML, a test for each node
+      nhc           a line for each bad node, as LBNL Node Health Check prints it
+      openmetrics   verdicts and values of each node, for the textfile collector of node_exporter
     """  # noqa: D301  # a paragraph that is kept as it stands
     from hpcscope.engine.export import exported
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hpcscope import units
+from hpcscope.cli import time_limit
 from hpcscope.cli.options import Json, Output
-from hpcscope.cli.output import print_json
+from hpcscope.cli.output import print_json, put
 from hpcscope.cli.settings import Given, takes
+from hpcscope.cli.streams import one_line
+from hpcscope.errors import ScopeError, UsageError
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.health import HealthSettings
 from hpcscope.settings.table import chosen, declared
@@ -19,16 +25,51 @@ from hpcscope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from hpcscope.engine.health import Cost
     from hpcscope.health.records import HealthFile
+    from hpcscope.health.verdict import Health
 
-WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage")
+PROLOG_S = 5.0
+"""From the start of the process until the node goes on, whatever happened."""
+PROLOG_MARGIN_S = 0.7
+"""For the verdict, and the end."""
+UNDECIDED = "healthy: not decided"
+MOST_DRAINED = 0.2
+"""Share of the nodes that are drained at once: more bad ones are a fault of the check or of what all share."""
+DRAIN_S = 60
+"""Until a command that drains a node counts as failed."""
+WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage", "interface")
 
 
 @takes(options=declared(HealthSettings), given=WHERE)
 def command(
     reference: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="An earlier check of sound nodes, which says what is fast enough."),
+        typer.Option(
+            metavar="RUN", help="Earlier check of sound nodes, or a TOML file of values: what is fast enough."
+        ),
     ] = None,
+    history: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of earlier checks, beside which each host is seen.")
+    ] = Path("runs"),
+    prolog: Annotated[
+        bool,
+        typer.Option(
+            "--prolog", help="Check this host alone in at most 5 s, for a prolog, an epilog or HealthCheckProgram."
+        ),
+    ] = False,
+    write: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:FILE",
+            help="Write verdicts as junit, nhc or openmetrics; - prints them instead of the table; repeatable.",
+        ),
+    ] = None,
+    drain_command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND", help="Print this for each bad node; {node} and {reason} in it are replaced."
+        ),
+    ] = None,
+    drain: Annotated[bool, typer.Option("--drain", help="Carry the printed commands out.")] = False,
     output: Output = None,
     json: Json = False,
     *,
@@ -41,28 +82,117 @@ def command(
     node that stands out is measured again, beside others, before it is named. The exit code is 1 when a node is
     bad or does not answer.
     """
+    if prolog:
+        if given.get("launcher.hosts") or json:
+            raise UsageError("--prolog: checks this host alone and prints one line; without --hosts and --json")
+        code = time_limit.within(
+            PROLOG_S, UNDECIDED, lambda end_s: _prolog(reference, HealthSettings(**options), given, end_s, output)
+        )
+        raise typer.Exit(code)
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import health as engine
+    from hpcscope.exchange.health import written
 
-    known = None if reference is None else engine.read(reference)
-    directory, record = engine.check(HealthSettings(**options), given, output, announce, stage_progress)
-    sound = show(record, known, json)
-    print(f"\nmeasured: {directory.path}", file=sys.stderr)
-    if not sound:
+    targets = [_target(text) for text in write or ()]
+    printed = [file for _, file in targets].count(None)
+    if printed + json > 1:
+        raise UsageError("--write: only one format can go to the standard output")
+    if drain and drain_command is None:
+        raise UsageError("--drain: needs --drain-command, the command that drains a node")
+    if drain_command is not None and "{node}" not in drain_command:
+        raise UsageError(f"--drain-command {drain_command}: must be a command with {{node}} in it")
+    try:
+        template = shlex.split(drain_command or "")
+    except ValueError as error:
+        raise UsageError(f"--drain-command {drain_command}: {error}") from error
+    known = [] if reference is None else engine.references(reference)
+    directory, record = engine.check(HealthSettings(**options), given, output, history, announce, stage_progress)
+    judged = engine.judged(record, engine.earlier(history, record), known, engine.topology_of(directory))
+    interrupted = record.status == "interrupted"
+    for name, file in targets:
+        put(written(name, record, judged), file)
+    if not printed:
+        show(record, judged, json)
+    print(f"\nmeasured{', interrupted' if interrupted else ''}: {directory.path}", file=sys.stderr)
+    if interrupted:
+        raise typer.Exit(130)
+    if template:
+        _drain(template, judged, drain)
+    if not judged.sound:
         raise typer.Exit(1)
 
 
-def show(record: HealthFile, reference: HealthFile | None, json: bool) -> bool:
-    """Print the verdicts on a record; return whether no node is bad and all answer."""
-    from hpcscope.health import verdict
+def _prolog(
+    reference: Path | None, options: HealthSettings, given: Given, end_s: float, output: Path | None
+) -> int:
+    """Print the verdict on this host in one line and return the exit code; what is not decided keeps no node."""
+    try:
+        from hpcscope.engine import health as engine
+        from hpcscope.health import verdict
+
+        known = [] if reference is None else engine.references(reference)
+        record = engine.of_this_host(options, given, end_s - PROLOG_MARGIN_S, output)
+        (node,) = (judged := verdict.judge(record, known)).nodes
+        problem = verdict.undecided(record, judged, known)
+    except ScopeError as error:
+        problem = str(error)
+    if problem:
+        print(f"{UNDECIDED}: {one_line(problem)}")
+        return 0
+    print(
+        one_line(f"{node.verdict}: {node.evidence[0].text if node.evidence else f'{len(record.visits)} visits'}")
+    )
+    return 1 if node.verdict == verdict.BAD else 0
+
+
+def show(record: HealthFile, judged: Health, json: bool) -> None:
+    """Print the verdicts on a record."""
     from hpcscope.report.terminal import health as terminal
 
-    judged = verdict.judge(record, verdict.references(reference) if reference else None)
     if json:
         print_json(terminal.as_json(record, judged))
     else:
         print("\n".join(terminal.lines(record, judged)))
-    return judged.sound
+
+
+def _target(text: str) -> tuple[str, Path | None]:
+    """Return format and file of `FORMAT:FILE`, before anything is measured; None is the standard output."""
+    from hpcscope.exchange.health import FORMATS
+
+    name, _, file = text.partition(":")
+    if name not in FORMATS or not file:
+        raise UsageError(f"--write {text}: must be FORMAT:FILE, where FORMAT is one of {', '.join(FORMATS)}")
+    if file != "-" and not Path(file).parent.is_dir():
+        raise UsageError(f"--write {text}: {Path(file).parent} is not a directory")
+    return name, None if file == "-" else Path(file)
+
+
+def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
+    """Print the commands that drain bad nodes, as a shell reads them; carry them out where that is asked for."""
+    from hpcscope.exchange.health import drain_commands
+
+    commands = drain_commands(template, judged)
+    refused = execute and len(commands) > max(1, MOST_DRAINED * len(judged.nodes))
+    for words in commands:
+        print(shlex.join(words), file=sys.stderr)
+        if execute and not refused and (failed := _carried_out(words)):
+            print(f"scope health: {words[0]}: {one_line(failed)}", file=sys.stderr)
+    if refused:
+        print(
+            f"scope health: --drain: {len(commands)} of {len(judged.nodes)} nodes are too many to drain at once;"
+            " nothing was carried out",
+            file=sys.stderr,
+        )
+
+
+def _carried_out(words: Sequence[str]) -> str:
+    """Run a command that drains a node and return why it failed; empty where it did not."""
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=DRAIN_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = done.stderr.decode(errors="replace").strip()
+    return (said or f"exit code {done.returncode}") if done.returncode else ""
 
 
 def announce(cost: Cost) -> None:
@@ -74,6 +204,7 @@ def announce(cost: Cost) -> None:
     measuring = f"measuring for {cost.node_seconds:.0f} node-seconds"
     print(
         f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n"
+        f"{f'  and {cost.pairs} links by TCP;' if cost.pairs else ''}"
         f"  on each host at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} written,"
         f" {units.quantity(cost.program_bytes, 'B')} copied, per visit",
         file=sys.stderr,

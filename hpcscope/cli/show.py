@@ -56,7 +56,7 @@ def command(
         from hpcscope.cli.health import show as show_health
         from hpcscope.engine import health
 
-        show_health(health.read(run), None, json)
+        show_health(*health.read_judged(run), json)
     elif applications:
         _show_applications(run, patterns or [])
     else:

@@ -7,9 +7,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from hpcscope.engine import health
 from hpcscope.engine.analysis import Kind, kind_of
 from hpcscope.errors import UsageError
 from hpcscope.exchange import exports
+from hpcscope.exchange import health as health_exports
 from hpcscope.findings.results import Run
 from hpcscope.programs.profiles import exports as profile_exports
 from hpcscope.programs.profiles import folder, trace
@@ -29,7 +31,9 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> e
         if kind == "campaign":
             raise UsageError(f"{run}: is a campaign; must be a run or a monitored run, as those inside it are")
         if kind != kinds[runs[0]]:
-            raise UsageError(f"{run}: must be of the kind of {runs[0]}: runs, or monitored runs")
+            raise UsageError(f"{run}: must be of the kind of {runs[0]}: all runs, or all monitored runs")
+    if kinds[runs[0]] == "health":
+        return _health(name, runs, patterns)
     monitored = kinds[runs[0]] == "monitored"
     known = sorted([*profile_exports.names(), CHROME]) if monitored else exports.names()
     if name not in known:
@@ -65,6 +69,12 @@ def _kind(folder: Path) -> Kind:
     """Return the kind of a folder; what is no run of benchmarks may hold profiles alone."""
     kind = kind_of(folder)
     return "monitored" if kind == "run" and not RunDirectory(folder).run.exists() else kind
+
+
+def _health(name: str, runs: Sequence[Path], patterns: Sequence[str]) -> str:
+    if len(runs) != 1 or patterns:
+        raise UsageError(f"{runs[-1]}: a check of health is exported by itself, as a whole")
+    return health_exports.written(name, *health.read_judged(runs[0]))
 
 
 def _chrome(runs: Sequence[Path]) -> str:

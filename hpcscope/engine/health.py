@@ -7,27 +7,31 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from hpcscope.engine.directories import make_latest, new_directory
-from hpcscope.engine.progress import ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
+from hpcscope.health import history, links, site_file, verdict
 from hpcscope.health import reach as ways
-from hpcscope.health import verdict
+from hpcscope.health.history import NodePast
+from hpcscope.health.links import Pair
 from hpcscope.health.program import program
 from hpcscope.health.reach import Reach, visit
-from hpcscope.health.records import FILE, HealthFile, Visit
-from hpcscope.lab.active import active
+from hpcscope.health.records import FILE, HealthFile, LinkVisit, Visit
+from hpcscope.lab.active import INTERFACE, active
 from hpcscope.launch import schedulers
 from hpcscope.launch.launcher import FOLDER
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
-from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, write_json
+from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from hpcscope.settings.health import HealthSettings
+from hpcscope.topology import topology as topologies
+from hpcscope.topology.topology import Topology
 from hpcscope.version import VERSION
 
 VISITS = (6, 6)
@@ -38,12 +42,25 @@ FIRST_SHARE = 0.6
 """Share of the time for the visits of all hosts."""
 SHORTEST_S, LONGEST_S = 0.3, 5.0
 """Of measuring in one visit: within all its visits a host is busy for at most a minute."""
+WATCH_PAUSE_S = 10.0
+LINK_SHARE = 0.15
+"""Share of the time for the first stage of the links."""
+SHORTEST_LINK_S, LONGEST_LINK_S = 0.25, 1.0
+LINK_LIMIT_S = 20.0
 MOST_S = 60.0
 """Until the program of a visit ends itself, whatever it waits for."""
+RUNS = Path("runs")
+MOST_PAST = 12
+"""Earlier checks that are read."""
 FILES_BYTES = 64 << 20
 """What a visit writes at most."""
 
+PROLOG_VISIT_S = 0.2
+PROLOG_BYTES = 512 << 20
+"""Memory of a visit before or after a job."""
+
 Tell = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,10 @@ class Cost:
     program_bytes: int
     memory_bytes: int
     file_bytes: int = FILES_BYTES
+    pairs: int = 0
+    """Links that are measured."""
+    links_s: float = 0.0
+    """Time for that."""
 
     @property
     def node_seconds(self) -> float:
@@ -64,8 +85,8 @@ class Cost:
 
     @property
     def duration_s(self) -> float:
-        """Time until the first stage is over."""
-        return _turns(self.hosts, self.at_once) * (self.seconds + START_S)
+        """Time until the first stage of hosts and links is over."""
+        return _turns(self.hosts, self.at_once) * (self.seconds + START_S) + self.links_s
 
 
 def _turns(hosts: int, at_once: int) -> int:
@@ -77,39 +98,52 @@ def check(
     options: HealthSettings,
     given: Mapping[str, Any],
     output: Path | None,
-    announce: Callable[[Cost], None] = ignore,
+    past: Path = RUNS,
+    announce: Callable[[Cost], None] = lambda _cost: None,
     progress: Callable[[], AbstractContextManager[Tell]] | None = None,
 ) -> tuple[RunDirectory, HealthFile]:
     """Visit every host of a site and keep what was measured in a run directory.
 
-    `given`: settings of an experiment by their keys, such as `launcher.hosts`. Raises UsageError where there is no
-    such host, no batch job for srun, or no compiler.
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`. `past`: the folder of earlier
+    checks; a node that is slower than in those is measured again, too. Raises UsageError where there is no such
+    host, no batch job for srun, or no compiler.
     """
-    site = _reach(given, options.at_once)
+    site = _reach(given, options.at_once, options.watch)
+    topology = None if options.topology is None else topologies.read(Path(options.topology), rates=False)
     binary = program().read_bytes()
     share_s = FIRST_SHARE * 60 * options.minutes / _turns(len(site.hosts), site.at_once)
-    seconds = min(max(share_s - START_S, SHORTEST_S), LONGEST_S)
-    announce(Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes))
+    seconds = min(max(share_s - START_S, SHORTEST_S), 1.0 if options.watch else LONGEST_S)
+    order = random.Random(options.seed)
+    more = 0 if topology is None else links.FOR_PATHS
+    paired = options.links and not options.watch and len(site.hosts) > 1
+    pairs = links.rounds(site.hosts, order, more) if paired else []
+    turns = sum(-(-len(each) // site.pairs_at_once) for each in pairs)
+    share_s = LINK_SHARE * 60 * options.minutes / max(turns, 1)
+    link_s = min(max(share_s - 2 * START_S, SHORTEST_LINK_S), LONGEST_LINK_S)
+    cost = Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes)
+    announce(replace(cost, pairs=sum(map(len, pairs)), links_s=turns * (link_s + 2 * START_S)))
     directory = new_directory("health", output)
-    record = HealthFile(
-        format=FORMAT,
-        scope_version=VERSION,
-        command=["scope", *sys.argv[1:]],
-        origin="measured" if active() is None else "emulated",
-        hosts=list(site.hosts),
-        seconds=seconds,
-        seed=options.seed,
-        started_unix_s=time.time(),
-        finished_unix_s=time.time(),
-        visits=[],
-    )
+    if options.topology is not None:
+        write_text(directory.topology, read_text(Path(options.topology)))
     words = [f"--seconds={seconds:g}", f"--memory-mb={options.memory_bytes >> 20}", *_disk(given)]
-    tour = _Tour(site, binary, seconds, words, random.Random(options.seed))
-    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(ignore) as tell:
-        record = _with(record, tour.visits(site.hosts, 1, tell))
-        members = _members(record)
-        if members:
-            record = _with(record, tour.visits(members, 2, tell))
+    tour = _Tour(site, binary, words, min(10 * seconds + 20, MOST_S), order)
+    interface = resolve(None, given).launcher.interface or (INTERFACE if active() else "")
+    ends = [f"--seconds={link_s:g}", *([f"--interface={interface}"] if interface else [])]
+    record = _begun(site, seconds, options.seed)
+    with as_interrupt(*STOP_RUN), progress() if progress else nullcontext(lambda _stage: None) as tell:
+        status: Literal["finished", "interrupted"] = "interrupted"
+        with suppress(KeyboardInterrupt):
+            limits = (time.monotonic() + 60 * options.minutes, 60 * options.budget)
+            visit_all = partial(tour.watch, *limits) if options.watch else tour.visit
+            visit_all(site.hosts, 1, tell)
+            record = tour.into(record)
+            visit_all(_members(record, earlier(past, record)), 2, tell)
+            answering = list({visit.host: 0 for visit in record.visits if visit.answered} if paired else ())
+            tour.link(links.rounds(answering, order, more), 1, ends, tell)
+            record = tour.into(record)
+            tour.link(links.again(record, topology, order), 2, ends, tell)
+            status = "finished"
+        record = tour.into(record).model_copy(update={"status": status})
     write_json(directory.path / FILE, record)
     make_latest(directory)
     return directory, record
@@ -122,48 +156,177 @@ def read(folder: Path) -> HealthFile:
     return read_json(folder / FILE, HealthFile)
 
 
+def read_judged(folder: Path) -> tuple[HealthFile, verdict.Health]:
+    """Return an earlier check and the verdicts that follow from it and from those before it in the same folder."""
+    record = read(folder)
+    past = earlier(folder.resolve().parent, record)
+    return record, judged(record, past, (), topology_of(RunDirectory(folder)))
+
+
+def topology_of(directory: RunDirectory) -> Topology | None:
+    """Return the topology that a check was given; None without one."""
+    return topologies.read(directory.topology, rates=False) if directory.topology.is_file() else None
+
+
+def references(path: Path) -> list[verdict.Reference]:
+    """Return what a run directory of a check, its file, or a TOML file of the site says of sound nodes."""
+    if path.suffix == ".toml":
+        return site_file.read(path)
+    return verdict.references(read(path) if path.is_dir() else read_json(path, HealthFile))
+
+
+def earlier(folder: Path, record: HealthFile) -> dict[str, NodePast]:
+    """Return the past of the nodes of a check, from the newest earlier checks below a folder.
+
+    What is damaged, or of a later version, is passed by.
+    """
+    found: list[HealthFile] = []
+    files = [path / FILE for path in folder.iterdir() if not path.is_symlink()] if folder.is_dir() else []
+    for file in sorted(files, reverse=True):  # their names begin with the time
+        if len(found) == MOST_PAST:
+            break
+        with suppress(UsageError):
+            if file.is_file() and (made := read_json(file, HealthFile)).started_unix_s < record.started_unix_s:
+                found.append(made)
+    return history.pasts(found, record)
+
+
+def judged(
+    record: HealthFile,
+    past: Mapping[str, NodePast],
+    known: Sequence[verdict.Reference] = (),
+    topology: Topology | None = None,
+) -> verdict.Health:
+    """Return the verdicts on a record beside its nodes' past and references, and on its links."""
+    against, remarks = links.evidence(record, topology)
+    made = verdict.judge(record, known, [*history.evidence(record, past), *against])
+    return replace(made, remarks=[*made.remarks, *remarks])
+
+
+def of_this_host(
+    options: HealthSettings, given: Mapping[str, Any], end_s: float, output: Path | None = None
+) -> HealthFile:
+    """Visit this host alone until `end_s` of the monotonic clock; the record may have too few visits to judge.
+
+    Nothing is compiled, and nothing is written without `output`: batch systems call this before and after jobs.
+    """
+    site = Reach((os.uname().nodename,), ways.here, 1)
+    binary = program(compile_it=False).read_bytes()
+    memory_bytes = min(options.memory_bytes, PROLOG_BYTES)
+    words = [f"--seconds={PROLOG_VISIT_S:g}", f"--memory-mb={memory_bytes >> 20}", *_disk(given)]
+    record = _begun(site, PROLOG_VISIT_S, options.seed)
+    longest = 0.0
+    while len(record.visits) < VISITS[0] and (left := end_s - time.monotonic()) > longest:
+        made = visit(site, site.hosts[0], 1, binary, words, max(left, 1.0))
+        longest = max(longest, made.ended_unix_s - made.started_unix_s)
+        record = record.model_copy(update={"visits": [*record.visits, made], "finished_unix_s": time.time()})
+    if output is not None:
+        write_json(new_directory("health", output).path / FILE, record)
+    return record
+
+
+def _begun(site: Reach, seconds: float, seed: int) -> HealthFile:
+    return HealthFile(
+        format=FORMAT,
+        scope_version=VERSION,
+        command=["scope", *sys.argv[1:]],
+        origin="measured" if active() is None else "emulated",
+        hosts=list(site.hosts),
+        seconds=seconds,
+        seed=seed,
+        started_unix_s=time.time(),
+        finished_unix_s=time.time(),
+        visits=[],
+    )
+
+
 @dataclass
 class _Tour:
-    """Visits of hosts in random order."""
+    """Visits of hosts and links in random order; what was measured is kept, also where the tour is interrupted."""
 
     reach: Reach
     binary: bytes
-    seconds: float
     words: Sequence[str]
+    limit_s: float
+    """Of a visit of a host."""
     random: random.Random
+    visits: list[Visit] = field(default_factory=list)
+    links: list[LinkVisit] = field(default_factory=list)
 
-    def visits(self, hosts: Iterable[str], stage: int, tell: Tell) -> list[Visit]:
+    def into(self, record: HealthFile) -> HealthFile:
+        """Return a record with what was measured until now."""
+        now = {"visits": list(self.visits), "links": list(self.links), "finished_unix_s": time.time()}
+        return record.model_copy(update=now)
+
+    def visit(self, hosts: Iterable[str], stage: int, tell: Tell) -> None:
         """Visit each host several times, in rounds of all hosts; one that is silent is left out then.
 
         In rounds, so that a machine that changes its state does so for all hosts alike.
         """
-        found: list[Visit] = []
         going = list(hosts)
-        limit_s = min(10 * self.seconds + 20, MOST_S)
-        pool = ThreadPoolExecutor(self.reach.at_once)
+        for number in range(VISITS[stage - 1]):
+            self.random.shuffle(going)
+            what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
+            tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
+            made: list[Visit] = []
+            jobs = [
+                partial(visit, self.reach, host, stage, self.binary, self.words, self.limit_s) for host in going
+            ]
+            self._together(jobs, self.reach.at_once, made, self.visits)
+            silent = {one.host for one in made if not one.answered}
+            going = [host for host in going if host not in silent]
+
+    def watch(self, end_s: float, budget_s: float, hosts: Iterable[str], stage: int, tell: Tell) -> None:
+        """Visit hosts whenever they are idle, until each has all visits, the time ends or the budget is used."""
+        left = dict.fromkeys(hosts, VISITS[stage - 1])
+        while (going := [host for host, visits in left.items() if visits]) and time.monotonic() < end_s:
+            if sum(one.ended_unix_s - one.started_unix_s for one in self.visits) >= budget_s:
+                break
+            tell(f"{len(left) - len(going)} of {len(left)} hosts are checked")
+            self.random.shuffle(going)
+            made: list[Visit] = []
+            options = (stage, self.binary, (*self.words, "--idle-only"), self.limit_s)
+            jobs = [partial(visit, self.reach, host, *options) for host in going[: self.reach.at_once]]
+            self._together(jobs, self.reach.at_once, made)
+            done = [one for one in made if not ways.is_busy(one)]
+            self.visits += done
+            for one in done:
+                left[one.host] = left[one.host] - 1 if one.answered else 0
+            time.sleep(0 if done else WATCH_PAUSE_S)
+
+    def link(self, rounds: Sequence[Sequence[Pair]], stage: int, words: Sequence[str], tell: Tell) -> None:
+        """Measure the links of rounds of disjoint pairs."""
+        for number, pairs in enumerate(rounds, 1):
+            tell(f"links: round {number} of {len(rounds)}")
+            options = (stage, self.binary, words, LINK_LIMIT_S)
+            jobs = [partial(ways.link, self.reach, first, second, *options) for first, second in pairs]
+            self._together(jobs, self.reach.pairs_at_once, self.links)
+
+    @staticmethod
+    def _together(jobs: Sequence[Callable[[], T]], at_once: int, *kept: list[T]) -> None:
+        """Do jobs, so many at a time, and keep each result as soon as it is there."""
+        pool = ThreadPoolExecutor(at_once)
+        futures = [pool.submit(job) for job in jobs]
         try:
-            for number in range(VISITS[stage - 1]):
-                if not going:
-                    break
-                self.random.shuffle(going)
-                what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
-                tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
-                made = list(
-                    pool.map(lambda host: visit(self.reach, host, stage, self.binary, self.words, limit_s), going)
-                )
-                found += made
-                going = [one.host for one in made if one.answered]
+            for done in as_completed(futures):
+                for each in kept:
+                    each.append(done.result())
+        except BaseException:  # also an interrupt, which must not wait for hosts that hang
+            pool.shutdown(wait=False, cancel_futures=True)
+            while wait(futures, 0.05).not_done:
+                ways.end_all()
+            raise
         finally:
-            pool.shutdown(cancel_futures=True)
-        return found
+            pool.shutdown()
 
 
-def _members(record: HealthFile) -> list[str]:
+def _members(record: HealthFile, past: Mapping[str, NodePast]) -> list[str]:
     """Return the hosts to visit again: silent ones, suspects, and partners that did not stand out."""
     with_suspects = [sight for sight in verdict.sights(record) if sight.suspects]
     silent = [visit.host for visit in record.visits if not visit.answered]
     again = [host for sight in with_suspects for host in (*sight.suspects, *sight.partners)]
-    return list(dict.fromkeys([*silent, *again]))
+    slower = [one.host for one in history.slower(record, past)]
+    return list(dict.fromkeys([*silent, *again, *slower]))
 
 
 def _disk(given: Mapping[str, Any]) -> list[str]:
@@ -172,11 +335,7 @@ def _disk(given: Mapping[str, Any]) -> list[str]:
     return [f"--disk={asked}"] if asked else []
 
 
-def _with(record: HealthFile, visits: list[Visit]) -> HealthFile:
-    return record.model_copy(update={"visits": [*record.visits, *visits], "finished_unix_s": time.time()})
-
-
-def _reach(given: Mapping[str, Any], at_once: int) -> Reach:
+def _reach(given: Mapping[str, Any], at_once: int, watch: bool) -> Reach:
     """Return the hosts that are named, else those of the lab or of the batch job, else this one."""
     asked = resolve(None, given).launcher
     named = tuple(host.name for host in asked.hosts)
@@ -190,6 +349,8 @@ def _reach(given: Mapping[str, Any], at_once: int) -> Reach:
         return Reach(named or tuple(known), ways.by_shell(asked.remote_shell or lab.remote_shell), 1)
     granted = schedulers.allocation()
     if asked.kind == "slurm":
+        if watch and named and granted is None:
+            return Reach(named, ways.by_jobs(asked.mpiexec or "srun"), at_once)
         if granted is None or granted.scheduler != "slurm":
             raise UsageError(
                 f"{COMMAND_LINE}: --launcher slurm: this is not running inside a slurm job; start scope inside one"

@@ -20,7 +20,9 @@ def write(run: Path, output: Path | None = None) -> Path:
         from hpcscope.engine import health
         from hpcscope.report import health as health_page
 
-        return health_page.write(health.read(run), output or RunDirectory(run).report)
+        record, judged = health.read_judged(run)
+        past = health.earlier(run.resolve().parent, record)
+        return health_page.write(record, judged, past, output or RunDirectory(run).report)
     if kind == "run":
         from hpcscope.findings.results import Run
         from hpcscope.report.run import page

@@ -59,8 +59,29 @@ def differences(facts: Mapping[str, Mapping[str, str]]) -> list[Difference]:
     return sorted(found, key=lambda difference: (not difference.matters, difference.fact))
 
 
+def usual(group: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the facts that matter and in which nodes of equal hardware agree."""
+    found = {}
+    for name in sorted({name for known in group for name in known if MATTERS.fullmatch(name)}):
+        by_value = _by_value(name, [(str(row), known.get(name, NOT_SHOWN)) for row, known in enumerate(group)])
+        most = _most(by_value)
+        if most != NOT_SHOWN and len(by_value[most]) >= USUAL * len(group):
+            found[name] = most
+    return found
+
+
+def others(known: Mapping[str, str], asked: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the facts of a node that are not as asked, with what it has instead."""
+    found = [(name, known.get(name, NOT_SHOWN)) for name in asked]
+    return [(name, value) for name, value in found if not _same(name, value, asked[name])]
+
+
+def _most(by_value: Mapping[str, Sequence[str]]) -> str:
+    return max(by_value, key=lambda value: len(by_value[value]))
+
+
 def _difference(name: str, nodes: int, by_value: dict[str, tuple[str, ...]]) -> Difference:
-    most = max(by_value, key=lambda value: len(by_value[value]))
+    most = _most(by_value)
     usual = most if nodes >= FEWEST and len(by_value[most]) >= USUAL * nodes else None
     return Difference(name, usual, nodes, {value: hosts for value, hosts in by_value.items() if value != usual})
 

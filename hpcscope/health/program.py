@@ -7,12 +7,13 @@ from pathlib import Path
 from hpcscope.build.cmake import sources_of
 from hpcscope.build.compiler import system_compiler
 from hpcscope.build.single_source import FLAGS, compiled
-from hpcscope.errors import ScopeError
+from hpcscope.errors import ScopeError, UsageError
 
 PARTS = ("measure/src/processors/caches.cpp", "measure/src/text/words.cpp", "json/json.cpp")
 """Sources that it shares with `scope-measure`."""
 HEADERS = (
-    *("measure/health/checks.hpp", "measure/health/host.hpp", "measure/src/processors/multiply_add.hpp"),
+    *("measure/health/checks.hpp", "measure/health/host.hpp", "measure/health/link.hpp"),
+    "measure/src/processors/multiply_add.hpp",
     *(
         "measure/src/processors/caches.hpp",
         "measure/src/unavailable.hpp",
@@ -23,20 +24,26 @@ HEADERS = (
 )
 
 
-def program() -> Path:
-    """Return the path of the program; UsageError without a compiler.
+def program(compile_it: bool = True) -> Path:
+    """Return the path of the program; UsageError without a compiler, ScopeError where it must not be compiled.
 
     It is linked statically, so that hosts with another C library run it, too; where the system has no static C
     library, only the C++ library is part of it.
     """
-    compiler = system_compiler("scope health compiles a small program that it copies to every host")
+    try:
+        compiler = system_compiler("scope health compiles a small program that it copies to every host")
+    except UsageError:
+        if compile_it:
+            raise
+        compiler = ["c++"]  # of the login node, whose home this host shares
     root = sources_of("measure", "scope health").parent
     include = ["-I", str(root / "measure/src"), "-I", str(root), "-pthread", "-s"]
     sources = [str(root / part) for part in PARTS]
     facts = [(root / part).read_text() for part in (*PARTS, *HEADERS)]
 
     def made(*linking: str) -> Path:
-        return compiled(root / "measure/health/main.cpp", compiler, facts, (*FLAGS, *linking, *include, *sources))
+        flags = (*FLAGS, *linking, *include, *sources)
+        return compiled(root / "measure/health/main.cpp", compiler, facts, flags, compile_it)
 
     try:
         return made("-static")

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import shlex
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from hpcscope.health import answer
-from hpcscope.health.records import Visit
+from hpcscope.health.records import LinkVisit, Visit
 from hpcscope.launch.launchers.srun import sharing
 
+TOKEN = "SCOPE_HEALTH_TOKEN"
 SCRIPT = (
-    'd=$(mktemp -d "${TMPDIR:-/tmp}/scope-health.XXXXXX") || exit 1;'
+    f"IFS= read -r {TOKEN}; export {TOKEN};"
+    ' d=$(mktemp -d "${TMPDIR:-/tmp}/scope-health.XXXXXX") || exit 1;'
     " trap 'cd / && rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM;"
     ' cd "$d" && cat > health && chmod 700 health && ./health "$@"'
 )
-"""Takes the program from its standard input into a private directory, runs it there, and removes the directory."""
+"""Takes a token, in a line, and the program from its standard input: others could read the words of a command. The
+program runs in a private directory, which is removed."""
 CONNECT_S = 10
+GRACE_S = 2.0
 ANSWER_S = 20.0
 """Beyond the time of the program, until a host counts as one that hangs."""
 
@@ -37,6 +46,11 @@ class Reach:
     words: Words
     at_once: int
     """Hosts that are visited at the same time; 1 where they share processors."""
+
+    @property
+    def pairs_at_once(self) -> int:
+        """Links that are measured at the same time."""
+        return max(1, self.at_once // 2)
 
 
 def here(_host: str, words: Sequence[str]) -> list[str]:
@@ -64,28 +78,118 @@ def by_srun(srun: str) -> Words:
     return words_of
 
 
+def by_jobs(srun: str) -> Words:
+    """Run words as a small job that starts at once or never: it waits in no queue, and blocks none."""
+
+    def words_of(host: str, words: Sequence[str]) -> list[str]:
+        job = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--immediate=5", "--exclusive", "--time=2"]
+        return [srun, *job, "--job-name=scope-health", "--mpi=none", "--cpu-bind=none", "--quiet", *words]
+
+    return words_of
+
+
+def is_busy(visit: Visit) -> bool:
+    """Say whether a host was left alone since others use it: it said so itself, or Slurm did."""
+    return re.search(r"^busy: |Unable to allocate resources|nodes are busy", visit.error) is not None
+
+
 def visit(reach: Reach, host: str, stage: int, program: bytes, options: Sequence[str], limit_s: float) -> Visit:
     """Visit a host once; one that dies or hangs costs the time limit, and its own answer."""
-    words = reach.words(host, ["sh", "-c", SCRIPT, "sh", *options, f"--limit={int(limit_s)}"])
     started = time.time()
-    said, reason = _ended(words, program, limit_s + ANSWER_S)
+    said, reason = started_on(reach, host, program, options, limit_s).ended(limit_s + ANSWER_S)
     times = {"started_unix_s": started, "ended_unix_s": time.time()}
     return answer.read(said, {"host": host, "stage": stage, **times}, reason)
 
 
-def _ended(words: Sequence[str], given: bytes, limit_s: float) -> tuple[str, str]:
-    """Run a command, for this long at most; return its output and, where it failed, why."""
+def link(
+    reach: Reach, first: str, second: str, stage: int, program: bytes, options: Sequence[str], limit_s: float
+) -> LinkVisit:
+    """Measure between two hosts once: the second listens on a port of its choice, the first connects to it."""
+    token = secrets.token_hex(32)
+    started = time.time()
+    visit = {"first": first, "second": second, "stage": stage, "started_unix_s": started}
+    listener = started_on(reach, second, program, ["--listen", *options], limit_s, token)
     try:
-        running = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
-    except OSError as error:
-        return "", f"{words[0]}: does not start: {error.strerror}"
-    with running:
+        place = answer.place(listener.first_line(ANSWER_S))
+        if place is None:
+            said, reason = "", f"{second}: {listener.ended(GRACE_S)[1]}"
+        else:
+            addresses = ",".join(map(str, place.addresses))
+            words = [f"--connect={addresses}", f"--port={place.port}", *options]
+            said, reason = started_on(reach, first, program, words, limit_s, token).ended(limit_s + ANSWER_S)
+    finally:
+        listener.end()
+    return answer.read_link(said, {**visit, "ended_unix_s": time.time()}, reason)
+
+
+def started_on(
+    reach: Reach, host: str, program: bytes, options: Sequence[str], limit_s: float, token: str = ""
+) -> Started:
+    """Start the program on a host."""
+    words = reach.words(host, ["sh", "-c", SCRIPT, "sh", *options, f"--limit={max(int(limit_s), 1)}"])
+    return Started(words, token.encode() + b"\n" + program)
+
+
+class Started:
+    """A command that runs and gets its input; what it prints is kept, errors among the lines of JSON."""
+
+    def __init__(self, words: Sequence[str], given: bytes) -> None:
+        self._said: list[str] = []
+        self._line = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        pipe, both = subprocess.PIPE, subprocess.STDOUT
         try:
-            output, errors = running.communicate(given, limit_s)
+            self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=both, start_new_session=True)
+        except OSError as error:
+            self._said.append(f"{words[0]}: does not start: {error.strerror}")
+            return
+        _running.add(self)
+        self._talking = threading.Thread(target=self._talk, args=(given,), daemon=True)
+        self._talking.start()
+
+    def first_line(self, limit_s: float) -> str:
+        """Return the first line of JSON that it prints; empty where none comes in time."""
+        self._line.wait(limit_s)
+        return next((line for line in self._said if line.startswith("{")), "")
+
+    def ended(self, limit_s: float) -> tuple[str, str]:
+        """Wait until it ends, for this long at most; return its output and, where it failed, why."""
+        if self._process is None:
+            return "", self._said[0]
+        try:
+            code = self._process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
+            self.end()
             return "", f"no answer within {limit_s:.0f} s"
-    reason = " ".join(errors.decode(errors="replace").split())[-200:] if running.returncode else ""
-    return output.decode(errors="replace"), reason or ("ended early" if running.returncode else "")
+        self._talking.join(GRACE_S)  # a process that it left may hold its pipes
+        _running.discard(self)
+        errors = " ".join(" ".join(line for line in self._said if not line.startswith("{")).split())[-200:]
+        return "".join(self._said), (errors or "ended early") if code else ""
+
+    def end(self) -> None:
+        """End it, with what it started here; on another host its own limit ends it."""
+        if self._process is not None and self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        _running.discard(self)
+
+    def _talk(self, given: bytes) -> None:
+        running = cast(subprocess.Popen[bytes], self._process)
+        with suppress(OSError), cast(IO[bytes], running.stdin) as stdin:
+            stdin.write(given)
+        with cast(IO[bytes], running.stdout) as lines:
+            for line in lines:
+                self._said.append(line.decode(errors="replace"))
+                if line.startswith(b"{"):
+                    self._line.set()
+        self._line.set()
+
+
+_running: set[Started] = set()
+
+
+def end_all() -> None:
+    """End everything that was started and runs: a check that is interrupted leaves no process here."""
+    for each in list(_running):
+        each.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -48,6 +48,30 @@ class Visit(Strict):
         return not self.error
 
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class LinkVisit(Strict):
+    """One measurement between two hosts over a TCP connection; every list has a value for each repetition."""
+
+    first: str
+    second: str
+    """It listens; forward is from the first to it."""
+    stage: Literal[1, 2]
+    """2: measured again, with suspects and partners."""
+    started_unix_s: Unix
+    ended_unix_s: Unix
+    latency_s: list[Positive] = []
+    """Half round trips of 64 bytes."""
+    forward: list[Positive] = []
+    """Bytes per second, one direction alone."""
+    backward: list[Positive] = []
+    forward_at_once: list[Positive] = []
+    """Bytes per second while the other direction is at work, too."""
+    backward_at_once: list[Positive] = []
+    error: str = ""
+
+
 class HealthFile(Strict):
     """`health.json`."""
 
@@ -63,3 +87,6 @@ class HealthFile(Strict):
     started_unix_s: Unix
     finished_unix_s: Unix
     visits: list[Visit]
+    links: list[LinkVisit] = []
+    status: Literal["finished", "interrupted"] = "finished"
+    """Interrupted: the record has what was measured until then."""

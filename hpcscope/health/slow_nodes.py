@@ -142,6 +142,25 @@ def below_reference(costs: Floats, reference: float, level: float) -> dict[int, 
     }
 
 
+def below_past(now: Sequence[float], before: Sequence[Sequence[float]], level: float) -> dict[int, float]:
+    """Return the excess of each node whose median is above its earlier ones by more than `SMALLEST`, at `level`.
+
+    `now` is not a number for a node that has no value. A node is beside its own past alone, so that nodes may
+    differ for good. One-sided t test of a single new value; the variance is pooled over the nodes, or the node's
+    own where that is larger.
+    """
+    if not now:
+        return {}
+    freedom = sum(len(each) - 1 for each in before)
+    own = np.array([np.var(each, ddof=1) for each in before])
+    pooled = float(sum((len(each) - 1) * variance for each, variance in zip(before, own, strict=True))) / freedom
+    error = np.sqrt(np.maximum(own, pooled) * [1 + 1 / len(each) for each in before])
+    bound = student_quantile(1 - level / len(now), freedom)
+    excess = np.array(now) - [float(np.median(each)) for each in before]
+    over = np.flatnonzero(excess > np.maximum(bound * error, SMALLEST_LOG))
+    return {row: float(excess[row]) for row in over.tolist()}
+
+
 def _stands_out(descending: Floats, i: int, level: float) -> bool:
     """Say whether the i-th slowest value stands out of what remains without the i slowest."""
     rest = descending[i:]

@@ -17,14 +17,35 @@ from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.slow_nodes import LEVEL, PARTNERS, Screening
 from hpcscope.samples.samples import Floats
 
-HEALTHY, SUSPECT, BAD, SILENT = "healthy", "suspect", "bad", "no answer"
-ORDER = (BAD, SILENT, SUSPECT, HEALTHY)
+HEALTHY, SUSPECT, BAD, SILENT, UNSEEN = "healthy", "suspect", "bad", "no answer", "not checked"
+ORDER = (BAD, SILENT, SUSPECT, UNSEEN, HEALTHY)
 FEWEST_VISITS = 3
+ODD_CAUSE = "it was set up differently"
 
+EVERY = "*"
+"""Every place of a check."""
 Place = tuple[str, str]
 """A check, and the part of the node in which it was made."""
-References = Mapping[tuple[tuple[str, ...], str, str], float]
-"""Known costs, by hardware, check and place."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What nodes of one kind of hardware do when they are sound."""
+
+    hardware: Mapping[str, str]
+    """Facts by which such nodes are known."""
+    costs: Mapping[Place, float]
+    """Logarithms of the costs of checks."""
+    facts: Mapping[str, str]
+    """Facts that change how fast a node is."""
+
+    def cost(self, check: str, place: str) -> float | None:
+        """Return the logarithm of a cost, where need be that of every place; None where it is not known."""
+        return self.costs.get((check, place), self.costs.get((check, EVERY)))
+
+    def fits(self, known: Mapping[str, str]) -> bool:
+        """Return whether a node with these facts is of the hardware."""
+        return all(known.get(name, "") == value for name, value in self.hardware.items())
 
 
 @dataclass(frozen=True)
@@ -103,9 +124,11 @@ class Health:
         return not self.hosts(BAD) and not self.hosts(SILENT)
 
 
-def judge(record: HealthFile, references: References | None = None) -> Health:
-    """Return the verdicts that follow from a record, and from a reference where one is given."""
-    visits = _by_host(record.hosts, record.visits)
+def judge(
+    record: HealthFile, references: Sequence[Reference] = (), further: Iterable[tuple[str, Evidence]] = ()
+) -> Health:
+    """Return the verdicts that follow from a record, from references, and from further evidence on hosts."""
+    visits = by_host(record.hosts, record.visits)
     evidence: dict[str, list[Evidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
     known = {host: visit.facts for host in record.hosts if (visit := _first(visits[host])) is not None}
     for host, own in visits.items():
@@ -121,7 +144,10 @@ def judge(record: HealthFile, references: References | None = None) -> Health:
     remarks: list[str] = []
     for sight in seen:
         remarks += _judge_speed(sight, visits, evidence, len(seen))
-    _against(references or {}, record, known, evidence)
+    for reference in references:
+        _against(reference, record, known, evidence)
+    for host, one in further:
+        evidence[host].append(one)
     nodes = [
         NodeVerdict(host, sorted(found, key=lambda one: (ORDER.index(one.verdict), -one.weight)))
         for host, found in evidence.items()
@@ -133,12 +159,12 @@ def judge(record: HealthFile, references: References | None = None) -> Health:
 def sights(record: HealthFile) -> list[Sight]:
     """Return the first stage of every check in every group of equal nodes."""
     first = [visit for visit in record.visits if visit.stage == 1 and visit.answered]
-    by_host = _by_host(record.hosts, first)
-    known = {host: own[0].facts for host, own in by_host.items() if len(own) >= FEWEST_VISITS}
+    own_visits = by_host(record.hosts, first)
+    known = {host: own[0].facts for host, own in own_visits.items() if len(own) >= FEWEST_VISITS}
     tables = []
     for group in facts.groups(known):
-        places = dict.fromkeys((v.check, v.place) for host in group for v in by_host[host][0].values)
-        tables += [(place, *table) for place in places if (table := _table(place, group, by_host)) is not None]
+        places = dict.fromkeys((v.check, v.place) for host in group for v in own_visits[host][0].values)
+        tables += [(place, *table) for place in places if (table := _table(place, group, own_visits)) is not None]
     made = []
     for (check, place), hosts, costs in tables:
         screening = slow_nodes.screen(costs, LEVEL / len(tables))
@@ -147,27 +173,41 @@ def sights(record: HealthFile) -> list[Sight]:
     return made
 
 
-def references(record: HealthFile) -> References:
-    """Return the typical costs of an earlier record, by hardware, check and place."""
+def references(record: HealthFile) -> list[Reference]:
+    """Return what an earlier check found to be typical, for each kind of hardware in it."""
     known = {visit.host: visit.facts for visit in reversed(record.visits) if visit.answered}
-    return {
-        (_hardware(known[sight.hosts[0]]), sight.check.name, sight.place): sight.screening.center
-        for sight in sights(record)
-    }
+    seen = sights(record)
+    made = []
+    for group in facts.groups(known):
+        own = [sight for sight in seen if sight.hosts[0] in group]
+        costs = {(sight.check.name, sight.place): sight.screening.center for sight in own}
+        hardware = {name: known[group[0]].get(name, "") for name in facts.HARDWARE}
+        made.append(Reference(hardware, costs, facts.usual([known[host] for host in group])))
+    return made
+
+
+def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) -> str:
+    """Return why the verdict on a single node says nothing of its speed; empty where it does."""
+    (node,) = health.nodes
+    if node.verdict in (BAD, SUSPECT):
+        return ""
+    answered = [visit for visit in record.visits if visit.answered]
+    if len(answered) < FEWEST_VISITS:
+        return node.evidence[0].text if node.evidence else f"{len(answered)} of {FEWEST_VISITS} visits in time"
+    return "" if any(one.fits(answered[0].facts) for one in known) else "no reference of this hardware"
 
 
 def values(sight: Sight, host: str) -> tuple[str, str]:
     """Return what a node does in the first stage, and what its peers do."""
-    costs = float(sight.screening.typical[sight.rows[host]]), sight.screening.center
-    own, peers = (sight.check.cost(exp(cost)) for cost in costs)
-    return units.quantity(own, sight.check.unit), units.quantity(peers, sight.check.unit)
+    own = float(sight.screening.typical[sight.rows[host]])
+    return value_of(sight.check, own), value_of(sight.check, sight.screening.center)
 
 
 def _table(
-    place: Place, group: Sequence[str], by_host: Mapping[str, list[Visit]]
+    place: Place, group: Sequence[str], own_visits: Mapping[str, list[Visit]]
 ) -> tuple[tuple[str, ...], Floats] | None:
     """Return the logarithms of the costs of a check, a row for each node with at least `FEWEST_VISITS` of them."""
-    rows = {host: _costs(place, by_host[host]) for host in group}
+    rows = {host: _costs(place, own_visits[host]) for host in group}
     whole = {host: row for host, row in rows.items() if len(row) >= FEWEST_VISITS}
     if not whole:
         return None
@@ -185,7 +225,8 @@ def _costs(place: Place, visits: Iterable[Visit]) -> list[float]:
     ]
 
 
-def _by_host(hosts: Iterable[str], visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+def by_host(hosts: Iterable[str], visits: Iterable[Visit]) -> dict[str, list[Visit]]:
+    """Return the visits of each host, in their order."""
     found: dict[str, list[Visit]] = {host: [] for host in hosts}
     for visit in visits:
         found.setdefault(visit.host, []).append(visit)
@@ -198,9 +239,11 @@ def _first(visits: Sequence[Visit]) -> Visit | None:
 
 def _answers(visits: Sequence[Visit]) -> Iterator[Evidence]:
     silent = [visit for visit in visits if not visit.answered]
-    if len(silent) == len(visits):
-        why = silent[0].error if silent else "it was not visited"
-        yield Evidence(SILENT, why, "the host is down, hangs, or cannot be reached", "log in to it, or restart it")
+    if not visits:
+        yield Evidence(UNSEEN, "it was not visited", "an interrupted check, or a busy host", "check it later")
+    elif silent[-2:] == list(visits)[-2:]:  # in stage 2, too, a silent host is tried once
+        cause = "the host is down, hangs, or cannot be reached"
+        yield Evidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
         yield Evidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")
@@ -212,7 +255,7 @@ def _odd(difference: Difference) -> Iterator[tuple[str, Evidence]]:
     for value, hosts in difference.odd.items():
         text = f"{difference.fact} is {value}; others: {difference.usual}"
         for host in hosts:
-            yield host, Evidence(SUSPECT, text, "it was set up differently", "set it as on the other nodes")
+            yield host, Evidence(SUSPECT, text, ODD_CAUSE, "set it as on the other nodes")
 
 
 def _judge_speed(
@@ -258,29 +301,37 @@ def _judge_speed(
 
 
 def _against(
-    known_costs: References,
+    reference: Reference,
     record: HealthFile,
     known: Mapping[str, Mapping[str, str]],
     evidence: Mapping[str, list[Evidence]],
 ) -> None:
-    """Add the nodes that are slower than the reference of their hardware, in the visits of all stages."""
-    by_host = _by_host(known, [visit for visit in record.visits if visit.answered])
-    for (hardware, check, place), cost in known_costs.items():
-        group = [host for host in known if _hardware(known[host]) == hardware]
-        table = _table((check, place), group, by_host)
+    """Add the nodes that are slower than the reference of their hardware, or set up in another way."""
+    own_visits = by_host(known, [visit for visit in record.visits if visit.answered])
+    group = [host for host in known if reference.fits(known[host])]
+    for host in group:
+        for name, value in facts.others(known[host], reference.facts):
+            text = f"{name} is {value}; the reference: {reference.facts[name]}"
+            evidence[host].append(Evidence(SUSPECT, text, ODD_CAUSE, "compare it with the host of the reference"))
+    places = dict.fromkeys((v.check, v.place) for host in group for v in own_visits[host][0].values)
+    asked = {(check, place): cost for check, place in places if (cost := reference.cost(check, place)) is not None}
+    for place, cost in asked.items():
+        table = _table(place, group, own_visits)
         if table is None:
             continue
         hosts, costs = table
-        for row, excess in slow_nodes.below_reference(costs, cost, LEVEL / len(known_costs)).items():
-            share = slow_nodes.slowness(excess)
-            of = BY_NAME[check]
+        for row, excess in slow_nodes.below_reference(costs, cost, LEVEL / len(asked)).items():
+            of = BY_NAME[place[0]]
+            own, right = (value_of(of, log_cost) for log_cost in (cost + excess, cost))
             worse = "lower" if of.higher_is_better else "slower"
-            text = f"{of.label} {units.share(share)} {worse} than the reference"
+            share = slow_nodes.slowness(excess)
+            text = f"{of.label} {own}, the reference {right} ({units.share(share)} {worse})"
             evidence[hosts[row]].append(Evidence(BAD, text, of.cause, of.advice, share))
 
 
-def _hardware(known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(known.get(name, "") for name in facts.HARDWARE)
+def value_of(check: Check, log_cost: float) -> str:
+    """Return a value with its unit, from the logarithm of its cost."""
+    return units.quantity(check.cost(exp(log_cost)), check.unit)
 
 
 def _worse(sight: Sight) -> str:

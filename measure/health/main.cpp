@@ -1,10 +1,13 @@
 // One visit to a host: what its kernel says, what it does, and which counters moved meanwhile, as JSON lines.
 //
-//   health --seconds=2 --memory-mb=512 --limit=60 [--disk=FOLDER] [--root=FOLDER] [--facts]
+//   health --seconds=2 --memory-mb=512 --limit=60 [--disk=FOLDER] [--root=FOLDER] [--facts] [--idle-only]
+//   health --listen --limit=60 [--interface=NAME]
+//   health --connect=ADDRESS,... --port=PORT --seconds=1 --limit=60
 //
 // No MPI, no libraries: it is copied to hosts that have nothing installed. It takes about `seconds`, at most
 // `memory-mb` and 64 MiB of the file system of the folder `disk`, and ends itself after `limit` seconds. With a root
-// it reads the facts and counters of a recorded host; `--facts` measures nothing.
+// it reads the facts and counters of a recorded host; `--facts` measures nothing. The last two measure the link between
+// two hosts; both have the same token of 64 characters in SCOPE_HEALTH_TOKEN, which no other user can read.
 #include <sys/resource.h>
 
 #include <iostream>
@@ -12,6 +15,7 @@
 #include "checks.hpp"
 #include "host.hpp"
 #include "json/json.hpp"
+#include "link.hpp"
 
 namespace scope::health {
 namespace {
@@ -103,6 +107,60 @@ void measure(double seconds, std::size_t memory_bytes, const std::string& folder
   print("disk_read", "", disk.read);
 }
 
+// Waits for the other host of a link, and answers it.
+void listen_for(const std::string& token, const std::string& interface) {
+  const auto own = addresses(interface);
+  if (own.empty()) throw Failure("no interface with an address that others can reach");
+  const auto [handle, port] = listening();
+  Json line;
+  line.object();
+  line.member("port", port);
+  line.array("addresses");
+  for (const auto& address : own) line.value(address);
+  line.end();
+  line.end();
+  print(line);
+  for (;;) {
+    const int came = accept4(handle, nullptr, nullptr, SOCK_CLOEXEC);
+    if (came < 0) fail("cannot accept");
+    const Socket socket(came);
+    char said[half_token];
+    try {
+      socket.receive(said, sizeof said);
+      if (token.compare(0, half_token, said, half_token) != 0) continue;
+    } catch (const Failure&) {
+      continue;
+    }
+    socket.send(token.data() + half_token, half_token);
+    answer_link(socket);
+    return;
+  }
+}
+
+void connect_to(const std::string& token, const std::string& list, int port, double seconds) {
+  constexpr int repetitions = 6;
+  std::vector<std::string> known;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) known.push_back(part);
+  const Socket socket(connected(known, port));
+  socket.send(token.data(), half_token);
+  char said[half_token];
+  socket.receive(said, sizeof said);
+  if (token.compare(half_token, half_token, said, half_token) != 0) throw Failure("another program answered");
+  const Link link = measure_link(socket, seconds, repetitions);
+  Json line;
+  line.object();
+  line.object("link");
+  line.member("latency_s", link.latency_s);
+  line.member("forward", link.forward);
+  line.member("backward", link.backward);
+  line.member("forward_at_once", link.forward_at_once);
+  line.member("backward_at_once", link.backward_at_once);
+  line.end();
+  line.end();
+  print(line);
+}
+
 // The value of `--name=value`; else `otherwise`.
 std::string option(int count, char** words, const std::string& name, const std::string& otherwise) {
   const std::string begin = "--" + name + "=";
@@ -117,6 +175,31 @@ std::string option(int count, char** words, const std::string& name, const std::
 int main(int count, char** words) {
   using namespace scope::health;
   alarm(static_cast<unsigned>(std::stoul(option(count, words, "limit", "60"))));
+  const std::string target = option(count, words, "connect", "");
+  if (!target.empty() || std::find(words, words + count, std::string("--listen")) != words + count) {
+    const char* const given = getenv("SCOPE_HEALTH_TOKEN");
+    const std::string token = given == nullptr ? "" : given;
+    try {
+      if (token.size() != 2 * half_token) throw Failure("no token");
+      target.empty() ? listen_for(token, option(count, words, "interface", ""))
+                     : connect_to(token, target, std::stoi(option(count, words, "port", "0")),
+                                  std::stod(option(count, words, "seconds", "1")));
+    } catch (const Failure& failure) {
+      std::cerr << failure.what() << std::endl;
+      return 1;
+    }
+    return 0;
+  }
+  if (std::find(words, words + count, std::string("--idle-only")) != words + count) {
+    std::istringstream load(text_of("/proc/loadavg"));
+    std::string average;
+    std::size_t running = 0;  // with this process; proc(5)
+    load >> average >> average >> average >> running;
+    if (running > 1 + allowed_processors().size() / 10) {
+      std::cerr << "busy: " << running - 1 << " other threads run" << std::endl;
+      return 1;
+    }
+  }
   const std::string root = option(count, words, "root", "");
   const bool only_facts = std::find(words, words + count, std::string("--facts")) != words + count;
   print_moment("begun");

@@ -18,9 +18,10 @@ def record(
     change: Change = lambda visit: visit,
     scatter: float = 0.01,
     stages: tuple[int, ...] = (1, 2),
+    seed: int = 7,
 ) -> HealthFile:
     """Return a record in which `change` alters visits; all hosts are visited in both stages."""
-    random = np.random.default_rng(7)
+    random = np.random.default_rng(seed)
     hosts = [f"n{number}" for number in range(1, nodes + 1)]
     visits = []
     for stage in stages:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from hpcscope.health import reach
+from hpcscope.engine import health as engine
+from hpcscope.health import answer, reach
 from hpcscope.health.checks import BY_NAME, CHECKS
 from hpcscope.health.facts import differences
 from hpcscope.health.program import HEADERS, PARTS, program
 from hpcscope.health.reach import Reach
+from hpcscope.health.records import Visit
+from hpcscope.settings.health import HealthSettings
 from tests.health.recorded_host import written
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 QUICK = ["--seconds=0.1", "--memory-mb=48"]
 
@@ -127,6 +132,91 @@ def test_hosts_that_fail(binary: Path, script: str, error: str) -> None:
     assert visit.error == error
 
 
+def test_a_link_is_measured_in_both_directions(binary: Path) -> None:
+    site = Reach(("a", "b"), reach.here, 1)
+    made = reach.link(site, "a", "b", 1, binary.read_bytes(), ["--seconds=0.2"], PATIENCE_S)
+    assert made.error == ""
+    for values in (made.latency_s, made.forward, made.backward, made.forward_at_once, made.backward_at_once):
+        assert len(values) == 6
+    made = reach.link(site, "a", "b", 1, binary.read_bytes(), ["--interface=none"], PATIENCE_S)
+    assert made.error == "b: no interface with an address that others can reach"
+
+
+def test_a_stranger_is_not_measured(binary: Path) -> None:
+    token = "a" * 64
+
+    def ends(*words: str, own: str = token) -> subprocess.Popen[str]:
+        environment = {**os.environ, reach.TOKEN: own}
+        pipe = subprocess.PIPE
+        return subprocess.Popen([binary, *words], env=environment, stdout=pipe, stderr=pipe, text=True)
+
+    listener = ends("--listen", f"--limit={PATIENCE_S}")
+    assert listener.stdout is not None
+    where = answer.place(listener.stdout.readline())
+    assert where is not None
+    connect = (f"--connect={where.addresses[0]}", f"--port={where.port}", "--seconds=0.1")
+    stranger = ends(*connect, own="b" * 64)
+    assert stranger.communicate()[1].startswith("the connection broke")
+    known = ends(*connect)
+    assert '"link"' in known.communicate()[0]
+    assert listener.wait() == 0
+    assert ends("--listen", own="short").communicate()[1] == "no token\n"
+
+
+def test_an_interrupted_tour_keeps_what_it_has_and_ends_what_runs() -> None:
+    hangs = Reach(("n1",), lambda _host, _words: ["sleep", str(PATIENCE_S)], 2)
+    kept: list[object] = []
+
+    def interrupts() -> None:
+        until(lambda: len(kept) == 1 and len(reach._running) == 1, "the first result, and a host that hangs")
+        raise KeyboardInterrupt
+
+    def visits() -> Visit:
+        return reach.visit(hangs, "n1", 1, b"", [], PATIENCE_S)
+
+    with pytest.raises(KeyboardInterrupt):
+        engine._Tour._together([lambda: "first", visits, interrupts], 3, kept)
+    assert kept == ["first"]
+    assert reach._running == set()
+
+
+def test_busy_hosts_are_skipped_and_caught_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "WATCH_PAUSE_S", 0.0)
+    monkeypatch.setattr(engine, "VISITS", (2, 0))
+    says = {
+        "idle": "echo '{\"ended\": 1}'",
+        "busy": "echo busy: 3 other threads run; exit 1",
+        "later": f"mkdir {tmp_path}/seen || {{ echo '{{\"ended\": 1}}'; exit 0; }}; echo nodes are busy; exit 1",
+    }
+    site = Reach(tuple(says), lambda host, _words: ["sh", "-c", f"cat >/dev/null; {says[host]}"], 3)
+    tour = engine._Tour(site, b"", [], PATIENCE_S, random.Random(1))
+    told: list[str] = []
+
+    def tell(stage: str) -> None:
+        told.append(stage)
+        if stage.startswith("2 of 3"):  # all but the host that is busy for good
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tour.watch(time.monotonic() + PATIENCE_S, PATIENCE_S, says, 1, tell)
+    assert sorted(one.host for one in tour.visits) == ["idle", "idle", "later", "later"]
+    before = len(tour.visits)
+    tour.watch(time.monotonic() + PATIENCE_S, 0.0, says, 1, tell)
+    tour.watch(time.monotonic(), PATIENCE_S, says, 1, tell)
+    assert len(tour.visits) == before
+
+
 def test_the_program_ends_itself(binary: Path) -> None:
     done = subprocess.run([binary, "--seconds=1000", "--memory-mb=48", "--limit=1"], capture_output=True)
     assert done.returncode == -14  # SIGALRM
+
+
+def test_this_host_is_visited_before_a_job(binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert binary.is_file()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine, "VISITS", (3, 0))
+    end_s = time.monotonic() + PATIENCE_S
+    made = engine.of_this_host(HealthSettings(memory_bytes=48 << 20), {}, end_s, Path("run"))
+    assert [visit.error for visit in made.visits] == ["", "", ""]
+    assert engine.read(tmp_path / "run") == made
+    assert engine.of_this_host(HealthSettings(), {}, time.monotonic()).visits == []

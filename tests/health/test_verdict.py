@@ -8,11 +8,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from hpcscope.engine import health as engine
+from hpcscope.health import history
 from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, judge, references
 from hpcscope.report.health import render
 from hpcscope.report.terminal import health as terminal
 from tests.health.recorded_fleet import FACTS, on, record, slower
+from tests.health.simulated_links import own_link, played
 
 
 def verdicts(health: Health) -> dict[str, str]:
@@ -82,6 +85,20 @@ def test_a_dead_host_costs_itself_alone() -> None:
     assert not health.sound
 
 
+def test_a_host_that_hangs_in_the_middle_gives_no_answer_and_one_that_came_back_is_suspect() -> None:
+    def silent(visit: Visit) -> Visit:
+        return visit.model_copy(update={"error": "no answer within 40 s", "values": []})
+
+    def ends(visit: Visit) -> Visit:
+        return silent(visit) if visit.host == "n5" and visit.started_unix_s > 1e9 + 200 else visit
+
+    def pauses(visit: Visit) -> Visit:
+        return silent(visit) if visit.host == "n5" and visit.started_unix_s == 1e9 + 103 else visit
+
+    assert verdicts(judge(record(change=ends))) == {"n5": SILENT}
+    assert verdicts(judge(record(change=pauses))) == {"n5": SUSPECT}
+
+
 @pytest.mark.parametrize(
     ("counters", "verdict", "words"),
     [
@@ -145,9 +162,30 @@ def test_the_output_in_the_guide() -> None:
     assert f"```\n{shown(record(128, change))}\n```" in guide
 
 
-def test_the_page_has_every_node_and_its_evidence() -> None:
-    page = render(record(change=slower(1.5, "memory_bandwidth", {"n3"})))
-    assert "11 of 12 nodes are healthy; 1 bad." in page
-    assert page.count('<th scope="row">') == 12
-    assert page.index(">n3<") < page.index(">n1<")
-    assert "memory bandwidth 13" in page
+def page() -> str:
+    """The page of twelve nodes with a bad one and a suspect, their past and their links."""
+    odd = on("n7", facts={**FACTS, "governor": "powersave"})
+    slow = slower(1.5, "memory_bandwidth", {"n3"})
+    made = record(change=lambda visit: odd(slow(visit)))
+    paired = played(1, made.hosts, own_link(["n5"], 0.5), 0.02).record.links
+    made = made.model_copy(update={"links": paired})
+    past = history.pasts([record().model_copy(update={"started_unix_s": 9e8})], made)
+    return render(made, engine.judged(made, past), past)
+
+
+def test_the_page_has_every_node_its_evidence_its_past_and_its_links() -> None:
+    text = page()
+    assert "9 of 12 nodes are healthy; 2 bad, 1 suspect." in text
+    assert text.count('id="node-') == 3
+    assert text.index(">n5</a>") < text.index(">n7</a>") < text.index(">n1<")
+    assert "memory bandwidth 13" in text
+    assert "(1 since 1998-07-09)" in text
+    assert " partners, others " in text
+    assert 'aria-label="Links"' in text
+
+
+def test_a_page_of_many_nodes_has_no_matrix_and_few_sections() -> None:
+    made = record(nodes=100, change=slower(2, "arithmetic", {f"n{number}" for number in range(1, 101, 4)}))
+    text = render(made, judge(made), {})
+    assert text.count('id="node-') == 25
+    assert 'aria-label="Links"' not in text

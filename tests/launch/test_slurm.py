@@ -392,6 +392,18 @@ def test_pairs_are_measured_between_their_hosts(
     assert {row["benchmark"] for row in gathered(tmp_path)["figures"]} == {"mpi.latency", "mpi.bandwidth"}
 
 
+@pytest.mark.slow(
+    "starts twelve small jobs of a batch system; there, busy hosts in tests/health/test_health_program.py"
+)
+def test_idle_nodes_are_checked_by_small_jobs_and_busy_ones_are_not_waited_for(
+    slurm: SlurmCluster, tmp_path: Path
+) -> None:
+    words = ["health", "--watch", "--launcher", "slurm", "--hosts", ",".join(NODES[:2]), "--minutes", "0.5"]
+    said = json.loads(slurm.scope(tmp_path, *words, "--memory", "48Mi", "--json").output)
+    assert {node["host"]: node["verdict"] for node in said["nodes"]}.keys() == set(NODES[:2])
+    assert "no answer" not in [node["verdict"] for node in said["nodes"]]
+
+
 def test_the_health_of_the_nodes_of_a_job(slurm: SlurmCluster, tmp_path: Path) -> None:
     words = ["health", "--launcher", "slurm", "--minutes", "0.1", "--memory", "48Mi", "--json"]
     said = json.loads(slurm.allocated(tmp_path, ["--nodes=3"], *words).output)

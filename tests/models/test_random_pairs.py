@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpcscope.models.communication.localisation import chance_of_pair, chance_of_path, localise
-from hpcscope.models.communication.random_pairs import _attributes, partners
+from hpcscope.models.communication.random_pairs import host_groups, partners
 from hpcscope.topology.topology import Group, Topology
 
 power = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "pair_sample_power.py"))
@@ -65,7 +65,7 @@ def test_hosts_of_two_domains_are_in_their_own_groups() -> None:
     ]
     top = Group(level="wan", name="top", hosts=[], latency_s=1e-6, bandwidth_bytes_per_s=1e9)
     topology = Topology(origin="measured", group=[*groups, top])
-    (switches,) = _attributes(["n1.y", "n1.x", "n2.x", "n2.y"], 4, topology)
+    (switches,) = host_groups(["n1.y", "n1.x", "n2.x", "n2.y"], 4, topology)
     assert switches.of == [1, 0, 0, 1]
 
 

@@ -19,6 +19,7 @@ from hpcscope.report.run import page as run_page
 from hpcscope.report.topology import page as topology_page
 from tests.campaign import test_page as campaign
 from tests.comparison.test_side_by_side import beside, three
+from tests.health import test_verdict as health
 from tests.report import browser
 from tests.report.test_profile_page import everything
 from tests.topology.test_topology_file import GOOD, from_text
@@ -86,6 +87,7 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         "side by side": side_by_side(folder),
         "monitored": (monitored / "report.html").read_text(),
         "campaign": campaign.page(campaign.records()),
+        "health": health.page(),
         "topology": topology_page.render(from_text(folder, GOOD), "topology.toml"),
     }
     return audited(pages, folder)
@@ -113,7 +115,9 @@ def side_by_side(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["run", "comparison", "side by side", "monitored", "campaign", "topology"])
+@pytest.mark.parametrize(
+    "kind", ["run", "comparison", "side by side", "monitored", "campaign", "topology", "health"]
+)
 def test_no_rule_is_violated(kind: str, width: int, audits: dict[str, list[str]]) -> None:
     assert audits[f"{kind}, {width} px"] == []
 

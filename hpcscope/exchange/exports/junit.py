@@ -29,13 +29,13 @@ def write(runs: Sequence[Run]) -> str:
 
 
 def _suite(run: Run) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", name=_printable(run.record.name), hostname=_printable(hosts(run)))
+    suite = ElementTree.Element("testsuite", name=printable(run.record.name), hostname=printable(hosts(run)))
     suite.set("timestamp", datetime.fromtimestamp(run.record.started_unix_s, UTC).isoformat(timespec="seconds"))
     for summaries in by_case(run):
         _case(suite, summaries)
     for one in run.record.skipped:
         case = _test(suite, one.benchmark, f"{one.benchmark} {one.case}")
-        ElementTree.SubElement(case, "skipped", message=_printable(one.reason))
+        ElementTree.SubElement(case, "skipped", message=printable(one.reason))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite)))
@@ -48,7 +48,7 @@ def _case(suite: ElementTree.Element, summaries: list[Summary]) -> None:
     right = [summary for summary in summaries if summary.is_headline]
     if not right:
         tag = _ENDS.get(first.reason.partition(":")[0], "skipped")
-        ElementTree.SubElement(case, tag, message=_printable(first.reason))
+        ElementTree.SubElement(case, tag, message=printable(first.reason))
         return
     ElementTree.SubElement(case, "system-out").text = "\n".join(
         f"{summary.metric} {units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)}"
@@ -57,9 +57,9 @@ def _case(suite: ElementTree.Element, summaries: list[Summary]) -> None:
 
 
 def _test(suite: ElementTree.Element, benchmark: str, name: str) -> ElementTree.Element:
-    return ElementTree.SubElement(suite, "testcase", classname=benchmark, name=_printable(name))
+    return ElementTree.SubElement(suite, "testcase", classname=benchmark, name=printable(name))
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Leave out what XML cannot hold."""
     return "".join(letter for letter in text if letter.isprintable() or letter in "\t\n")

@@ -30,19 +30,20 @@ def write(runs: Sequence[Run]) -> str:
     run = only(runs, "openmetrics")
     gauges: dict[str, list[str]] = {}
     about = {"run": run.record.name, "status": run.record.status, "scope_version": run.record.scope_version}
-    _add(gauges, "scope_run_info", "the run of all other gauges", about, 1)
-    _add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, run.record.finished_unix_s)
-    _add(gauges, "scope_run_hosts", "hosts of the run", {}, len(run.machine.hosts))
+    add(gauges, "scope_run_info", "the run of all other gauges", about, 1)
+    add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, run.record.finished_unix_s)
+    add(gauges, "scope_run_hosts", "hosts of the run", {}, len(run.machine.hosts))
     for case in run.headlines:
         for part, name in _FIGURES.items():
             meaning = f"{run.benchmarks.metric_label(case.metric, case.benchmark)}, {_MEANINGS[part]}"
-            _add(gauges, _name(case, part), meaning, _labels(case), getattr(case, name))
+            add(gauges, _name(case, part), meaning, _labels(case), getattr(case, name))
     return "".join(line + "\n" for lines in gauges.values() for line in lines) + "# EOF\n"
 
 
-def _add(
+def add(
     gauges: dict[str, list[str]], name: str, meaning: str, labels: Mapping[str, object], value: float | None
 ) -> None:
+    """Add one gauge to those of its name; a missing value adds nothing."""
     if value is None:
         return
     lines = gauges.setdefault(name, [f"# HELP {name} {_escaped(meaning)}", f"# TYPE {name} gauge"])

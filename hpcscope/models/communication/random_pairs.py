@@ -133,7 +133,7 @@ def _sample(
     pairs = measured(cases, ranks)
     hosts = [process.host for process in processes]
     names = process_names(hosts, ranks)
-    attributes = _attributes(hosts, ranks, topology)
+    attributes = host_groups(hosts, ranks, topology)
     reason = ""
     if ranks < FEWEST:
         reason = f"{ranks} processes; {FEWEST} are needed"
@@ -227,7 +227,7 @@ def _times_of_ranks(case: CaseSamples, ranks: int) -> Floats:
     return found
 
 
-def _attributes(hosts: list[str], ranks: int, topology: Topology | None) -> list[Attribute]:
+def host_groups(hosts: list[str], ranks: int, topology: Topology | None) -> list[Attribute]:
     """Return the groups of the topology, level by level from the switches up, and the rails."""
     if len(hosts) != ranks:
         return []

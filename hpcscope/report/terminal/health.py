@@ -7,9 +7,10 @@ from typing import Any
 
 from hpcscope import units
 from hpcscope.health.facts import Difference
+from hpcscope.health.links import sentence
 from hpcscope.health.records import HealthFile
 from hpcscope.health.slow_nodes import FEWEST
-from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, NodeVerdict, Sight
+from hpcscope.health.verdict import HEALTHY, ORDER, SILENT, Health, NodeVerdict, Sight
 from hpcscope.names import host_ranges, several
 from hpcscope.visible import visible
 
@@ -61,12 +62,12 @@ def as_json(record: HealthFile, health: Health) -> dict[str, Any]:
 
 def verdict_sentence(health: Health) -> str:
     """Return the verdict on the whole cluster."""
-    counts = {verdict: len(health.hosts(verdict)) for verdict in (BAD, SILENT, SUSPECT)}
+    counts = {verdict: len(health.hosts(verdict)) for verdict in ORDER[:-1]}
     nodes = len(health.nodes)
     if not any(counts.values()):
         return f"All {nodes} nodes are healthy." if nodes > 1 else "The node shows no fault; it has no peers."
-    words = {BAD: "bad", SUSPECT: "suspect", SILENT: "without an answer"}
-    parts = [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]
+    words = {SILENT: "without an answer"}
+    parts = [f"{count} {words.get(verdict, verdict)}" for verdict, count in counts.items() if count]
     return f"{len(health.hosts(HEALTHY))} of {nodes} nodes are healthy; {', '.join(parts)}."
 
 
@@ -83,7 +84,7 @@ def _nodes(health: Health) -> Iterator[str]:
         yield ""
     for node in named[:MOST_NODES]:
         yield from _node(node, width)
-    for verdict in (BAD, SILENT, SUSPECT):
+    for verdict in ORDER[:-1]:
         if folded := [node.host for node in named[MOST_NODES:] if node.verdict == verdict]:
             yield _cut(f"and {len(folded)} more {verdict}: {several(host_ranges(folded))}")
 
@@ -121,6 +122,8 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
     if few := max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0):
         group = "1 node has no peers:" if few == 1 else f"{few} nodes are few peers:"
         yield f"{group} at least {FEWEST} of equal hardware show how much they scatter."
+    if said := sentence(record):
+        yield from _broken(said, "")
     busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
     emulated = ", emulated" if record.origin == "emulated" else ""
     visits = f"{len(record.visits):,} visits" if len(record.visits) != 1 else "1 visit"

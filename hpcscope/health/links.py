@@ -1,0 +1,321 @@
+"""Slow links of a cluster, from rounds of disjoint pairs: a host's own link, a switch, or a path between switches.
+
+Each host is measured with about log2 of all hosts as partners. What stands out is measured again among other
+partners, and named where it stands out there, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from math import expm1, log1p, log2
+from random import Random
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.health.records import HealthFile, LinkVisit
+from hpcscope.health.slow_nodes import LEVEL
+from hpcscope.health.verdict import BAD, SUSPECT, Evidence
+from hpcscope.models.communication.decomposition import FEWEST, SMALLEST_EXCESS
+from hpcscope.models.communication.localisation import FEWEST_OF_A_HOST, Found, Localisation, Pairs, localise
+from hpcscope.models.communication.random_pairs import host_groups
+from hpcscope.names import host_ranges, several
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.distributions import student_quantile
+from hpcscope.topology.topology import Topology
+
+PARTNERS = 8
+"""Sound hosts that take part in the second stage, at least; of many suspects two for each."""
+ROUNDS_AGAIN = 8
+FOR_PATHS = 4
+"""Further rounds of the first stage where paths between switches can be told, of which few pairs speak."""
+MOST_TESTED = 4
+"""Hosts by which a switch, or each end of a path, is tested."""
+FEWEST_AGAIN = 3
+FEWEST_CONTROLS = 6
+CAUSE = "a cable, transceiver or port; another speed or duplex mode; or a busy host"
+ADVICE = "compare `ethtool` and `ethtool -S` on the host and at its port; exchange the cable, then the port"
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Something that is measured on a link."""
+
+    name: str
+    label: str
+    unit: str
+    fields: tuple[str, ...]
+    """Of a visit; the slowest of them counts."""
+
+    def costs(self, visit: LinkVisit) -> Floats:
+        """Return the logarithm of the cost of each repetition."""
+        values = np.array([getattr(visit, name) for name in self.fields])
+        found: Floats = np.log(values.max(axis=0) if self.unit == "s" else 1 / values.min(axis=0))
+        return found
+
+    def value(self, log_cost: float) -> str:
+        """Return a value with its unit, from the logarithm of its cost."""
+        cost = float(np.exp(log_cost))
+        return units.quantity(cost if self.unit == "s" else 1 / cost, self.unit)
+
+
+METRICS = (
+    Metric("latency", "one-way latency", "s", ("latency_s",)),
+    Metric("rate", "rate of its slower direction", "B/s", ("forward", "backward")),
+    Metric("at_once", "rate in both directions at once", "B/s", ("forward_at_once", "backward_at_once")),
+)
+
+
+@dataclass(frozen=True)
+class SlowLink:
+    """A host, a switch or a path between two switches whose messages are slow in both stages."""
+
+    kind: str
+    """`host`, `pair`, or what the topology calls its groups, with ` path` for a path between two."""
+    members: tuple[str, ...]
+    metric: Metric
+    own: float
+    """Median cost of its links in the first stage, and of all others, as logarithms."""
+    others: float
+    pairs: int
+    confirmed: bool | None
+    """None where there is no second stage."""
+
+
+def rounds(hosts: Sequence[str], random: Random, more: int = 0) -> list[list[Pair]]:
+    """Return rounds of disjoint pairs in which no pair occurs twice: log2 of the hosts, and `more`.
+
+    The circle method of tournaments (Kirkman 1850), on hosts in random order; of an odd number one rests.
+    """
+    order: list[str | None] = [*hosts]
+    random.shuffle(order)
+    if len(order) % 2 or not order:
+        order.append(None)
+    wanted = max(FEWEST_OF_A_HOST + 2, round(log2(max(len(hosts), 2)))) + more
+    fixed, ring = order[0], order[1:]
+    made = []
+    for number in random.sample(range(len(ring)), min(wanted, len(ring))):
+        turned = [fixed, *ring[number:], *ring[:number]]
+        half = len(turned) // 2
+        pairs = zip(turned[:half], reversed(turned[half:]), strict=True)
+        made.append(
+            [(a, b) if random.random() < 0.5 else (b, a) for a, b in pairs if a is not None and b is not None]
+        )
+    return made
+
+
+def again(record: HealthFile, topology: Topology | None, random: Random) -> list[list[Pair]]:
+    """Return the rounds of the second stage: suspects with other sound partners, and pairs of sound hosts."""
+    suspects = _suspects(record, topology)
+    if not suspects:
+        return []
+    involved = {host for one in suspects for host in one.hosts()}
+    rest = [host for host in _hosts(record, 1) if host not in involved]
+    tested = sum(len(one.tested()) for one in suspects)
+    partners = random.sample(rest, min(len(rest), max(PARTNERS, 2 * tested)))
+    return [_round(suspects, partners, number % 2 == 0, random) for number in range(ROUNDS_AGAIN)]
+
+
+def _round(suspects: Sequence[_Suspect], partners: Sequence[str], hosts_first: bool, random: Random) -> list[Pair]:
+    sound = random.sample(partners, len(partners))
+    pairs: list[Pair] = []
+    used: set[str] = set()
+    # In turn: a host may be a suspect, and one end of a suspect pair, too.
+    order = random.sample(suspects, len(suspects))
+    for one in sorted(order, key=lambda each: (each.ends is None) == hosts_first, reverse=True):
+        if one.ends is not None:
+            sides = [[host for host in random.sample(side, len(side)) if host not in used] for side in one.ends]
+            wanted = list(zip(*sides, strict=False))[:MOST_TESTED]
+        else:
+            wanted = [(host, sound.pop()) for host in one.tested() if sound and host not in used]
+        pairs += wanted
+        used |= {host for pair in wanted for host in pair}
+    return [*pairs, *zip(sound[::2], sound[1::2], strict=False)]
+
+
+def slow(record: HealthFile, topology: Topology | None = None) -> list[SlowLink]:
+    """Return what is slow in the first stage, and whether the second confirms it."""
+    suspects = _suspects(record, topology)
+    involved = {host for one in suspects for host in one.hosts()}
+    first, second = (
+        [visit for visit in record.links if visit.stage == stage and not visit.error] for stage in (1, 2)
+    )
+    controls = [visit for visit in second if not involved & {visit.first, visit.second}]
+    made = []
+    for one in suspects:
+        own = [visit for visit in second if one.is_tested_by(visit, involved)]
+        confirmed = None if one.kind == "host" or not second else False
+        if len(own) >= FEWEST_AGAIN and len(controls) >= FEWEST_CONTROLS:
+            confirmed = _confirmed(one.metric, own, controls, len(suspects))
+        if confirmed or not one.implied:
+            costs: dict[bool, list[float]] = {True: [], False: []}
+            for visit in first:
+                costs[one.is_tested_by(visit, ())].append(float(np.median(one.metric.costs(visit))))
+            mine, others = (float(np.median(costs[tested] or costs[True])) for tested in (True, False))
+            made.append(SlowLink(one.kind, one.members, one.metric, mine, others, one.found.pairs, confirmed))
+    named = {one.members[0] for one in made if one.kind == "host" and one.confirmed}
+    return [one for one in made if one.kind != "pair" or not named & {*one.members}]
+
+
+def _confirmed(metric: Metric, own: Sequence[LinkVisit], controls: Sequence[LinkVisit], tests: int) -> bool:
+    """Say whether links are slower than sound ones of the same time: one-sided t test at `LEVEL` over all tests.
+
+    Their median is held against a single new value of the sound ones: several pairs of a host are not independent.
+    """
+    sound = np.array([float(np.median(metric.costs(visit))) for visit in controls])
+    excess = float(np.median([np.median(metric.costs(visit)) for visit in own])) - float(sound.mean())
+    error = float(sound.std(ddof=1)) * (1 + 1 / sound.size) ** 0.5
+    return bool(excess > max(student_quantile(1 - LEVEL / tests, sound.size - 1) * error, log1p(SMALLEST_EXCESS)))
+
+
+@dataclass(frozen=True)
+class _Suspect:
+    """What stood out in the first stage, and the hosts by which it is tested again."""
+
+    metric: Metric
+    kind: str
+    members: tuple[str, ...]
+    found: Found
+    ends: tuple[Sequence[str], Sequence[str]] | None
+    """The hosts at both ends of a pair or path; None of a host or a switch."""
+    own: Sequence[str] = ()
+    """The host, or the hosts of the switch."""
+    implied: bool = False
+    """An end of a slow pair: of few pairs of a host, two may have been slow for their other ends."""
+
+    def hosts(self) -> list[str]:
+        """Return all hosts that are no sound partners."""
+        return [*self.own, *(host for side in self.ends or () for host in side)]
+
+    def tested(self) -> Sequence[str]:
+        """Return the hosts that get partners."""
+        return self.own[:MOST_TESTED]
+
+    def is_tested_by(self, visit: LinkVisit, involved: Container[str]) -> bool:
+        """Say whether a measurement joins both ends, or a host of this with one that is not involved."""
+        pair = (visit.first, visit.second)
+        if self.ends is not None:
+            one, other = self.ends
+            return any(a in one and b in other for a, b in (pair, pair[::-1]))
+        return any(a in self.own and b not in involved for a, b in (pair, pair[::-1]))
+
+
+def _suspects(record: HealthFile, topology: Topology | None) -> list[_Suspect]:
+    made = []
+    for metric, hosts, found in _located(record, topology):
+        made += [_Suspect(metric, "host", (name := hosts[o.members[0]],), o, None, (name,)) for o in found.hosts]
+        known = {hosts[one.members[0]] for one in found.hosts}
+        for one in found.pairs:
+            first, second = (hosts[each] for each in one.members)
+            made.append(_Suspect(metric, "pair", (first, second), one, ([first], [second])))
+            hidden = [host for host in (first, second) if host not in known]
+            made += [_Suspect(metric, "host", (host,), one, None, (host,), implied=True) for host in hidden]
+            known.update(hidden)
+        for group in host_groups(hosts, len(hosts), topology):
+            inside: list[list[str]] = [[] for _ in group.groups]
+            for host, of in zip(hosts, group.of, strict=True):
+                if of >= 0:
+                    inside[of].append(host)
+            for one in found.groups[group.name]:
+                (number,) = one.members
+                made.append(_Suspect(metric, group.name, (group.groups[number],), one, None, inside[number]))
+            for one in found.paths[group.name]:
+                first, second = (group.groups[each] for each in one.members)
+                ends = (inside[one.members[0]], inside[one.members[1]])
+                made.append(_Suspect(metric, f"{group.name} path", (first, second), one, ends))
+    return made
+
+
+def evidence(record: HealthFile, topology: Topology | None = None) -> tuple[list[tuple[str, Evidence]], list[str]]:
+    """Return the evidence against hosts, and what is to be said of switches, paths and the whole."""
+    against: list[tuple[str, Evidence]] = list(_unreached(record))
+    remarks = []
+    for one in slow(record, topology):
+        if one.confirmed is False:
+            continue
+        share = -expm1(one.others - one.own)
+        longer = expm1(one.own - one.others)
+        much = f"{units.share(share)} lower" if one.metric.unit != "s" else f"{units.share(longer)} longer"
+        partners = "partner" if one.pairs == 1 else "partners"
+        doubt = "" if one.confirmed else ", not measured again"
+        if one.kind == "host":
+            values = (
+                f"{one.metric.value(one.own)} with {one.pairs} {partners}, others {one.metric.value(one.others)}"
+            )
+            text = f"link: {one.metric.label} {values} ({much}){doubt}"
+            verdict = BAD if one.confirmed else SUSPECT
+            against.append((one.members[0], Evidence(verdict, text, CAUSE, ADVICE, share)))
+        else:
+            place = " and ".join(one.members)
+            where = {"pair": f"the path between {place}"}.get(one.kind, f"{one.kind} {place}")
+            remarks.append(f"{where}: {one.metric.label} {much} than elsewhere{doubt}")
+    remarks += _whole(record)
+    return against, remarks
+
+
+def sentence(record: HealthFile) -> str:
+    """Return what the links do in one line; empty where none was measured."""
+    measured = [visit for visit in record.links if not visit.error]
+    if not measured:
+        return ""
+    typical = [
+        f"{metric.value(float(np.median([np.median(metric.costs(v)) for v in measured])))}" for metric in METRICS
+    ]
+    hosts = len({host for visit in measured for host in (visit.first, visit.second)})
+    pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
+    return (
+        f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians {typical[0]} one way, {typical[1]},"
+        f" {typical[2]} both ways at once."
+    )
+
+
+def _hosts(record: HealthFile, stage: int) -> list[str]:
+    visits = [visit for visit in record.links if visit.stage == stage and not visit.error]
+    seen = {host for visit in visits for host in (visit.first, visit.second)}
+    return [host for host in record.hosts if host in seen]
+
+
+def _located(record: HealthFile, topology: Topology | None) -> list[tuple[Metric, list[str], Localisation]]:
+    """Return what is slow in the first stage, by metric; empty with too few hosts to tell."""
+    visits = [visit for visit in record.links if visit.stage == 1 and not visit.error]
+    hosts = _hosts(record, 1)
+    if len(hosts) < FEWEST:
+        return []
+    number = {host: each for each, host in enumerate(hosts)}
+    groups = {one.name: np.array(one.of, np.int64) for one in host_groups(hosts, len(hosts), topology)}
+    first = np.array([number[visit.first] for visit in visits], np.int64)
+    second = np.array([number[visit.second] for visit in visits], np.int64)
+    found = []
+    for metric in METRICS:
+        costs = [metric.costs(visit) for visit in visits]
+        logs = np.array([row[: min(map(len, costs))] for row in costs]).T
+        found.append((metric, hosts, localise(Pairs(len(hosts), first, second, logs), groups)))
+    return found
+
+
+def _unreached(record: HealthFile) -> Iterable[tuple[str, Evidence]]:
+    """Yield hosts that no partner reached, where others were reached, but which answered otherwise."""
+    sound = {host for visit in record.links if not visit.error for host in (visit.first, visit.second)}
+    failed: dict[str, list[LinkVisit]] = {}
+    for visit in record.links if sound else ():
+        for host in {visit.first, visit.second} - sound:
+            failed.setdefault(host, []).append(visit)
+    for host, visits in failed.items():
+        text = f"link: not measured with any of {len(visits)} partners: {visits[0].error}"
+        yield host, Evidence(SUSPECT, text, "a firewall between nodes, or its network is down", ADVICE)
+
+
+def _whole(record: HealthFile) -> list[str]:
+    failed = [visit for visit in record.links if visit.error]
+    if failed and len(failed) == len(record.links):
+        return [f"links: not measured: {failed[0].error}"]
+    hosts = {host for visit in record.links for host in (visit.first, visit.second)}
+    if record.links and len(hosts) < FEWEST:
+        return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} are needed"]
+    if failed:
+        names = host_ranges(sorted({visit.first for visit in failed} | {visit.second for visit in failed}))
+        return [f"links: {len(failed)} of {len(record.links)} measurements failed, of {several(names)}"]
+    return []
