@@ -90,10 +90,6 @@ def _named(point: Breakpoint, owner: str) -> str:
     return f"; {owner} {likeliest.name} is {units.size(likeliest.value)}"
 
 
-def _agreement(share: float) -> Evidence:
-    return Evidence(what="launches with a break between the same sizes", value=units.share(share))
-
-
 def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Advised:
     if run.benchmark(fit.subject).level != "mpi":
         words = f"This is below the library: buffers, packets or pages change between {last} and {first}."
