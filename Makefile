@@ -49,8 +49,7 @@ site: .venv/documents
 	git ls-files -z '*.md' 'docs/*' | xargs -0 cp --parents -t build/pages
 	.venv/bin/mkdocs build --strict --quiet
 
-wheel: .venv/development .mpi/mpich requirements/wheel.txt
-	$(PIP) install --no-compile -r requirements/wheel.txt
+wheel: .venv/development .mpi/mpich
 	.venv/bin/python packaging/wheel.py
 
 # Only the edited source is compiled: users' builds compile many together.
@@ -75,7 +74,7 @@ build/try/build.ninja: | .venv/development
 	-.venv/bin/python -m compileall -qq -j 0 -x /tests/ .venv/lib
 	touch $@
 
-.venv/development: requirements/development.txt requirements/arrow.txt requirements/figure.txt requirements/postgresql.txt requirements/serve.txt .venv/product
+.venv/development: requirements/development.txt requirements/arrow.txt requirements/figure.txt requirements/postgresql.txt requirements/serve.txt requirements/wheel.txt .venv/product
 	$(PIP) install --no-compile -r requirements/development.txt
 	touch $@
 

@@ -26,7 +26,7 @@ def _building() -> Iterator[Check]:
     advice = "" if compiler else "install a C++20 compiler, for example apt-get install g++"
     here, broken = installations.survey()
     ready = next(filter(None, map(prebuilt.fitting, here)), None)
-    yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=ready is None)
+    yield Check("C++ compiler", bool(compiler or ready), compiler or "absent", advice, needed=ready is None)
     if ready is not None:
         found = f"came with Scope for the ABI {ready.abi}, taken for {ready.library}"
         yield Check("native program", True, found)

@@ -18,7 +18,6 @@ from hpcscope.catalog.declared import declared
 from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests.installed_mpi import NAMES, installed
 from tests.measure.conftest import Measure
-from tests.measure.test_collectives import is_stale
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +26,6 @@ MADE = "SCOPE_TEST_WHEEL"
 pytestmark = pytest.mark.slow(
     "compiles all for three ABIs; test_prebuilt.py has which program is chosen, test_other_mpis.py the calls"
 )
-SEVERAL_WAYS = ("nonblocking", "persistent")
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +49,18 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "files"
 
 
-def lines(ranks: int) -> Iterator[str]:
-    """Every MPI benchmark that so many ranks can run, and its other calls."""
+def lines(ranks: int, ways: tuple[str, ...]) -> Iterator[str]:
+    """Every MPI benchmark that so many ranks can run, also with these calls."""
     for benchmark in declared():
         if not benchmark.name.startswith("mpi.") or not benchmark.ranks.allows(ranks):
             continue
         yield benchmark.name
         for parameter in benchmark.parameters:
             if parameter.name == "call":
-                yield from (f"{benchmark.name} call={way}" for way in SEVERAL_WAYS if way in parameter.choices)
+                yield from (f"{benchmark.name} call={way}" for way in ways if way in parameter.choices)
 
 
-@pytest.mark.parametrize("standard", [False, True], ids=["own ABI", "standard"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "standard"), [*((name, False) for name in NAMES), ("mpich-wheel", True)])
 def test_every_mpi_benchmark_is_right(
     name: str, standard: bool, unpacked: Path, measure: Measure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,19 +68,16 @@ def test_every_mpi_benchmark_is_right(
     mpi: MpiInstallation = installed(name)
     abis = [prebuilt.STANDARD] if standard else list(prebuilt.ABIS)
     ready = prebuilt.fitting(mpi, [unpacked / "hpcscope" / prebuilt.FOLDER / abi for abi in abis])
-    if ready is None:
-        assert standard
-        pytest.skip(f"{name} has no {prebuilt.STANDARD}")
+    assert ready is not None
     program = str(ready.placed({}) / native.PROGRAM)
     build: NativeBuild = ready.record.model_copy(update={"program": program, "mpi": mpi})
     older = name.endswith("-debian")
     for ranks in (1, 2, 4):
-        plan = list(lines(ranks))
+        # Persistent collectives of MPICH 4.0 give stale data (test_collectives.py), and end some ranks.
+        plan = list(lines(ranks, ("nonblocking",) if name == "mpich-debian" else ("nonblocking", "persistent")))
         ended = measure(ranks, plan, native=build)
         assert [case.benchmark for case in ended.cases] == [line.split()[0] for line in plan], ended.errors
         for case in ended.cases:
-            if is_stale(case, build):
-                continue
             right = case.status == "ok" or (
                 case.status == "unavailable" and (older or case.benchmark == "mpi.spawn")
             )
