@@ -23,8 +23,8 @@ def shortened(words: list[str], brief: dict[str, str], shorter: str) -> list[str
     given = {word.partition("=")[0] for word in [*own, *last]}
     lab = own.index("--lab") if "--lab" in own else -2
     plain = [word for at, word in enumerate(own) if at not in (lab, lab + 1)]
-    if "--resume" in own:
-        return words  # it keeps what it began with
+    if "--resume" in own or (own[0] == "reproduce" and "--all" in own):
+        return words  # it keeps what it began with, or has a brief form of its own
     options = next((text for name, text in brief.items() if plain[: name.count(" ") + 1] == name.split()), "")
     added = [word for option in _pairs(options.split()) if option[0] not in given for word in option]
     return [*own, *added, *last, *program]

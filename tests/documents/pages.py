@@ -195,8 +195,9 @@ PAGES: dict[str, Page] = {
             "scope run --case 'mpi.latency ranks=2 message_bytes=0,1Ki,16Ki": Way(shorter="--oversubscribe"),
             "scope run mpi.latency mpi.broadcast mpi.reduce algorithm": Way(shorter="--budget 0.1s --launches 2"),
             "scope predict runs/latest --algorithm shallow_water": parsed(
-                "needs four cores: no prediction is validated where ranks share cores; tests/cli/test_predict.py has such runs"
+                "needs a core for each of four ranks, else no prediction is validated; tests/cli/test_predict.py"
             ),
+            "scope simulate measured 'mpi.*' --hosts 1024": Way(shorter="--limit 10m"),
             "scope reproduce scope-psrs --full": Way(until="launch 1 of", codes=INTERRUPTED),
             "scope reproduce --all": Way(until="launch 1 of", codes=INTERRUPTED),
         },
@@ -220,7 +221,6 @@ PAGES: dict[str, Page] = {
             "scope run storage --module standard": Way(shorter="--ranks 1,2"),
             "scope run --case 'storage.write": Way(shorter="--oversubscribe"),
             "scope run storage node.disk": Way(shorter="--ranks 1,2"),
-            "scope reproduce scope-appendix-e": Way(shorter="--lab storage"),
         },
     ),
     "docs/how-to/timer.md": Page(),

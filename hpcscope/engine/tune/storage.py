@@ -76,7 +76,7 @@ def tune(
         trials=search.trials,
         launches=search.launches,
     )
-    if asked.ranks[-1] > room:
+    if asked.ranks[-1] > room and not settled.experiment.launcher.oversubscribe:
         raise UsageError(
             f"--ranks {asked.ranks[-1]}: must be from 1 to {room}, the slots here (--oversubscribe allows more)"
         )
