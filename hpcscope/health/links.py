@@ -30,7 +30,7 @@ PARTNERS = 8
 ROUNDS_AGAIN = 8
 FOR_PATHS = 4
 """Further rounds of the first stage where paths between switches can be told, of which few pairs speak."""
-MOST_PAIRS = 8  # of a metric, the slowest: among thousands of pairs some are slow once
+MOST_PAIRS = 8  # of a metric, the slowest; among few hosts none, which would leave no sound partners
 MOST_TESTED = 4
 """Hosts by which a switch, or each end of a path, is tested."""
 FEWEST_AGAIN = 3
@@ -215,7 +215,7 @@ def _suspects(record: HealthFile, topology: Topology | None) -> list[_Suspect]:
     for metric, hosts, found in _located(record, topology):
         made += [_Suspect(metric, "host", (name := hosts[o.members[0]],), o, None, (name,)) for o in found.hosts]
         known = {hosts[one.members[0]] for one in found.hosts}
-        for one in found.pairs[:MOST_PAIRS]:
+        for one in found.pairs[: MOST_PAIRS if len(hosts) >= 2 * PARTNERS else 0]:
             first, second = (hosts[each] for each in one.members)
             made.append(_Suspect(metric, "pair", (first, second), one, ([first], [second])))
             hidden = [host for host in (first, second) if host not in known]
