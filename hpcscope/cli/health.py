@@ -202,9 +202,9 @@ def announce(cost: Cost) -> None:
     together = "one after the other" if cost.at_once == 1 and cost.hosts > 1 else "in parallel"
     hosts = f"{cost.hosts} hosts {together}" if cost.hosts > 1 else "this host"
     measuring = f"measuring for {cost.node_seconds:.0f} node-seconds"
+    paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
     print(
-        f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n"
-        f"{f'  and {cost.pairs} links by TCP;' if cost.pairs else ''}"
+        f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n{paired}"
         f"  on each host at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} written,"
         f" {units.quantity(cost.program_bytes, 'B')} copied, per visit",
         file=sys.stderr,

@@ -30,6 +30,7 @@ PARTNERS = 8
 ROUNDS_AGAIN = 8
 FOR_PATHS = 4
 """Further rounds of the first stage where paths between switches can be told, of which few pairs speak."""
+MOST_PAIRS = 8  # of a metric, the slowest; among few hosts none, which would leave no sound partners
 MOST_TESTED = 4
 """Hosts by which a switch, or each end of a path, is tested."""
 FEWEST_AGAIN = 3
@@ -55,6 +56,10 @@ class Metric:
         values = np.array([getattr(visit, name) for name in self.fields])
         found: Floats = np.log(values.max(axis=0) if self.unit == "s" else 1 / values.min(axis=0))
         return found
+
+    def typical(self, visit: LinkVisit) -> float:
+        """Return their median."""
+        return float(np.median(self.costs(visit)))
 
     def value(self, log_cost: float) -> str:
         """Return a value with its unit, from the logarithm of its cost."""
@@ -144,29 +149,31 @@ def slow(record: HealthFile, topology: Topology | None = None) -> list[SlowLink]
         [visit for visit in record.links if visit.stage == stage and not visit.error] for stage in (1, 2)
     )
     controls = [visit for visit in second if not involved & {visit.first, visit.second}]
+    costs = {each.name: {id(visit): each.typical(visit) for visit in (*first, *second)} for each in METRICS}
     made = []
     for one in suspects:
-        own = [visit for visit in second if one.is_tested_by(visit, involved)]
+        of = costs[one.metric.name]
+        own = [of[id(visit)] for visit in second if one.is_tested_by(visit, involved)]
         confirmed = None if one.kind == "host" or not second else False
         if len(own) >= FEWEST_AGAIN and len(controls) >= FEWEST_CONTROLS:
-            confirmed = _confirmed(one.metric, own, controls, len(suspects))
+            confirmed = _confirmed(own, [of[id(visit)] for visit in controls], len(suspects))
         if confirmed or not one.implied:
-            costs: dict[bool, list[float]] = {True: [], False: []}
+            tested: dict[bool, list[float]] = {True: [], False: []}
             for visit in first:
-                costs[one.is_tested_by(visit, ())].append(float(np.median(one.metric.costs(visit))))
-            mine, others = (float(np.median(costs[tested] or costs[True])) for tested in (True, False))
+                tested[one.is_tested_by(visit, ())].append(of[id(visit)])
+            mine, others = (float(np.median(tested[each] or tested[True])) for each in (True, False))
             made.append(SlowLink(one.kind, one.members, one.metric, mine, others, one.found.pairs, confirmed))
     named = {one.members[0] for one in made if one.kind == "host" and one.confirmed}
     return [one for one in made if one.kind != "pair" or not named & {*one.members}]
 
 
-def _confirmed(metric: Metric, own: Sequence[LinkVisit], controls: Sequence[LinkVisit], tests: int) -> bool:
+def _confirmed(own: Sequence[float], controls: Sequence[float], tests: int) -> bool:
     """Say whether links are slower than sound ones of the same time: one-sided t test at `LEVEL` over all tests.
 
     Their median is held against a single new value of the sound ones: several pairs of a host are not independent.
     """
-    sound = np.array([float(np.median(metric.costs(visit))) for visit in controls])
-    excess = float(np.median([np.median(metric.costs(visit)) for visit in own])) - float(sound.mean())
+    sound = np.array(controls)
+    excess = float(np.median(own)) - float(sound.mean())
     error = float(sound.std(ddof=1)) * (1 + 1 / sound.size) ** 0.5
     return bool(excess > max(student_quantile(1 - LEVEL / tests, sound.size - 1) * error, log1p(SMALLEST_EXCESS)))
 
@@ -208,7 +215,7 @@ def _suspects(record: HealthFile, topology: Topology | None) -> list[_Suspect]:
     for metric, hosts, found in _located(record, topology):
         made += [_Suspect(metric, "host", (name := hosts[o.members[0]],), o, None, (name,)) for o in found.hosts]
         known = {hosts[one.members[0]] for one in found.hosts}
-        for one in found.pairs:
+        for one in found.pairs[: MOST_PAIRS if len(hosts) >= 2 * PARTNERS else 0]:
             first, second = (hosts[each] for each in one.members)
             made.append(_Suspect(metric, "pair", (first, second), one, ([first], [second])))
             hidden = [host for host in (first, second) if host not in known]

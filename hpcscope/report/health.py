@@ -110,7 +110,7 @@ def _matrix(record: HealthFile) -> list[tuple[str, list[Cell | None]]]:
     costs: dict[frozenset[str], float] = {}
     for visit in record.links:
         if not visit.error:
-            costs[frozenset((visit.first, visit.second))] = float(np.median(rate.costs(visit)))
+            costs[frozenset((visit.first, visit.second))] = rate.typical(visit)
     hosts = [host for host in record.hosts if any(host in pair for pair in costs)]
     if not 1 < len(hosts) <= MOST_IN_A_MATRIX:
         return []
