@@ -66,6 +66,8 @@ SPACK = parsed("needs Spack, which builds every dependency from its sources")
 EASYBUILD = parsed("needs EasyBuild, which builds a tool chain from its sources")
 IMAGE = parsed("needs Apptainer and the image of a distribution from a registry")
 POSTGRESQL = parsed("needs a server named db1; tests/repository/test_postgresql.py has a server of its own")
+BUILD = parsed("needs the build front end from a package registry; tests/test_wheel.py looks into the wheel")
+INSTALLED = parsed("writes into /opt and /usr/local of the machine, whatever the test's directory")
 ANOTHER_TEST = parsed("would run this test, or all others beside it")
 
 PAGES: dict[str, Page] = {
@@ -188,7 +190,19 @@ PAGES: dict[str, Page] = {
         ways={"scope monitor -o before -- srun": Way("job")},
         printed=("scope monitor -- mpiexec",),
     ),
-    "docs/how-to/packages.md": Page(ways={"spack": SPACK, "eb ": EASYBUILD, "apptainer": IMAGE}),
+    "docs/how-to/packages.md": Page(
+        ways={
+            "spack": SPACK,
+            "eb ": EASYBUILD,
+            "apptainer": IMAGE,
+            "python3 -m venv build-tools": BUILD,
+            "build-tools": BUILD,
+            "tar ": BUILD,
+            "python3 -m venv /opt": INSTALLED,
+            "/opt/scope": INSTALLED,
+            "ln -s /opt": INSTALLED,
+        }
+    ),
     "docs/how-to/predict.md": Page(
         before="cp tests/documents/programs/app.c solver.c",
         ways={
