@@ -34,7 +34,7 @@ def test_rounds_are_disjoint_and_no_pair_occurs_twice(count: int) -> None:
 
 @pytest.mark.parametrize("count", [4, 8, 32, 200])
 def test_healthy_links_have_no_alarm(count: int) -> None:
-    for seed in range(10):
+    for seed in range(2 if count > 100 else 10):
         assert played(seed, [f"n{number}" for number in range(count)], own_link([], 0), 0.05).named == set()
 
 
