@@ -190,8 +190,19 @@ PAGES: dict[str, Page] = {
         ways={"scope monitor -o before -- srun": Way("job")},
         printed=("scope monitor -- mpiexec",),
     ),
+    "docs/how-to/node-checks.md": Page(
+        lab="fleet",
+        where="lab",
+        before=PRIVATE_SRV,
+        ways={
+            "scope health --hosts": Way("lab", shorter="--hosts n[1-8]"),
+            "scope health --watch --hosts": Way("lab", shorter="--hosts n[1-8] --minutes 0.2"),
+            "scope health --watch --launcher slurm": Way("slurm", shorter="--hosts n[1-2] --minutes 0.2"),
+        },
+    ),
     "docs/how-to/packages.md": Page(
         ways={
+            "make wheel": BUILD,
             "spack": SPACK,
             "eb ": EASYBUILD,
             "apptainer": IMAGE,

@@ -42,6 +42,9 @@ def small_packets(healthy: Emulation) -> Iterator[Emulation]:
     healthy.run("b1", ["ip", "link", "set", "eth0", "mtu", "1500"])
 
 
+@pytest.mark.slow(
+    "measures four hosts in turn; there, verdicts on facts and links, and the program on one host, in tests/health"
+)
 def test_another_mtu_is_named_and_every_host_answers(small_packets: Emulation, tmp_path: Path) -> None:
     found = checked(small_packets, tmp_path)
     assert sorted(found) == ["a1", "a2", "b1", "c1"]
@@ -63,21 +66,3 @@ def test_a_host_that_hangs_costs_itself_alone(healthy: Emulation, tmp_path: Path
     assert "no answer within" in evidence(found["c1"])
     silent = [visit for visit in read_json(tmp_path / "run" / "health.json", dict)["visits"] if visit["error"]]
     assert [visit["host"] for visit in silent] == ["c1", "c1"]  # it was tried again
-
-
-@pytest.mark.slow("four checks of a lab in turn; there, the guide's commands are parsed in tests/documents")
-def test_the_commands_of_the_guide(brought_up: Emulation, tmp_path: Path) -> None:
-    text = GUIDE.read_text()
-    commands = re.findall(r"^    scope ((?:health|show|report)\b.*?)(?:  +#.*)?$", text, re.MULTILINE)
-    assert len(commands) >= 5
-    for command in commands:
-        words = shlex.split(command)
-        if "slurm" in words or "--lab" in words:
-            continue  # tests/launch/test_slurm.py, and the tests above
-        words = [
-            "a1,a2" if before == "--hosts" else word for before, word in zip(["", *words], words, strict=False)
-        ]
-        measured = ["--minutes", "0.1", "--memory", "48Mi"] if words[0] == "health" else []
-        answer = in_lab(brought_up, tmp_path, *words, *measured)
-        assert answer.code in (0, 1), (command, answer)
-        assert answer.output, command
