@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from hpcscope.build import libraries
@@ -13,17 +12,16 @@ from hpcscope.build.mpi import registry
 from hpcscope.machine.machine import MpiInstallation
 
 
-@cache
 def facts(mpi: MpiInstallation) -> tuple[str, ...]:
     """Return what a build depends on beside its sources and flags: the compiler and the MPI.
 
     Copies of one MPI give the same facts in every folder. An MPI without a folder of its own is known by the path
     of its compiler wrapper.
     """
-    shown = libraries.ask([mpi.compiler, "-show"])
-    version = libraries.ask([mpi.compiler, "--version"]).partition("\n")[0]
+    shown = libraries.told(mpi.compiler, "-show")
+    version = libraries.told(mpi.compiler, "--version").partition("\n")[0]
     compiler = shutil.which((shown.split() or [mpi.compiler])[0])
-    passes = libraries.ask([mpi.compiler, "-print-prog-name=cc1plus"])
+    passes = libraries.told(mpi.compiler, "-print-prog-name=cc1plus")
     content = [digest(Path(path)) for path in (compiler, passes) if path and Path(path).is_file()]
     folder = library_folder(mpi)
     if folder is None:
@@ -48,7 +46,7 @@ def library_folder(mpi: MpiInstallation) -> Path | None:
     folder = prefix / "lib"
     if not (prefix / "include" / "mpi.h").is_file() or not _libraries(mpi, folder):
         return None
-    shown = libraries.ask([mpi.compiler, "-show"]).split()
+    shown = libraries.told(mpi.compiler, "-show").split()
     return folder if f"-I{prefix / 'include'}" in shown and f"-L{folder}" in shown else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cache
@@ -36,15 +37,21 @@ def of_pkg_config(package: str) -> list[str]:
 
 def of_compiler(compiler: str, name: str) -> str:
     """Return the library that the compiler would link; empty where it knows none."""
-    found = (Path(folder, name) for folder in _folders(compiler))
-    return next((str(path) for path in found if path.is_file()), "")
+    searched = re.search(r"^libraries: =(.*)$", told(compiler, "-print-search-dirs"), re.MULTILINE)
+    found = (Path(folder, name) for folder in (searched[1].split(":") if searched else []))
+    return next((str(path) for path in found if path.is_absolute() and path.is_file()), "")
+
+
+def told(compiler: str, word: str) -> str:
+    """Return what a compiler prints for an option; asked once while its program and LIBRARY_PATH stay the same."""
+    path = Path(shutil.which(compiler) or compiler)
+    changed_ns = path.stat().st_mtime_ns if path.exists() else 0
+    return _told(compiler, word, changed_ns, os.environ.get("LIBRARY_PATH", ""))
 
 
 @cache
-def _folders(compiler: str) -> list[str]:
-    """Return where a compiler looks for libraries, in order."""
-    searched = re.search(r"^libraries: =(.*)$", ask([compiler, "-print-search-dirs"]), re.MULTILINE)
-    return [folder for folder in searched[1].split(":") if Path(folder).is_absolute()] if searched else []
+def _told(compiler: str, word: str, _changed_ns: int, _library_path: str) -> str:
+    return ask([compiler, word])
 
 
 def header_folder(compiler: str, package: str, header: str) -> str:

@@ -113,5 +113,5 @@ def _mkl(kind: str) -> list[str]:
 
 def _own_name(compiler: str) -> str:
     """Return the name under which programs of an MPICH's compiler ask for MPI."""
-    linked = re.search(r"-l(mpich|mpi)\b", libraries.ask([compiler, "-show"]))
+    linked = re.search(r"-l(mpich|mpi)\b", libraries.told(compiler, "-show"))
     return f"lib{linked[1]}.so.12" if linked else ""

@@ -31,10 +31,9 @@ def shared(path: Path, *needed: Path) -> Path:
 
 def site(monkeypatch: pytest.MonkeyPatch, found: dict[str, Path], shown: str = "g++ -lmpi") -> None:
     """A host whose compiler finds these libraries."""
-    asked = libraries.ask
     monkeypatch.setattr(libraries, "of_pkg_config", lambda package: [])
     monkeypatch.setattr(libraries, "of_compiler", lambda compiler, name: str(found.get(name, "")))
-    monkeypatch.setattr(libraries, "ask", lambda command: shown if "-show" in command else asked(command))
+    monkeypatch.setattr(libraries, "told", lambda compiler, word: shown)
 
 
 def installation(name: str) -> MpiInstallation:

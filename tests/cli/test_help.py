@@ -42,7 +42,7 @@ def test_what_most_need_comes_first(words: list[str], capsys: pytest.CaptureFixt
     assert headings[:4] == ["Arguments:", "Options:", "Measurement procedure:", "MPI and hosts:"]
     first = lines[lines.index("Options:") + 1 : lines.index("Measurement procedure:")]
     named = [line.split()[0] for line in first if line.startswith("  -")]
-    assert named == ["--module", "--case", "--time", "--hosts", "-o,", "--resume", "--keep", "-h,"]
+    assert named == ["--module", "--case", "--time", "--hosts", "-o,", "--quick", "--resume", "--keep", "-h,"]
     assert not any("list[" in line for line in lines)
 
 

@@ -14,7 +14,6 @@ from hpcscope.lab.entry import Emulation
 from hpcscope.rundirectory import read_json
 from tests.lab.small_lab import in_lab
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "health.md"
 QUICK = ["--minutes", "0.1", "--memory", "48Mi", "--output", "run"]
 
 

@@ -51,7 +51,22 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "fault"), CASES, ids=lambda value: getattr(value, "__name__", value))
+KEPT = "fat-tree"
+FURTHER = pytest.mark.slow("further presets and faults; there, a healthy and a slow trunk of the largest")
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        pytest.param(
+            name,
+            fault,
+            id=f"{name}-{fault.__name__}",
+            marks=() if name == KEPT and fault is not slow_host else FURTHER,
+        )
+        for name, fault in CASES
+    ],
+)
 def test_every_preset_is_found_exactly(name: str, fault: Callable[[Cluster, np.random.Generator], str]) -> None:
     for seed in range(SEEDS):
         cluster, rng = PRESETS[name](), np.random.default_rng(1000 + seed)
