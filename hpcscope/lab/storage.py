@@ -56,10 +56,11 @@ glusterfsd -f "$1/server.vol" -l "$1/server.log" -p "$1/server.pid" && exit
 grep -m1 ' E ' "$1/server.log" >&2
 exit 1
 """
-CLIENT = """glusterfs --attribute-timeout=0 --entry-timeout=0 -f "$1" -l "$2" "$3" && exit
+CLIENT = """glusterfs --attribute-timeout=0 --entry-timeout=0 --fopen-keep-cache=false -f "$1" -l "$2" "$3" && exit
 grep -m1 ' E ' "$2" >&2
 exit 1
 """
+"""Mount a client's graph. A file's pages go when it is opened, as with NFS: some that stay would be old."""
 CONNECTED = """graph=$1/.meta/graphs/active
 shift
 for number in "$@"; do
