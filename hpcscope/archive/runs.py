@@ -77,7 +77,7 @@ def listed(folder: Path) -> list[KeptRun]:
 
 
 def refuse_other_kinds(folder: Path) -> None:
-    """Raise UsageError where a folder holds earlier work that is no run of benchmarks."""
+    """Raise UsageError where a folder holds earlier work that is not a run of benchmarks."""
     kind = next((kind for mark, kind in MARKS.items() if (folder / mark).is_file()), MARKS[RUN])
     if kind != MARKS[RUN]:
         raise UsageError(f"{folder}: is a {kind}; must be a run of benchmarks (`scope pack` takes others)")

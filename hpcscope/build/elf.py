@@ -15,13 +15,13 @@ class Names(NamedTuple):
     """The names by which libraries are found."""
 
     soname: str = ""
-    """Its own; empty where it has none."""
+    """Its own name; empty without one."""
     needed: tuple[str, ...] = ()
-    """Of those that it asks for."""
+    """The names of the libraries that it asks for."""
 
 
 def names(path: Path) -> Names:
-    """Return the names in a file; none where it is no ELF file of 64 bits that is linked dynamically."""
+    """Return the names in a file; none unless it is a dynamically linked 64-bit ELF file."""
     try:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -48,7 +48,7 @@ def command(
         ),
     ] = None,
     history: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of earlier checks, beside which each host is seen.")
+        Path, typer.Option(metavar="DIR", help="Folder of earlier checks, with which each host is compared.")
     ] = Path("runs"),
     prolog: Annotated[
         bool,

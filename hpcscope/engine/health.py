@@ -304,7 +304,7 @@ class _Tour:
 
     @staticmethod
     def _together(jobs: Sequence[Callable[[], T]], at_once: int, *kept: list[T]) -> None:
-        """Do jobs, so many at a time, and keep each result as soon as it is there."""
+        """Do this many jobs at a time, and keep each result as soon as it is there."""
         pool = ThreadPoolExecutor(at_once)
         futures = [pool.submit(job) for job in jobs]
         try:

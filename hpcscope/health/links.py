@@ -87,7 +87,7 @@ class SlowLink:
     others: float
     pairs: int
     confirmed: bool | None
-    """None where there is no second stage."""
+    """None without a second stage."""
 
 
 def rounds(hosts: Sequence[str], random: Random, more: int = 0) -> list[list[Pair]]:
@@ -170,7 +170,7 @@ def slow(record: HealthFile, topology: Topology | None = None) -> list[SlowLink]
 def _confirmed(own: Sequence[float], controls: Sequence[float], tests: int) -> bool:
     """Say whether links are slower than sound ones of the same time: one-sided t test at `LEVEL` over all tests.
 
-    Their median is held against a single new value of the sound ones: several pairs of a host are not independent.
+    Their median is compared with a single new value of the sound ones: pairs of one host are not independent.
     """
     sound = np.array(controls)
     excess = float(np.median(own)) - float(sound.mean())

@@ -50,7 +50,7 @@ class Page:
     ways: dict[str, Way] = field(default_factory=dict)
     """By the beginning of the command, the longest that fits."""
     where: str = "here"
-    """Of the commands that `ways` does not name."""
+    """Where commands run that `ways` does not name."""
     lab: str = ""
     """Which lab of LABS."""
     before: str = ""
