@@ -67,3 +67,9 @@ def test_each_batch_is_told_once_and_not_before_the_end(monkeypatch: pytest.Monk
     assert told.ended == [1, 2, 3, 4, 5, 7]
     assert told.lines == [["a"], ["a", "b"]]
     listener.sentinel_ended(Launch(8, 2, "default", Placement("core", "all"), ()), 1.0)  # handed on
+
+
+def test_samples_that_cannot_be_read_yet_do_not_end_the_run(tmp_path: Path) -> None:
+    told = Told()
+    WithFirstValues(told, tmp_path, last=7).launch_ended(Launch(1, 2, "default", Placement("core", "all"), ()), "")
+    assert (told.ended, told.lines) == ([1], [])

@@ -67,12 +67,12 @@ def part_for(experiment: Experiment, place: Place, where: str) -> str:
 
 def _is_nowhere(name: str) -> bool:
     """Whether neither a kept declaration nor a source knows a benchmark: nothing is compiled to find that out."""
-    level, _, own = name.partition(".")
-    if any(own in ("", *known.split(".")) for known in kept().names if known.startswith(f"{level}.")):
+    if any(known == name or known.startswith(f"{name}.") for known in kept().names):
         return False
+    own = name.rpartition(".")[2]
     folders = [native.source_directory() / "src/benchmarks", *filter(None, [native.extra_benchmarks()])]
     sources = (path for folder in folders for path in folder.rglob("*.cpp"))
-    return not any((own or level) in path.read_text(errors="replace") for path in sources)
+    return not any(own in path.read_text(errors="replace") for path in sources)
 
 
 def _first_sources() -> set[str]:

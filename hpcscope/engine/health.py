@@ -248,7 +248,7 @@ class _Tour:
     binary: bytes
     words: Sequence[str]
     limit_s: float
-    """Of a visit of a host."""
+    """The longest that a visit of a host may take."""
     random: random.Random
     visits: list[Visit] = field(default_factory=list)
     links: list[LinkVisit] = field(default_factory=list)

@@ -49,7 +49,7 @@ class Metric:
     label: str
     unit: str
     fields: tuple[str, ...]
-    """Of a visit; the slowest of them counts."""
+    """Fields of a visit; the slowest of them counts."""
 
     def costs(self, visit: LinkVisit) -> Floats:
         """Return the logarithm of the cost of each repetition."""

@@ -25,7 +25,7 @@ class Block:
     """`sh` of commands, `` of what was printed."""
     lines: list[str] = field(default_factory=list)
     name: str = ""
-    """Of a file."""
+    """Name of the file that a block shows; empty for none."""
 
     @property
     def commands(self) -> list[tuple[int, str]]:

@@ -56,7 +56,7 @@ class Page:
     before: str = ""
     """A script that makes what the page supposes: earlier runs, a program."""
     printed: tuple[str, ...] = ()
-    """Of each block of output in the page: the beginning of the command that prints it."""
+    """The beginnings of the commands that print the blocks of output in the page, in order."""
     varying: str = r"(?!)"
     """Which of these lines depend on the machine, as those of findings do."""
 

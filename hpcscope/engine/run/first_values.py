@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope import units
+from hpcscope.errors import ScopeError
 from hpcscope.findings.results import Run
 from hpcscope.launch.supervision.supervisor import Listener
 from hpcscope.models.ladder.ladder import ladders
@@ -36,7 +37,10 @@ class WithFirstValues:
         if failure or launch.batch in self._seen or launch.number >= self._last:
             return
         self._seen.add(launch.batch)
-        lines = so_far(self._directory)
+        try:
+            lines = so_far(self._directory)
+        except ScopeError:  # said at the end; measuring goes on
+            return
         if lines and lines != self._told:
             self._listener.values_known(lines)
         self._told = lines
