@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.cluster import HDBSCAN, KMeans
-from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from hpcscope.programs.campaign.clusters import (
     FEWEST_MEMBERS,
@@ -25,6 +24,15 @@ from tests.campaign.records import study
 
 # After NetFinity's table 3: computation, sending, receiving in ms, communications, MB.
 CENTROIDS = {"small": (52.65, 5.43, 3.38, 90.0, 1.59), "large": (642.13, 30.20, 210.58, 37.0, 9.53)}
+
+
+@pytest.fixture(scope="module")
+def scikit_learn() -> ModuleType:
+    """It takes two seconds to load, for which every worker would wait."""
+    import sklearn.cluster
+    import sklearn.metrics
+
+    return sklearn
 
 
 def of_two_grids(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
@@ -113,41 +121,47 @@ def test_a_wild_run_is_no_group_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_separate_groups_and_stray_runs_are_those_of_scikit_learn(seed: int) -> None:
+def test_separate_groups_and_stray_runs_are_those_of_scikit_learn(seed: int, scikit_learn: ModuleType) -> None:
     random = np.random.default_rng(seed)
     groups = 2 + seed % 4
     corners = 20 * np.eye(groups, 5)
     runs = np.vstack(
         [np.repeat(corners, 25, axis=0) + random.normal(size=(25 * groups, 5)), [[90.0] * 5, [-90.0] * 5]]
     )
-    theirs = np.asarray(HDBSCAN(min_cluster_size=max(3, len(runs) // 20), copy=True).fit_predict(runs))
+    theirs = np.asarray(
+        scikit_learn.cluster.HDBSCAN(min_cluster_size=max(3, len(runs) // 20), copy=True).fit_predict(runs)
+    )
     ours = dense_regions(runs)
-    assert adjusted_rand_score(ours, theirs) == 1.0
+    assert scikit_learn.metrics.adjusted_rand_score(ours, theirs) == 1.0
     assert ((ours == -1) == (theirs == -1)).all()
     inside = runs[:-2]
     divided = divisions(inside)[groups]
-    chosen = KMeans(groups, n_init=10, random_state=0).fit_predict(inside)
-    assert adjusted_rand_score(divided.labels, chosen) == 1.0
-    assert divided.silhouette == pytest.approx(silhouette_score(inside, chosen))
+    chosen = scikit_learn.cluster.KMeans(groups, n_init=10, random_state=0).fit_predict(inside)
+    assert scikit_learn.metrics.adjusted_rand_score(divided.labels, chosen) == 1.0
+    assert divided.silhouette == pytest.approx(scikit_learn.metrics.silhouette_score(inside, chosen))
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_silhouettes_and_agreements_are_those_of_scikit_learn(seed: int) -> None:
+def test_silhouettes_and_agreements_are_those_of_scikit_learn(seed: int, scikit_learn: ModuleType) -> None:
     random = np.random.default_rng(seed)
     runs = random.normal(size=(40, 3))
     labels, others = random.integers(0, 4, 40), random.integers(-1, 3, 40)
     labels[0] = 9  # a group of one
-    assert silhouette(cdist(runs, runs), labels) == pytest.approx(silhouette_score(runs, labels))
-    assert agreement(labels, others) == pytest.approx(adjusted_rand_score(labels, others))
+    assert silhouette(cdist(runs, runs), labels) == pytest.approx(
+        scikit_learn.metrics.silhouette_score(runs, labels)
+    )
+    assert agreement(labels, others) == pytest.approx(scikit_learn.metrics.adjusted_rand_score(labels, others))
     assert agreement(labels, labels) == 1.0
     assert agreement(np.zeros(40, dtype=int), np.zeros(40, dtype=int)) == 1.0
 
 
 @pytest.mark.simulation
-def test_k_means_squares_are_about_the_least_of_scikit_learn() -> None:
+def test_k_means_squares_are_about_the_least_of_scikit_learn(scikit_learn: ModuleType) -> None:
     for seed in range(4):
         runs = np.random.default_rng(seed).normal(size=(10 * FEWEST_MEMBERS, 4))
         for count, divided in divisions(runs).items():
             centroids = np.array([runs[divided.labels == number].mean(axis=0) for number in range(count)])
             squares = ((runs - centroids[divided.labels]) ** 2).sum()
-            assert squares <= 1.05 * KMeans(count, n_init=10, random_state=0).fit(runs).inertia_
+            assert (
+                squares <= 1.05 * scikit_learn.cluster.KMeans(count, n_init=10, random_state=0).fit(runs).inertia_
+            )

@@ -95,7 +95,7 @@ def test_operations_by_the_rules_of_another_library(
     assert taken == set(forced.items())
 
 
-@under_every_mpi("MPICH 4.0 stands for the others, in Fortran, too", "mpich-debian")
+@under_every_mpi("the monitor is preloaded under MPICH 4.0, with Fortran's entries, too")
 @pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
 def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
     ended = job(mpi, 3, "verify.cpp", "7", "3", "20000", SCOPE_COLLECTIVES=words(forced))

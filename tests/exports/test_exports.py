@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pandas
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -105,6 +104,8 @@ def test_no_parameter_has_the_name_of_a_column() -> None:
 
 
 def test_pandas_reads_typed_columns(golden_run: Path, tmp_path: Path) -> None:
+    import pandas  # takes a second to load, which every worker would wait for
+
     for name, read in (("arrow", pandas.read_feather), ("parquet", pandas.read_parquet)):
         (tmp_path / name).write_bytes(exported(name, [golden_run]))
         table = read(tmp_path / name)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import ClusterNode, linkage, to_tree
 from scipy.cluster.vq import ClusterError, kmeans2
 from scipy.spatial.distance import cdist, pdist, squareform
-from scipy.stats.contingency import association, crosstab
 
 from hpcscope.programs.campaign.configurations import well
 from hpcscope.programs.campaign.record import RunRecord
@@ -251,6 +250,8 @@ def agreement(labels: Labels, others: Labels) -> float:
     def pairs(counts: NDArray[np.int64]) -> float:
         return float((counts * (counts - 1)).sum()) / 2
 
+    from scipy.stats.contingency import crosstab  # takes a second to load
+
     table = crosstab(labels, others).count
     both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
     by_chance = first * second / pairs(np.array([len(labels)]))
@@ -305,6 +306,8 @@ def _factors_apart(records: Sequence[RunRecord], labels: Labels) -> list[Separat
     """Return Cramer's V of each factor with the division (Mathematical Methods of Statistics, 1946, ch. 21)."""
     if labels.max() == 0:
         return []
+    from scipy.stats.contingency import association, crosstab  # takes a second to load
+
     separations = []
     for name in _varying(records):
         codes = np.unique([str(record.point.factors[name]) for record in records], return_inverse=True)[1]
