@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,9 @@ def described(folder: Path) -> tuple[RunFile, Machine, list[KeptFigure]]:
     """Return what a check is as a run, its hosts, and its values; UsageError where it cannot be read."""
     record = read_json(folder / FILE, HealthFile)
     known = {visit.host: visit.facts for visit in reversed(record.visits) if visit.answered}
-    run = RunFile(name=NAME, module=NAME, **record.model_dump(include=RunFile.model_fields.keys()))
-    hosts = [_host(host, known.get(host, {})) for host in record.hosts]
-    machine = Machine.model_construct(hosts=hosts, build=None, lab=None)
+    run = RunFile(name=NAME, module=NAME, **record.model_dump(include=set(RunFile.model_fields)))
+    made: dict[str, Any] = {"hosts": [_host(host, known.get(host, {})) for host in record.hosts], "build": None}
+    machine = Machine.model_construct(**made)
     return run, machine, [_figure(record, sight, known[sight.hosts[0]]) for sight in verdict.sights(record)]
 
 
@@ -59,11 +60,10 @@ def _figure(record: HealthFile, sight: verdict.Sight, facts: Mapping[str, str]) 
 
 def _host(name: str, facts: Mapping[str, str]) -> Host:
     """Return what a repository asks of a host; of its links and much else a check knows nothing."""
-    counts = {of: _number(facts.get(fact)) for of, fact in COUNTS.items()}
-    processor = Processor.model_construct(model=facts.get("processor", ""), **counts)
-    memory = _number(facts.get("memory")) * MIB
-    kernel = facts.get("kernel", "")
-    return Host.model_construct(name=name, processor=processor, memory_bytes=memory, links=[], kernel=kernel)
+    counts: dict[str, Any] = {of: _number(facts.get(fact)) for of, fact in COUNTS.items()}
+    made: dict[str, Any] = {"name": name, "kernel": facts.get("kernel", ""), "links": []}
+    made["processor"] = Processor.model_construct(model=facts.get("processor", ""), **counts)
+    return Host.model_construct(**made, memory_bytes=_number(facts.get("memory")) * MIB)
 
 
 def _number(text: str | None) -> int:

@@ -215,11 +215,9 @@ class _Suspect:
             found: Booleans = np.isin(ends, [number[host] for host in hosts])
             return found
 
-        if self.ends is not None:
-            one, other = map(among, self.ends)
-        else:
-            one, other = among(self.own), ~among(involved)
-        found: Booleans = (one & other[:, ::-1]).any(axis=1)
+        one, other = among(self.ends[0] if self.ends else self.own), among(self.ends[1] if self.ends else involved)
+        both = one & (other if self.ends else ~other)[:, ::-1]
+        found: Booleans = both[:, 0] | both[:, 1]
         return found
 
 

@@ -115,10 +115,10 @@ def _row(
     low, high = (bounds.low, bounds.high) if bounds is not None else (None, None)
     middle = float(np.median(first))
     place = _scale([*own[0], *own[1], *spread])
-    drawn = ([place(value) for value in values] for values in (spread, *own))
+    five, visits, again = ([place(value) for value in values] for values in (spread, *own))
     bar = (place(middle if low is None else low), place(middle if high is None else high))
     others = units.interval(spread[2], spread[1], spread[3], unit) if spread else ""
-    return Row(label, units.interval(middle, low, high, unit), others, *drawn, bar, *course)
+    return Row(label, units.interval(middle, low, high, unit), others, five, visits, again, bar, *course)
 
 
 def _course(sight: Sight, host: str, past: Past | None) -> tuple[str, list[tuple[float, float]]]:
