@@ -1,9 +1,9 @@
 """Whether `scope health` names injected faults of emulated hosts, and no other host.
 
-Brings up a lab of 8 hosts with disks of their own and injects none, one or three faults at a time, on hosts that
-the seed chooses. All hosts share the processors of this machine and are visited one after the other, so that a
-busy machine hides small losses. Prints a Markdown table for docs/validation/health.md, and the sums at the end.
-usage: python benchmarks/health_lab.py [--minutes X] [--only NAME,...] [--seeds N]
+Brings up a lab of equal hosts with disks of their own and injects none, one or three faults at a time, on hosts
+that the seed chooses. All hosts share the processors of this machine and are visited one after the other, so that
+a busy machine hides small losses. Prints a Markdown table for docs/validation/health.md, and the sums at the end.
+usage: python benchmarks/health_lab.py [--minutes X] [--only NAME,...] [--seeds N] [--hosts N] [--no-links]
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from hpcscope.lab.entry import Emulation
 from hpcscope.own_python import own_python
 
 LAB = """
-title = "Eight equal hosts with disks of their own"
+title = "Equal hosts with disks of their own"
 [[group]]
 name = "n"
-hosts = 8
+hosts = {hosts}
 rate_mbit_per_s = 100
 [storage]
 kind = "local"
@@ -97,6 +97,7 @@ SCENARIOS: dict[str, tuple[str, ...]] = {
     "dead": ("dead port",),
     "hang": ("hangs",),
     "middle": ("hangs in the middle",),
+    "three-nodes": ("disk at 2 of 200 MB/s", "CPU quota of 5 % of a core", "hangs"),
     "three": ("disk at 2 of 200 MB/s", "port at 50 of 100 Mbit/s", "hangs"),
 }
 
@@ -106,25 +107,29 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--only", default=",".join(SCENARIOS))
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--no-links", action="store_true")
     options = parser.parse_args()
     print("| faults | named | missed | false | visible: arithmetic, disk write, read | time | node-seconds |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "eight.toml"
-        file.write_text(LAB)
+        file = Path(folder) / "equal.toml"
+        file.write_text(LAB.format(hosts=options.hosts))
         sums = Counter[str]()
-        for seed in range(1, options.seeds + 1):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             for name in options.only.split(","):
                 hosts = random.Random(f"{name} {seed}").sample(
-                    [f"n{k}" for k in range(2, 9)], len(SCENARIOS[name])
+                    [f"n{k}" for k in range(2, options.hosts + 1)], len(SCENARIOS[name])
                 )
                 injected = dict(zip(hosts, SCENARIOS[name], strict=True))
                 with emulation.temporary(*description.read(str(file))) as lab:
-                    print(row(lab, injected, options.minutes, Path(folder) / f"{name}-{seed}", sums), flush=True)
+                    further = ["--minutes", f"{options.minutes:g}", *(["--no-links"] if options.no_links else [])]
+                    print(row(lab, injected, further, Path(folder) / f"{name}-{seed}", sums), flush=True)
     print(f"\nnamed {sums['named']}, missed {sums['missed']}, false {sums['false']}")
 
 
-def row(lab: Emulation, injected: dict[str, str], minutes: float, run: Path, sums: Counter[str]) -> str:
+def row(lab: Emulation, injected: dict[str, str], options: list[str], run: Path, sums: Counter[str]) -> str:
     """Inject faults, check the lab, and return a row of the table."""
     further: list[str] = []
     for host, fault in injected.items():
@@ -132,7 +137,7 @@ def row(lab: Emulation, injected: dict[str, str], minutes: float, run: Path, sum
         assert current is not None
         done = FAULTS[fault](current, host)
         further += done if isinstance(done, list) else []
-    words = own_python("-m", "hpcscope", "health", "--minutes", f"{minutes:g}", "--json", "--output", str(run))
+    words = own_python("-m", "hpcscope", "health", *options, "--json", "--output", str(run))
     words += further
     begun = time.monotonic()
     done = subprocess.run(lab.command(words, "n1"), env=lab.environment, capture_output=True, text=True)

@@ -4,6 +4,7 @@ Visits scatter as recorded ones of each check did (tests/health/recorded_scatter
 deviation; equal nodes differ for good by 0.5 %. Both stages are played. Prints Markdown tables for
 docs/validation/health.md.
 usage: python benchmarks/health_power.py [--fleets N] [--seed N] [--only-links]
+       python benchmarks/health_power.py --only-healthy-links [--link-checks N] [--hosts N,...] [--scatters X,...]
        python benchmarks/health_power.py --record RUN...   keeps the scatter of checks of healthy equal hosts
 """
 
@@ -13,10 +14,12 @@ import argparse
 import json
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import beta
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -27,7 +30,6 @@ from tests.health.simulated_fleet import RECORDED, Played, played
 
 SIZES = (8, 16, 32, 128, 512)
 LINKS = (
-    *((nodes, 0, 0.0, scatter) for nodes in (8, 64, 1000) for scatter in (0.02, 0.1)),
     *((nodes, count, 0.1, 0.02) for nodes, count in ((8, 1), (64, 1), (64, 12), (1000, 1), (1000, 200))),
     *((nodes, count, 0.5, 0.1) for nodes, count in ((8, 1), (64, 1), (64, 12), (1000, 1), (1000, 200))),
 )
@@ -69,6 +71,29 @@ def halves(seed: int, fleets: int) -> None:
         found = played_often(seed, fleets, nodes, nodes // 2, 0.2, 0.02)
         told = sum(each.two_clusters for each in found) / fleets
         print(f"| {nodes} | half | 20 % | 2 % | {fleets} | {told:.1%} |")
+
+
+def healthy_links(seed: int, checks: int, sizes: Sequence[int], scatters: Sequence[float]) -> None:
+    """Count what both stages name in healthy clusters: hosts, and paths between two hosts."""
+    print(
+        "\n| hosts | scatter of visits | clusters | link checks | false | per 1,000 | 95 % bound | further pairs |"
+        "\n|---|---|---|---|---|---|---|---|"
+    )
+    for scatter in scatters:
+        for nodes in sizes:
+            names = [f"n{number}" for number in range(nodes)]
+            clusters = -(-checks // nodes)
+            none = simulated_links.own_link((), 0.0)
+            made = (simulated_links.played(seed + k, names, none, scatter) for k in range(clusters))
+            false = pairs = 0
+            for each in made:
+                false += len(each.named)
+                pairs += sum(visit.stage == 2 for visit in each.record.links)
+            # The bound of Clopper and Pearson (1934, Biometrika 26, 404-413).
+            bound = 1000 * float(beta.ppf(0.95, false + 1, nodes * clusters - false))
+            cells = (f"{nodes:,}", f"{scatter:.0%}", clusters, f"{nodes * clusters:,}", false)
+            rates = f"{1000 * false / nodes / clusters:.3f} | {bound:.2f} | {pairs / clusters:.0f}"
+            print(f"| {' | '.join(map(str, cells))} | {rates} |", flush=True)
 
 
 def slow_links(seed: int, fleets: int) -> None:
@@ -115,11 +140,18 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", type=Path, nargs="+")
     parser.add_argument("--only-links", action="store_true")
+    parser.add_argument("--only-healthy-links", action="store_true")
+    parser.add_argument("--link-checks", type=int, default=10_000)
+    parser.add_argument("--hosts", default="8,64,1000")
+    parser.add_argument("--scatters", default="0.02,0.1,0.5")
     options = parser.parse_args()
     if options.record:
         record(options.record)
-    elif options.only_links:
-        slow_links(options.seed, options.fleets // 500)
+    elif options.only_healthy_links or options.only_links:
+        sizes, scatters = options.hosts.split(","), options.scatters.split(",")
+        healthy_links(options.seed, options.link_checks, list(map(int, sizes)), list(map(float, scatters)))
+        if options.only_links:
+            slow_links(options.seed, options.fleets // 500)
     else:
         healthy(options.seed, options.fleets // 15)
         slow(options.seed, options.fleets // 50)

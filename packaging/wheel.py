@@ -1,7 +1,8 @@
 """Builds the wheel that needs no compiler: `make wheel`.
 
 The native program, the monitor and the collectives are compiled once for each ABI of MPI, with the MPI packages
-of requirements/, for the oldest processors of this kind. auditwheel names the oldest C library that serves them.
+of requirements/, for the oldest processors of this kind; the program of `scope health` once, without MPI.
+auditwheel names the oldest C library that serves them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from hatchling.builders.wheel import WheelBuilder
 
 from hpcscope.build import cmake, collectives, elf, installations, monitor, native, prebuilt
+from hpcscope.health import program as health
 from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from hpcscope.rundirectory import write_json
 
@@ -45,6 +47,7 @@ def main() -> None:
     standard = mpich.model_copy(update={"compiler": f"{mpich.compiler}_abi"})
     for abi, mpi in zip(prebuilt.ABIS, (openmpi, mpich, standard), strict=True):
         compile_for(abi, mpi, programs / abi)
+    shutil.copy2(health_program(), programs / health.NAME)
     os.environ["SCOPE_PREBUILT"] = str(programs)
     (plain,) = WheelBuilder(str(ROOT)).build(directory=str(work / "plain"), versions=["standard"])
     audited(Path(plain), asked.output)
@@ -76,6 +79,14 @@ def compile_for(abi: str, mpi: MpiInstallation, folder: Path) -> None:
         asks = [name for name in elf.names(product).needed if name.startswith("libmpi")]
         if asks not in ([], [abi]):
             raise SystemExit(f"{product}: asks for {', '.join(asks)}; must be {abi}")
+
+
+def health_program() -> Path:
+    """Return the program of `scope health`, which must run on hosts with any C library."""
+    made = health.program()
+    if needed := elf.names(made).needed:
+        raise SystemExit(f"{made}: asks for {', '.join(needed)}; must be static (install the static C library)")
+    return made
 
 
 def prepared(project: cmake.Project) -> Path:

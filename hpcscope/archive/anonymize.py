@@ -21,54 +21,44 @@ from pathlib import Path
 from typing import Any
 
 import hpcscope
-from hpcscope.archive.runs import refuse_other_kinds
+from hpcscope.archive.runs import is_check
 from hpcscope.checksum import with_checksum
 from hpcscope.engine import analysis
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.results import Run
-from hpcscope.rundirectory import note_checksums, read_bytes, read_text, write_text
+from hpcscope.health.facts import MATTERS
+from hpcscope.health.records import FILE as HEALTH
+from hpcscope.health.records import HealthFile, fleet
+from hpcscope.rundirectory import note_checksums, read_bytes, read_json, read_text, write_json, write_text
 
-COPIED = ("run.json", "machine.json", "benchmarks.json", "plan.txt", "simulation.json", "samples.jsonl")
+COPIED = ("run.json", "machine.json", "benchmarks.json", "plan.txt", "simulation.json", "samples.jsonl", HEALTH)
 UNTOUCHED = ("benchmarks.json", "plan.txt")
 """What Scope says of its own benchmarks."""
+OF_A_VISIT = ("facts", "before", "after")
+"""What a visit of `scope health` read, by names; those of interfaces may be the site's own."""
+HARMLESS = re.compile(
+    rf"architecture|processor|microcode|BIOS|product|hardware threads|{MATTERS.pattern}|mitigation \w+"
+)
+"""Facts whose texts are of the kernel, or of makers of hardware."""
+INTERFACE = re.compile(
+    r"(?<=^interface )(?!eth|eno|ens|enp|ib)\S+|(?<=^InfiniBand )(?!mlx|hfi|qib|irdma|bnxt)\S+(?=/)"
+)
+"""The name of an interface, unless the kernel gave it: others may hold an address, or a word of the site."""
 KEPT_FIELDS = {
     *("record", "status", "benchmark", "parameters", "metric", "unit", "cadence", "synchronization", "stopped"),
-    *(
-        "transport",
-        "placement",
-        "origin",
-        "module",
-        "mpi_standard",
-        "scope_version",
-        "python",
-        "version",
-        "method",
-    ),
-    *("model", "architecture", "kind", "driver", "virtualization", "governor", "transparent_huge_pages"),
-    *("microcode", "vulnerabilities", "idle_governor", "idle_states", "file_system", "stage", "state"),
+    *("transport", "placement", "origin", "module", "mpi_standard", "scope_version", "python", "version"),
+    *("method", "model", "architecture", "kind", "driver", "virtualization", "governor"),
+    *("transparent_huge_pages", "microcode", "vulnerabilities", "idle_governor", "idle_states", "file_system"),
+    *("stage", "state"),
 }
 """Fields whose texts are words of Scope, of the kernel, or of makers of hardware."""
 ENVIRONMENT = re.compile(r"(OMPI_|PMIX_|PRTE_|MPIR_|MPICH_|I_MPI_|UCX_|FI_|OMP_|OPENBLAS_|SCOPE_|LD_)\w*")
 """Variables of MPI libraries and of Scope; others are left out."""
 SYSTEM = {
-    *(
-        "bin",
-        "boot",
-        "dev",
-        "etc",
-        "gnu",
-        "home",
-        "include",
-        "lib",
-        "lib64",
-        "libexec",
-        "linux",
-        "local",
-        "mnt",
-        "opt",
-    ),
-    *("packages", "proc", "python3", "root", "run", "sbin", "scratch", "share", "site", "so", "src", "sys", "tmp"),
-    *("usr", "user", "users", "var", "work", "x86_64", "aarch64", "mpicc", "mpicxx", "mpiexec", "mpirun", "srun"),
+    *("bin", "boot", "dev", "etc", "gnu", "home", "include", "lib", "lib64", "libexec", "linux", "local", "mnt"),
+    *("opt", "packages", "proc", "python3", "root", "run", "sbin", "scratch", "share", "site", "so", "src"),
+    *("sys", "tmp", "usr", "user", "users", "var", "work", "x86_64", "aarch64", "mpicc", "mpicxx", "mpiexec"),
+    *("mpirun", "srun"),
 }
 """Names in paths that are the same everywhere."""
 WORD = re.compile(r"\w+")  # of any script
@@ -173,15 +163,16 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
     """Yield a copy of the folder of a run beside `target`; it is gone afterwards unless it was kept.
 
     `further`: words that name something, although they are words of Scope, too. Raises UsageError where `target`
-    exists, where `run` is no run, and for a mix of programs; ScopeError where the copy could not be read.
+    exists, where `run` is neither a run nor a check of health, and for a mix of programs; ScopeError where the
+    copy could not be read.
     """
-    refuse_other_kinds(run)
-    original = Run(run)
+    original = read_json(run / HEALTH, HealthFile) if is_check(run) else Run(run)
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target}: exists; must be a new directory")
-    if original.record.mix:
+    if isinstance(original, Run) and original.record.mix:
         raise UsageError(f"{run}: is a mix of its owner's programs; must be a run of benchmarks")
-    stand_ins = StandIns(_known(original, further))
+    hosts = [host.name for host in original.machine.hosts] if isinstance(original, Run) else original.hosts
+    stand_ins = StandIns(_known(run, hosts, further))
     try:
         beside = Path(tempfile.mkdtemp(prefix=".anonymizing-", dir=target.absolute().parent))
     except OSError as error:
@@ -189,27 +180,31 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
     try:
         made = beside / "copy"
         made.mkdir()
-        _copy(original, made, stand_ins)
-        copied = analysis.analyze(made)
-        if len(copied.raw_samples.cases) != len(original.raw_samples.cases):
-            raise ScopeError(f"{run}: a name in it is also a word of Scope; the copy could not be read")
+        _copy(run, made, stand_ins)
+        if isinstance(original, Run):
+            copied = analysis.analyze(made)
+            if len(copied.raw_samples.cases) != len(original.raw_samples.cases):
+                raise ScopeError(f"{run}: a name in it is also a word of Scope; the copy could not be read")
+            left = _left(copied)
+        else:
+            left = _left_of_check(read_json(made / HEALTH, HealthFile))
         left_out = sorted(file.name for file in run.iterdir() if not (made / file.name).exists())
-        yield Anonymized(made, {**stand_ins.chosen, **stand_ins.given}, _left(copied), left_out)
+        yield Anonymized(made, {**stand_ins.chosen, **stand_ins.given}, left, left_out)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _known(run: Run, further: Iterable[str]) -> dict[str, str]:
+def _known(run: Path, hosts: Iterable[str], further: Iterable[str]) -> dict[str, str]:
     """Return stand-ins for the hosts, their domains, the owner of the run, and further words."""
     known: dict[str, str] = {}
-    for number, host in enumerate(run.machine.hosts, 1):
-        first, _, domain = host.name.partition(".")
-        known.setdefault(host.name.lower(), f"host{number}")
+    for number, host in enumerate(hosts, 1):
+        first, _, domain = host.partition(".")
+        known.setdefault(host.lower(), f"host{number}")
         known.setdefault(first.lower(), f"host{number}")
         if domain:
             known.setdefault(domain.lower(), "domain")
     try:
-        owner = pwd.getpwuid(run.path.stat().st_uid).pw_name
+        owner = pwd.getpwuid(run.stat().st_uid).pw_name
     except KeyError:
         owner = ""
     if owner not in ("", "root"):
@@ -221,9 +216,9 @@ def _known(run: Run, further: Iterable[str]) -> dict[str, str]:
     return known
 
 
-def _copy(run: Run, target: Path, stand_ins: StandIns) -> None:
+def _copy(run: Path, target: Path, stand_ins: StandIns) -> None:
     for name in COPIED:
-        file = run.path / name
+        file = run / name
         if not file.exists():
             continue
         if name in UNTOUCHED:
@@ -232,8 +227,7 @@ def _copy(run: Run, target: Path, stand_ins: StandIns) -> None:
             lines = read_bytes(file).decode("utf-8", errors="replace").splitlines()
             write_text(target / name, "".join(f"{made}\n" for line in lines if (made := _line(line, stand_ins))))
         else:
-            value = _values(json.loads(read_text(file)), stand_ins)
-            write_text(target / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+            write_json(target / name, _values(json.loads(read_text(file)), stand_ins))
     note_checksums(
         target,
         [target / name for name in COPIED if (target / name).suffix == ".json" and (target / name).exists()],
@@ -255,12 +249,20 @@ def _line(line: str, stand_ins: StandIns) -> str:
 
 def _values(value: Any, stand_ins: StandIns, key: str = "") -> Any:
     """Return a value of JSON with stand-ins in its texts, except in fields that are known to be harmless."""
-    if key in KEPT_FIELDS or (key == "flags" and isinstance(value, list)):
+    numa_node = key == "place" and re.fullmatch(r"(?:node\d+)?", str(value))
+    if key in KEPT_FIELDS or (key == "flags" and isinstance(value, list)) or numa_node:
         return value
     if isinstance(value, str):
         return stand_ins.applied(value)
     if isinstance(value, list):
         return [_values(each, stand_ins) for each in value]
+    if isinstance(value, dict) and key in OF_A_VISIT:
+        return {
+            INTERFACE.sub(lambda found: stand_ins.applied(found[0]), name): each
+            if HARMLESS.fullmatch(name) or not isinstance(each, str)
+            else stand_ins.applied(each)
+            for name, each in value.items()
+        }
     if isinstance(value, dict):
         kept = {name: each for name, each in value.items() if key != "environment" or ENVIRONMENT.fullmatch(name)}
         return {name: _values(each, stand_ins, name) for name, each in kept.items()}
@@ -281,3 +283,9 @@ def _left(run: Run) -> dict[str, list[str]]:
         "time": [str(run.record.started_unix_s)],
     }
     return {kind: found for kind, values in texts.items() if (found := list(dict.fromkeys(filter(None, values))))}
+
+
+def _left_of_check(record: HealthFile) -> dict[str, list[str]]:
+    """Return what the copy of a check still says."""
+    facts = {name: [value] for name, value in fleet(record).items() if not name.startswith("mitigation ")}
+    return {"command": [" ".join(record.command)], **facts, "time": [str(record.started_unix_s)]}

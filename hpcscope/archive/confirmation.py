@@ -20,6 +20,7 @@ from hpcscope.comparison import states
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import run as running
 from hpcscope.errors import UsageError
+from hpcscope.health.records import PREFIX
 from hpcscope.plan.case import Case
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
 from hpcscope.plan.placement import Placement
@@ -89,7 +90,8 @@ def confirm(
     Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
     where this machine has none of them, or not the MPI compiler that is given.
     """
-    regressions = history.last_regressions()[:MOST_CASES]
+    regressions = [one for one in history.last_regressions() if not one.course.benchmark.startswith(PREFIX)]
+    del regressions[MOST_CASES:]
     if not regressions:
         return None, []
     controls = steadiest(repository, history.cluster)[:MOST_CONTROLS]

@@ -130,10 +130,12 @@ class KeptFigure(Strict):
 
 def identity(directory: RunDirectory) -> str:
     """Return the id of a run, by its request and its samples: the same run has the same id everywhere."""
+    from hpcscope.health.records import FILE
     from hpcscope.rundirectory import read_bytes
 
     digest = hashlib.sha256()
-    for file in (directory.run, directory.samples):
+    check = directory.path / FILE
+    for file in (check,) if check.is_file() else (directory.run, directory.samples):
         digest.update(hashlib.sha256(read_bytes(file)).digest())
     return digest.hexdigest()[:16]
 

@@ -13,6 +13,7 @@ from hpcscope.archive import packing
 from hpcscope.archive.index import FigureSeries, RunChoice, one_of_each_case
 from hpcscope.archive.repository import Repository
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.health.records import FILE, PREFIX, HealthFile, fleet
 from hpcscope.rundirectory import RunDirectory, read_json
 from hpcscope.statistics.change_points import FALSE_ALARMS, FEWEST_RUNS, ChangePoint, change_points
 
@@ -123,7 +124,8 @@ def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
     One for each benchmark, so that they depend on different parts of the machine.
     """
     with repository.index() as index:
-        chosen = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
+        every = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
+    chosen = [course for course in every if not course.benchmark.startswith(PREFIX)]  # cases alone can be measured
     medians = {course.key: [point.median for point in course.points] for course in chosen}
     known = [series for series in chosen if len(series.points) >= FEWEST_RUNS and min(medians[series.key]) > 0]
     steady = [series for series in known if not change_points(medians[series.key])]
@@ -194,6 +196,8 @@ def compiler(repository: Repository, run: str) -> str:
 
 def _machine(file: Path) -> Mapping[str, Any]:
     with packing.opened(file) as folder:
+        if (folder / FILE).is_file():
+            return dict(fleet(read_json(folder / FILE, HealthFile)))
         return read_json(RunDirectory(folder).machine, dict[str, Any])
 
 

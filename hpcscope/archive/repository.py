@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpcscope.archive import index as indexing
 from hpcscope.archive.database import Place, Server, refuse_address
@@ -38,6 +39,10 @@ from hpcscope.new_file import new_file
 from hpcscope.private import home, temporary_folder
 from hpcscope.rundirectory import RunDirectory, expanded, write_json
 from hpcscope.strict import printable
+
+if TYPE_CHECKING:
+    from hpcscope.machine.machine import Machine
+    from hpcscope.rundirectory import RunFile
 
 VARIABLE = "SCOPE_REPOSITORY"
 SQLITE = "sqlite"
@@ -110,30 +115,28 @@ class Repository:
 
     def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
         from hpcscope.archive import packing
-        from hpcscope.archive.runs import refuse_other_kinds
-        from hpcscope.findings.results import Run
+        from hpcscope.archive.runs import is_check
 
         with packing.opened(run) as folder, self.index() as index:
-            refuse_other_kinds(folder)
-            found = Run(folder)
-            if found.record.status == "running":
-                raise UsageError(f"{run}: has not ended; a run is kept when it has")
+            is_check(folder)  # refuses other work
             name = identity(RunDirectory(folder))
             known = index.begins_with(name)
             if known:
                 return self._noted(index, known[0], tags, (), note or None, cluster), False
-            made = figures(found.statistics)
+            record, machine, made = _described(folder)
+            if record.status == "running":
+                raise UsageError(f"{run}: has not ended; a run is kept when it has")
             digest = self.folder.keep(name, lambda file: packing.pack_compactly(folder, name, file))
             notes = Notes(
                 sha256=digest,
                 added_unix_s=time.time(),
                 added_by=_user(),
-                cluster=cluster or index.cluster_of(fingerprint(found.machine)) or cluster_name(found.machine),
+                cluster=cluster or index.cluster_of(fingerprint(machine)) or cluster_name(machine),
                 tags=list(dict.fromkeys(tags)),
                 note=note,
             )
             self.folder.write_notes(name, notes)
-            kept = entry(name, found.record, found.machine, self.folder.run(name).stat().st_size, notes)
+            kept = entry(name, record, machine, self.folder.run(name).stat().st_size, notes)
             index.put(kept, made)
         return kept, True
 
@@ -329,15 +332,13 @@ class Repository:
 
     def _read(self, name: str) -> tuple[Entry, list[KeptFigure]]:
         from hpcscope.archive import packing
-        from hpcscope.findings.results import Run
 
         file = self.folder.run(name)
         with packing.opened(file) as folder:
-            found = Run(folder)
             if identity(RunDirectory(folder)) != name:
                 raise UsageError(f"{file}: holds another run than its name says")
-            kept = entry(name, found.record, found.machine, file.stat().st_size, self.folder.notes(name))
-            return kept, figures(found.statistics)
+            record, machine, made = _described(folder)
+            return entry(name, record, machine, file.stat().st_size, self.folder.notes(name)), made
 
     def _named(self, index: Index, name: str) -> Entry:
         if name == "latest":
@@ -376,6 +377,18 @@ class Repository:
             return one.model_copy(update={"notes": changed})
 
         return index.note(change)
+
+
+def _described(folder: Path) -> tuple[RunFile, Machine, list[KeptFigure]]:
+    """Return what the index needs to know of a run, or of a check of health, which is described alike."""
+    from hpcscope.archive import health
+    from hpcscope.archive.runs import is_check
+    from hpcscope.findings.results import Run
+
+    if is_check(folder):
+        return health.described(folder)
+    found = Run(folder)
+    return found.record, found.machine, figures(found.statistics) if found.record.status != "running" else []
 
 
 def _user() -> str:

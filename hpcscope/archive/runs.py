@@ -76,11 +76,14 @@ def listed(folder: Path) -> list[KeptRun]:
     return sorted(runs, key=lambda run: (-run.started_unix_s, run.path.name))
 
 
-def refuse_other_kinds(folder: Path) -> None:
-    """Raise UsageError where a folder holds earlier work that is not a run of benchmarks."""
+def is_check(folder: Path) -> bool:
+    """Say whether a folder holds a check of health, or a run of benchmarks; UsageError for other work."""
     kind = next((kind for mark, kind in MARKS.items() if (folder / mark).is_file()), MARKS[RUN])
-    if kind != MARKS[RUN]:
-        raise UsageError(f"{folder}: is a {kind}; must be a run of benchmarks (`scope pack` takes others)")
+    if kind not in (MARKS[RUN], MARKS[HEALTH]):
+        raise UsageError(
+            f"{folder}: is a {kind}; must be a run of benchmarks or a check of health (`scope pack` takes others)"
+        )
+    return kind == MARKS[HEALTH]
 
 
 def packed(folder: Path) -> list[Path]:

@@ -17,17 +17,8 @@ from hpcscope.errors import ScopeError
 from hpcscope.machine.machine import MpiInstallation
 
 COMPILERS = (
-    "gfortran",
-    "flang",
-    "flang-new",
-    "nvfortran",
-    "pgfortran",
-    "ifx",
-    "ifort",
-    "nagfor",
-    "armflang",
-    "crayftn",
-    "xlf",
+    *("gfortran", "flang", "flang-new", "nvfortran", "pgfortran", "ifx", "ifort", "nagfor"),
+    *("armflang", "crayftn", "xlf"),
 )
 FOLDER = Path(__file__).parent
 PATIENCE_S = 30.0

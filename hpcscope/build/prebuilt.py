@@ -16,7 +16,7 @@ from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from hpcscope.rundirectory import read_json
 
 FOLDER = "prebuilt"
-"""In the package: a folder for each ABI, named as its programs ask for MPI."""
+"""In the package: a folder for each ABI, named as its programs ask for MPI, and programs that need no MPI."""
 RECORD = "build.json"
 """In each of them: how the programs were compiled."""
 STANDARD = "libmpi_abi.so.1"
@@ -63,8 +63,17 @@ class Prebuilt:
 
 def folders() -> list[Path]:
     """Return the folders of programs that came with Scope."""
-    here = Path(__file__).resolve().parents[1] / FOLDER
-    return [here / abi for abi in ABIS if (here / abi / RECORD).is_file()]
+    return [_here() / abi for abi in ABIS if (_here() / abi / RECORD).is_file()]
+
+
+def without_mpi(name: str) -> Path | None:
+    """Return a program that needs no MPI and came with Scope; None where none did, or own flags are asked for."""
+    file = _here() / name
+    return file if file.is_file() and not any(map(os.environ.get, OWN_FLAGS)) else None
+
+
+def _here() -> Path:
+    return Path(__file__).resolve().parents[1] / FOLDER
 
 
 def fitting(mpi: MpiInstallation, others: Sequence[Path] | None = None) -> Prebuilt | None:
@@ -72,7 +81,7 @@ def fitting(mpi: MpiInstallation, others: Sequence[Path] | None = None) -> Prebu
 
     `others`: their folders where they are not those of the package.
     """
-    if mpi.compiles and any(os.environ.get(name) for name in OWN_FLAGS):
+    if mpi.compiles and any(map(os.environ.get, OWN_FLAGS)):
         return None
     ready = folders() if others is None else others
     if not ready or not mpi.launcher or registry.named(mpi.name).simulates:

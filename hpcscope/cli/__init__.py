@@ -104,16 +104,7 @@ def help_text() -> str:
 
 
 MEASURING = {
-    "run",
-    "compare",
-    "health",
-    "tune",
-    "reproduce",
-    "lab",
-    "monitor",
-    "campaign",
-    "placement",
-    "throughput",
+    *("run", "compare", "health", "tune", "reproduce", "lab", "monitor", "campaign", "placement", "throughput"),
     "soak",
 }
 """Commands whose exit code tells of the measurement, also where its lines could not be printed."""

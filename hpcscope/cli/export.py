@@ -58,6 +58,7 @@ def command(
       nhc           a line for each bad node, as LBNL Node Health Check prints it
       openmetrics   verdicts and values of each node, for the textfile collector of node_exporter
     """  # noqa: D301  # a paragraph that is kept as it stands
+    from hpcscope.archive.earlier_checks import kept
     from hpcscope.engine.export import exported
 
-    put(exported(format_, runs, only or ()), output)
+    put(exported(format_, runs, only or (), kept()), output)

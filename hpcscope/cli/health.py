@@ -48,8 +48,9 @@ def command(
         ),
     ] = None,
     history: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of earlier checks, with which each host is compared.")
-    ] = Path("runs"),
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder or repository of earlier checks; default: runs/ and yours."),
+    ] = None,
     prolog: Annotated[
         bool,
         typer.Option(
@@ -89,6 +90,7 @@ def command(
             PROLOG_S, UNDECIDED, lambda end_s: _prolog(reference, HealthSettings(**options), given, end_s, output)
         )
         raise typer.Exit(code)
+    from hpcscope.archive.earlier_checks import kept
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import health as engine
     from hpcscope.exchange.health import written
@@ -106,8 +108,10 @@ def command(
     except ValueError as error:
         raise UsageError(f"--drain-command {drain_command}: {error}") from error
     known = [] if reference is None else engine.references(reference)
-    directory, record = engine.check(HealthSettings(**options), given, output, history, announce, stage_progress)
-    judged = engine.judged(record, engine.earlier(history, record), known, engine.topology_of(directory))
+    before = (history or engine.RUNS, kept(history))
+    directory, record = engine.check(HealthSettings(**options), given, output, *before, announce, stage_progress)
+    past = engine.earlier(before[0], record, before[1])
+    judged = engine.judged(record, past, known, engine.topology_of(directory))
     interrupted = record.status == "interrupted"
     for name, file in targets:
         put(written(name, record, judged), file)

@@ -85,7 +85,9 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
     from hpcscope.archive.index import RunChoice
     from hpcscope.cli.progress import run_progress
 
-    runs = repository.chosen(RunChoice(cluster=found.cluster))
+    runs = [entry for entry in repository.chosen(RunChoice(cluster=found.cluster)) if entry.module != "health"]
+    if not runs:
+        raise UsageError(f"--confirm: {found.cluster} has only checks of health; scope health measures again")
     known = {entry.fingerprint for entry in runs}
     # Another MPI would have other figures.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}

@@ -24,16 +24,21 @@ def command(
             help="Default: report.html in the run directory, NAME.html of a packed run.",
         ),
     ] = None,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="Of a check of health: add this node's own page; repeatable."),
+    ] = None,
     open_: Annotated[
         Literal["yes", "no"], typer.Option("--open", metavar="yes|no", help="Open the report in a browser.")
     ] = "no",
 ) -> None:
     """Write the report of a run: one HTML file that needs no network."""
-    from hpcscope.archive import packing
+    from hpcscope.archive import earlier_checks, packing
     from hpcscope.engine import report
 
     with packing.opened(run) as folder:
-        written = report.write(folder, output or (Path(f"{folder.name}.html") if run.is_file() else None))
+        target = output or (Path(f"{folder.name}.html") if run.is_file() else None)
+        written = report.write(folder, target, earlier_checks.kept(), node or ())
     typer.echo(written)
     if open_ == "yes":
         import webbrowser

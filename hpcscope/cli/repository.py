@@ -114,6 +114,14 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         for kept in one_of_each_case(figures)
     ]
     display(grid(["value", "case", "median [95 % interval]"], table))
+    if entry.module == "health":
+        from hpcscope.archive import earlier_checks, packing
+        from hpcscope.cli.health import show as show_health
+        from hpcscope.engine import health
+
+        with packing.opened(Repository(folder).file(run)) as unpacked:
+            record, _, judged = health.read_judged(unpacked, earlier_checks.kept(folder))
+        show_health(record, judged, json=False)
 
 
 def note(

@@ -53,10 +53,12 @@ def command(
 
         show(campaign.results(run.absolute()), json)
     elif kind == "health":
+        from hpcscope.archive.earlier_checks import kept
         from hpcscope.cli.health import show as show_health
         from hpcscope.engine import health
 
-        show_health(*health.read_judged(run), json)
+        record, _, judged = health.read_judged(run, kept())
+        show_health(record, judged, json)
     elif applications:
         _show_applications(run, patterns or [])
     else:

@@ -13,6 +13,7 @@ from hpcscope.errors import UsageError
 from hpcscope.exchange import exports
 from hpcscope.exchange import health as health_exports
 from hpcscope.findings.results import Run
+from hpcscope.health.records import Kept, nothing_kept
 from hpcscope.programs.profiles import exports as profile_exports
 from hpcscope.programs.profiles import folder, trace
 from hpcscope.programs.profiles.merged import PROFILE, merge, read
@@ -24,8 +25,13 @@ from hpcscope.visible import visible
 CHROME = "chrome"
 
 
-def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> exports.Content:
-    """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have."""
+def exported(
+    name: str, runs: Sequence[Path], patterns: Sequence[str] = (), kept: Kept = nothing_kept
+) -> exports.Content:
+    """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have.
+
+    `kept`: the checks of health before one that are kept elsewhere.
+    """
     kinds = {run: _kind(run) for run in runs}
     for run, kind in kinds.items():
         if kind == "campaign":
@@ -33,7 +39,7 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> e
         if kind != kinds[runs[0]]:
             raise UsageError(f"{run}: must be of the kind of {runs[0]}: all runs, or all monitored runs")
     if kinds[runs[0]] == "health":
-        return _health(name, runs, patterns)
+        return _health(name, runs, patterns, kept)
     monitored = kinds[runs[0]] == "monitored"
     known = sorted([*profile_exports.names(), CHROME]) if monitored else exports.names()
     if name not in known:
@@ -71,10 +77,11 @@ def _kind(folder: Path) -> Kind:
     return "monitored" if kind == "run" and not RunDirectory(folder).run.exists() else kind
 
 
-def _health(name: str, runs: Sequence[Path], patterns: Sequence[str]) -> str:
+def _health(name: str, runs: Sequence[Path], patterns: Sequence[str], kept: Kept) -> str:
     if len(runs) != 1 or patterns:
         raise UsageError(f"{runs[-1]}: a check of health is exported by itself, as a whole")
-    return health_exports.written(name, *health.read_judged(runs[0]))
+    record, _, judged = health.read_judged(runs[0], kept)
+    return health_exports.written(name, record, judged)
 
 
 def _chrome(runs: Sequence[Path]) -> str:

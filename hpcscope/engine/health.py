@@ -6,11 +6,12 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -19,11 +20,11 @@ from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
 from hpcscope.health import history, links, site_file, verdict
 from hpcscope.health import reach as ways
-from hpcscope.health.history import NodePast
+from hpcscope.health.history import MOST_PAST, NodePast
 from hpcscope.health.links import Pair
 from hpcscope.health.program import program
 from hpcscope.health.reach import Reach, visit
-from hpcscope.health.records import FILE, HealthFile, LinkVisit, Visit
+from hpcscope.health.records import FILE, HealthFile, Kept, LinkVisit, Visit, nothing_kept
 from hpcscope.lab.active import INTERFACE, active
 from hpcscope.launch import schedulers
 from hpcscope.launch.launcher import FOLDER
@@ -50,8 +51,6 @@ LINK_LIMIT_S = 20.0
 MOST_S = 60.0
 """Until the program of a visit ends itself, whatever it waits for."""
 RUNS = Path("runs")
-MOST_PAST = 12
-"""Earlier checks that are read."""
 FILES_BYTES = 64 << 20
 """What a visit writes at most."""
 
@@ -99,14 +98,15 @@ def check(
     given: Mapping[str, Any],
     output: Path | None,
     past: Path = RUNS,
+    kept: Kept = nothing_kept,
     announce: Callable[[Cost], None] = lambda _cost: None,
     progress: Callable[[], AbstractContextManager[Tell]] | None = None,
 ) -> tuple[RunDirectory, HealthFile]:
     """Visit every host of a site and keep what was measured in a run directory.
 
-    `given`: settings of an experiment by their keys, such as `launcher.hosts`. `past`: the folder of earlier
-    checks; a node that is slower than in those is measured again, too. Raises UsageError where there is no such
-    host, no batch job for srun, or no compiler.
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`. `past`, `kept`: the folder of
+    earlier checks, and others; a node that is slower than in those is measured again, too. Raises UsageError
+    where there is no such host, no batch job for srun, or no compiler.
     """
     site = _reach(given, options.at_once, options.watch)
     topology = None if options.topology is None else topologies.read(Path(options.topology), rates=False)
@@ -137,7 +137,7 @@ def check(
             visit_all = partial(tour.watch, *limits) if options.watch else tour.visit
             visit_all(site.hosts, 1, tell)
             record = tour.into(record)
-            visit_all(_members(record, earlier(past, record)), 2, tell)
+            visit_all(_members(record, earlier(past, record, kept)), 2, tell)
             answering = list({visit.host: 0 for visit in record.visits if visit.answered} if paired else ())
             tour.link(links.rounds(answering, order, more), 1, ends, tell)
             record = tour.into(record)
@@ -156,11 +156,11 @@ def read(folder: Path) -> HealthFile:
     return read_json(folder / FILE, HealthFile)
 
 
-def read_judged(folder: Path) -> tuple[HealthFile, verdict.Health]:
-    """Return an earlier check and the verdicts that follow from it and from those before it in the same folder."""
+def read_judged(folder: Path, kept: Kept = nothing_kept) -> tuple[HealthFile, dict[str, NodePast], verdict.Health]:
+    """Return an earlier check, those before it in the same folder and elsewhere, and the verdicts that follow."""
     record = read(folder)
-    past = earlier(folder.resolve().parent, record)
-    return record, judged(record, past, (), topology_of(RunDirectory(folder)))
+    past = earlier(folder.resolve().parent, record, kept)
+    return record, past, judged(record, past, (), topology_of(RunDirectory(folder)))
 
 
 def topology_of(directory: RunDirectory) -> Topology | None:
@@ -175,20 +175,20 @@ def references(path: Path) -> list[verdict.Reference]:
     return verdict.references(read(path) if path.is_dir() else read_json(path, HealthFile))
 
 
-def earlier(folder: Path, record: HealthFile) -> dict[str, NodePast]:
-    """Return the past of the nodes of a check, from the newest earlier checks below a folder.
+def earlier(folder: Path, record: HealthFile, kept: Kept = nothing_kept) -> dict[str, NodePast]:
+    """Return the past of the nodes of a check, from the newest earlier checks below a folder and elsewhere."""
+    return history.pasts(
+        chain(*(islice(each, MOST_PAST) for each in (_below(folder, record), kept(record)))), record
+    )
 
-    What is damaged, or of a later version, is passed by.
-    """
-    found: list[HealthFile] = []
+
+def _below(folder: Path, record: HealthFile) -> Iterator[HealthFile]:
+    """Yield the checks before one below a folder; what is damaged, or of a later version, is passed by."""
     files = [path / FILE for path in folder.iterdir() if not path.is_symlink()] if folder.is_dir() else []
     for file in sorted(files, reverse=True):  # their names begin with the time
-        if len(found) == MOST_PAST:
-            break
         with suppress(UsageError):
             if file.is_file() and (made := read_json(file, HealthFile)).started_unix_s < record.started_unix_s:
-                found.append(made)
-    return history.pasts(found, record)
+                yield made
 
 
 def judged(
@@ -252,6 +252,8 @@ class _Tour:
     random: random.Random
     visits: list[Visit] = field(default_factory=list)
     links: list[LinkVisit] = field(default_factory=list)
+    facts: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of the first answer of each host."""
 
     def into(self, record: HealthFile) -> HealthFile:
         """Return a record with what was measured until now."""
@@ -269,9 +271,8 @@ class _Tour:
             what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
             tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
             made: list[Visit] = []
-            jobs = [
-                partial(visit, self.reach, host, stage, self.binary, self.words, self.limit_s) for host in going
-            ]
+            options = (stage, self.binary, self.words, self.limit_s)
+            jobs = [partial(self._visit, host, *options) for host in going]
             self._together(jobs, self.reach.at_once, made, self.visits)
             silent = {one.host for one in made if not one.answered}
             going = [host for host in going if host not in silent]
@@ -286,13 +287,20 @@ class _Tour:
             self.random.shuffle(going)
             made: list[Visit] = []
             options = (stage, self.binary, (*self.words, "--idle-only"), self.limit_s)
-            jobs = [partial(visit, self.reach, host, *options) for host in going[: self.reach.at_once]]
+            jobs = [partial(self._visit, host, *options) for host in going[: self.reach.at_once]]
             self._together(jobs, self.reach.at_once, made)
             done = [one for one in made if not ways.is_busy(one)]
             self.visits += done
             for one in done:
                 left[one.host] = left[one.host] - 1 if one.answered else 0
             time.sleep(0 if done else WATCH_PAUSE_S)
+
+    def _visit(self, host: str, *options: Any) -> Visit:
+        """Visit a host and leave out facts that it said already: they are the most of what it says."""
+        made = visit(self.reach, host, *options)
+        known = self.facts.setdefault(host, made.facts) if made.answered else None
+        again = known is not made.facts and known == made.facts
+        return made.model_copy(update={"facts": {}}) if again else made
 
     def link(self, rounds: Sequence[Sequence[Pair]], stage: int, words: Sequence[str], tell: Tell) -> None:
         """Measure the links of rounds of disjoint pairs."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hpcscope.engine import analysis
+from hpcscope.errors import UsageError
+from hpcscope.health.records import Kept, nothing_kept
 from hpcscope.rundirectory import RunDirectory
 
 
-def write(run: Path, output: Path | None = None) -> Path:
-    """Write the report of a run of any kind to `output`, else into the run directory, and return its path."""
+def write(run: Path, output: Path | None = None, kept: Kept = nothing_kept, nodes: Sequence[str] = ()) -> Path:
+    """Write the report of a run of any kind to `output`, else into the run directory, and return its path.
+
+    Of a check of health, `kept`: those before it that are kept elsewhere; `nodes`: those whose pages are asked
+    for. Raises UsageError for nodes of another kind of run.
+    """
     kind = analysis.kind_of(run)
+    if nodes and kind != "health":
+        raise UsageError(f"--node {nodes[0]}: {run} is not a check of health")
     if kind == "monitored":
         from hpcscope.report.profile import contents
         from hpcscope.report.profile import page as profile_page
@@ -20,9 +29,8 @@ def write(run: Path, output: Path | None = None) -> Path:
         from hpcscope.engine import health
         from hpcscope.report import health as health_page
 
-        record, judged = health.read_judged(run)
-        past = health.earlier(run.resolve().parent, record)
-        return health_page.write(record, judged, past, output or RunDirectory(run).report)
+        record, past, judged = health.read_judged(run, kept)
+        return health_page.write(record, judged, past, output or RunDirectory(run).report, nodes)
     if kind == "run":
         from hpcscope.findings.results import Run
         from hpcscope.report.run import page

@@ -60,7 +60,7 @@ def _valid(kind: type[T], visit: dict[str, Any], found: dict[str, Any]) -> T:
     try:
         return kind.model_validate({**visit, **found})
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
+        where = ".".join(map(str, error.errors()[0]["loc"])) or "values"
         return kind.model_validate({**visit, "error": f"its answer is damaged: {where}"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HARDWARE = ("architecture", "processor", "sockets", "cores")
 """Nodes with these in common are peers. Memory is left out: a node that lost a module is compared with others."""
@@ -15,6 +15,8 @@ FEWEST = 3
 MEMORY_TOLERANCE = 0.02
 """Firmware and kernel reserve different amounts on equal nodes."""
 NOT_SHOWN = "not shown"
+FEWEST_PEERS = 5
+"""Fewer nodes whose sockets or cores are not the usual ones of their processor are odd; more are another kind."""
 MATTERS = re.compile(
     r"governor|highest frequency|turbo|SMT|offline processors|clock source|memory|NUMA nodes|NUMA balancing"
     r"|transparent huge pages|interface .* (MTU|state|speed|duplex)|InfiniBand .* (rate|state)"
@@ -37,14 +39,14 @@ class Difference:
     @property
     def matters(self) -> bool:
         """Whether it changes the speed of a node."""
-        return MATTERS.fullmatch(self.fact) is not None
+        return self.fact in HARDWARE or MATTERS.fullmatch(self.fact) is not None
 
 
-def groups(facts: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+def groups(facts: Mapping[str, Mapping[str, str]], names: Sequence[str] = HARDWARE) -> list[list[str]]:
     """Return the nodes of equal hardware together, in the order in which they are given."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for host, known in facts.items():
-        found[tuple(known.get(name, "") for name in HARDWARE)].append(host)
+        found[tuple(known.get(name, "") for name in names)].append(host)
     return list(found.values())
 
 
@@ -56,6 +58,13 @@ def differences(facts: Mapping[str, Mapping[str, str]]) -> list[Difference]:
             by_value = _by_value(name, [(host, facts[host].get(name, NOT_SHOWN)) for host in group])
             if len(by_value) > 1:
                 found.append(_difference(name, len(group), by_value))
+    for group in groups(facts, HARDWARE[:2]):
+        for name in HARDWARE[2:]:
+            by_value = _by_value(name, [(host, facts[host].get(name, NOT_SHOWN)) for host in group])
+            one = _difference(name, len(group), by_value)
+            few = {value: hosts for value, hosts in one.odd.items() if len(hosts) < FEWEST_PEERS}
+            if one.usual is not None and few:
+                found.append(replace(one, odd=few))
     return sorted(found, key=lambda difference: (not difference.matters, difference.fact))
 
 
@@ -89,8 +98,8 @@ def _difference(name: str, nodes: int, by_value: dict[str, tuple[str, ...]]) -> 
 def _by_value(name: str, told: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = defaultdict(list)
     for host, value in told:
-        same = next((other for other in found if _same(name, value, other)), value)
-        found[same].append(host)
+        alike = (other for other in found if name == "memory" and _same(name, value, other))
+        found[value if value in found else next(alike, value)].append(host)
     return {value: tuple(hosts) for value, hosts in found.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
@@ -18,6 +18,8 @@ from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.slow_nodes import FEWEST, LEVEL, MOST_NAMED
 from hpcscope.health.verdict import BAD, FEWEST_VISITS, SUSPECT, Evidence, Place, by_host, value_of
 
+MOST_PAST = 12
+"""Earlier checks that are read."""
 FEWEST_PAST = 4
 """Earlier checks of a node, from which its scatter is known."""
 
@@ -52,22 +54,30 @@ class Slower:
     """None where it was not measured again."""
 
 
-def pasts(records: Sequence[HealthFile], now: HealthFile) -> dict[str, NodePast]:
-    """Return the past of each node of a check, from earlier ones in any order."""
+def pasts(records: Iterable[HealthFile], now: HealthFile) -> dict[str, NodePast]:
+    """Return the past of each node of a check, from the newest earlier ones; they come in any order, some twice.
+
+    Each is reduced to medians as it comes: the record of a large cluster takes much memory.
+    """
     hardware = {host: _hardware(own[0].facts) for host, own in _answered(now).items()}
+    reduced = {
+        record.started_unix_s: {
+            host: (own[0].facts, _medians(own, 1))
+            for host, own in _answered(record).items()
+            if host in hardware and _hardware(own[0].facts) == hardware[host]
+        }
+        for record in records
+        if record.origin == now.origin and record.started_unix_s < now.started_unix_s
+    }
     found: dict[str, NodePast] = {}
-    for record in sorted(records, key=lambda one: one.started_unix_s):
-        if record.origin != now.origin or record.started_unix_s >= now.started_unix_s:
-            continue
-        for host, visits in _answered(record).items():
-            own = visits[0].facts
-            if host in hardware and _hardware(own) == hardware[host]:
-                node = found.setdefault(host, NodePast(own, {}))
-                node.facts = own
-                for place, median in _medians(visits, 1).items():
-                    past = node.places.setdefault(place, Past())
-                    past.unix_s.append(record.started_unix_s)
-                    past.costs.append(median)
+    for started in sorted(reduced)[-MOST_PAST:]:
+        for host, (own, medians) in reduced[started].items():
+            node = found.setdefault(host, NodePast(own, {}))
+            node.facts = own
+            for place, median in medians.items():
+                past = node.places.setdefault(place, Past())
+                past.unix_s.append(started)
+                past.costs.append(median)
     return found
 
 

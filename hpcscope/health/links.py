@@ -6,7 +6,7 @@ partners, and named where it stands out there, too.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import expm1, log1p, log2
 from random import Random
@@ -14,14 +14,14 @@ from random import Random
 import numpy as np
 
 from hpcscope import units
-from hpcscope.health.records import HealthFile, LinkVisit
+from hpcscope.health.records import REPETITIONS, HealthFile, LinkVisit
 from hpcscope.health.slow_nodes import LEVEL
 from hpcscope.health.verdict import BAD, SUSPECT, Evidence
 from hpcscope.models.communication.decomposition import FEWEST, SMALLEST_EXCESS
 from hpcscope.models.communication.localisation import FEWEST_OF_A_HOST, Found, Localisation, Pairs, localise
 from hpcscope.models.communication.random_pairs import host_groups
 from hpcscope.names import host_ranges, several
-from hpcscope.samples.samples import Floats
+from hpcscope.samples.samples import Booleans, Floats, Integers
 from hpcscope.statistics.distributions import student_quantile
 from hpcscope.topology.topology import Topology
 
@@ -51,15 +51,17 @@ class Metric:
     fields: tuple[str, ...]
     """Fields of a visit; the slowest of them counts."""
 
-    def costs(self, visit: LinkVisit) -> Floats:
-        """Return the logarithm of the cost of each repetition."""
-        values = np.array([getattr(visit, name) for name in self.fields])
-        found: Floats = np.log(values.max(axis=0) if self.unit == "s" else 1 / values.min(axis=0))
+    def costs(self, visits: Sequence[LinkVisit]) -> Floats:
+        """Return the logarithm of the cost of each repetition, a row for each visit."""
+        values = np.array([[getattr(visit, name) for name in self.fields] for visit in visits])
+        values = values.reshape(len(visits), len(self.fields), REPETITIONS)
+        found: Floats = np.log(values.max(axis=1) if self.unit == "s" else 1 / values.min(axis=1))
         return found
 
-    def typical(self, visit: LinkVisit) -> float:
-        """Return their median."""
-        return float(np.median(self.costs(visit)))
+    def typical(self, visits: Sequence[LinkVisit]) -> Floats:
+        """Return the median for each visit."""
+        found: Floats = np.median(self.costs(visits), axis=1)
+        return found
 
     def value(self, log_cost: float) -> str:
         """Return a value with its unit, from the logarithm of its cost."""
@@ -148,31 +150,36 @@ def slow(record: HealthFile, topology: Topology | None = None) -> list[SlowLink]
     first, second = (
         [visit for visit in record.links if visit.stage == stage and not visit.error] for stage in (1, 2)
     )
-    controls = [visit for visit in second if not involved & {visit.first, visit.second}]
-    costs = {each.name: {id(visit): each.typical(visit) for visit in (*first, *second)} for each in METRICS}
+    controls = np.array([not involved & {visit.first, visit.second} for visit in second], bool)
+    costs = {each.name: (each.typical(first), each.typical(second)) for each in METRICS}
+    number = {host: each for each, host in enumerate(record.hosts)}
+    ends = [_ends(visits, number) for visits in (first, second)]
     made = []
     for one in suspects:
-        of = costs[one.metric.name]
-        own = [of[id(visit)] for visit in second if one.is_tested_by(visit, involved)]
+        before, now = costs[one.metric.name]
+        own = now[one.measured_by(ends[1], number, involved)]
         confirmed = None if one.kind == "host" or not second else False
-        if len(own) >= FEWEST_AGAIN and len(controls) >= FEWEST_CONTROLS:
-            confirmed = _confirmed(own, [of[id(visit)] for visit in controls], len(suspects))
+        if own.size >= FEWEST_AGAIN and np.count_nonzero(controls) >= FEWEST_CONTROLS:
+            confirmed = _confirmed(own, now[controls], len(suspects))
         if confirmed or not one.implied:
-            tested: dict[bool, list[float]] = {True: [], False: []}
-            for visit in first:
-                tested[one.is_tested_by(visit, ())].append(of[id(visit)])
-            mine, others = (float(np.median(tested[each] or tested[True])) for each in (True, False))
-            made.append(SlowLink(one.kind, one.members, one.metric, mine, others, one.found.pairs, confirmed))
+            mine = one.measured_by(ends[0], number, ())
+            rest = before[~mine] if not mine.all() else before
+            middles = (float(np.median(before[mine])), float(np.median(rest)))
+            made.append(SlowLink(one.kind, one.members, one.metric, *middles, one.found.pairs, confirmed))
     named = {one.members[0] for one in made if one.kind == "host" and one.confirmed}
     return [one for one in made if one.kind != "pair" or not named & {*one.members}]
 
 
-def _confirmed(own: Sequence[float], controls: Sequence[float], tests: int) -> bool:
+def _ends(visits: Sequence[LinkVisit], number: Mapping[str, int]) -> Integers:
+    """Return the numbers of both hosts, a row for each visit."""
+    return np.array([(number[visit.first], number[visit.second]) for visit in visits], np.int64).reshape(-1, 2)
+
+
+def _confirmed(own: Floats, sound: Floats, tests: int) -> bool:
     """Say whether links are slower than sound ones of the same time: one-sided t test at `LEVEL` over all tests.
 
     Their median is compared with a single new value of the sound ones: pairs of one host are not independent.
     """
-    sound = np.array(controls)
     excess = float(np.median(own)) - float(sound.mean())
     error = float(sound.std(ddof=1)) * (1 + 1 / sound.size) ** 0.5
     return bool(excess > max(student_quantile(1 - LEVEL / tests, sound.size - 1) * error, log1p(SMALLEST_EXCESS)))
@@ -201,13 +208,17 @@ class _Suspect:
         """Return the hosts that get partners."""
         return self.own[:MOST_TESTED]
 
-    def is_tested_by(self, visit: LinkVisit, involved: Container[str]) -> bool:
-        """Say whether a measurement joins both ends, or a host of this with one that is not involved."""
-        pair = (visit.first, visit.second)
-        if self.ends is not None:
-            one, other = self.ends
-            return any(a in one and b in other for a, b in (pair, pair[::-1]))
-        return any(a in self.own and b not in involved for a, b in (pair, pair[::-1]))
+    def measured_by(self, ends: Integers, number: Mapping[str, int], involved: Iterable[str]) -> Booleans:
+        """Return which measurements join both ends, or a host of this with one that is not involved."""
+
+        def among(hosts: Iterable[str]) -> Booleans:
+            found: Booleans = np.isin(ends, [number[host] for host in hosts])
+            return found
+
+        one, other = among(self.ends[0] if self.ends else self.own), among(self.ends[1] if self.ends else involved)
+        both = one & (other if self.ends else ~other)[:, ::-1]
+        found: Booleans = both[:, 0] | both[:, 1]
+        return found
 
 
 def _suspects(record: HealthFile, topology: Topology | None) -> list[_Suspect]:
@@ -268,9 +279,7 @@ def sentence(record: HealthFile) -> str:
     measured = [visit for visit in record.links if not visit.error]
     if not measured:
         return ""
-    typical = [
-        f"{metric.value(float(np.median([np.median(metric.costs(v)) for v in measured])))}" for metric in METRICS
-    ]
+    typical = [metric.value(float(np.median(metric.typical(measured)))) for metric in METRICS]
     hosts = len({host for visit in measured for host in (visit.first, visit.second)})
     pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
     return (
@@ -293,14 +302,11 @@ def _located(record: HealthFile, topology: Topology | None) -> list[tuple[Metric
         return []
     number = {host: each for each, host in enumerate(hosts)}
     groups = {one.name: np.array(one.of, np.int64) for one in host_groups(hosts, len(hosts), topology)}
-    first = np.array([number[visit.first] for visit in visits], np.int64)
-    second = np.array([number[visit.second] for visit in visits], np.int64)
-    found = []
-    for metric in METRICS:
-        costs = [metric.costs(visit) for visit in visits]
-        logs = np.array([row[: min(map(len, costs))] for row in costs]).T
-        found.append((metric, hosts, localise(Pairs(len(hosts), first, second, logs), groups)))
-    return found
+    first, second = _ends(visits, number).T
+    return [
+        (metric, hosts, localise(Pairs(len(hosts), first, second, metric.costs(visits).T), groups))
+        for metric in METRICS
+    ]
 
 
 def _unreached(record: HealthFile) -> Iterable[tuple[str, Evidence]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hpcscope.build import prebuilt
 from hpcscope.build.cmake import sources_of
 from hpcscope.build.compiler import system_compiler
 from hpcscope.build.single_source import FLAGS, compiled
@@ -24,12 +25,19 @@ HEADERS = (
 )
 
 
+NAME = "health"
+"""Of the program in a wheel of Scope."""
+
+
 def program(compile_it: bool = True) -> Path:
-    """Return the path of the program; UsageError without a compiler, ScopeError where it must not be compiled.
+    """Return the path of the program that came with Scope, or is compiled here.
 
     It is linked statically, so that hosts with another C library run it, too; where the system has no static C
-    library, only the C++ library is part of it.
+    library, only the C++ library is part of it. Raises UsageError without a compiler, ScopeError where it must not
+    be compiled.
     """
+    if (ready := prebuilt.without_mpi(NAME)) is not None:
+        return ready
     try:
         compiler = system_compiler("scope health compiles a small program that it copies to every host")
     except UsageError:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hpcscope.strict import Printable, Strict, Unix
 
 FILE = "health.json"
 """The file that marks the run directory of a check."""
+NAME = "health"
+"""Of a check among other runs."""
+PREFIX = f"{NAME}."
+"""Of its values among those of benchmarks: `health.memory_bandwidth`."""
 
 
 class Value(Strict):
@@ -36,6 +42,7 @@ class Visit(Strict):
     ended_there_unix_s: Unix = 0
     values: list[Value] = []
     facts: dict[str, Printable] = {}
+    """Empty where they are those of the host's first answer."""
     before: dict[str, int] = {}
     """Counters of faults when the visit began."""
     after: dict[str, int] = {}
@@ -48,6 +55,8 @@ class Visit(Strict):
         return not self.error
 
 
+REPETITIONS = 6
+"""Of each measurement of a link in a visit, as `measure/health/main.cpp` has it."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -71,6 +80,13 @@ class LinkVisit(Strict):
     backward_at_once: list[Positive] = []
     error: str = ""
 
+    @model_validator(mode="after")
+    def _whole(self) -> LinkVisit:
+        lists = (self.latency_s, self.forward, self.backward, self.forward_at_once, self.backward_at_once)
+        if not self.error and {len(each) for each in lists} != {REPETITIONS}:
+            raise ValueError(f"must have {REPETITIONS} values of each measurement")
+        return self
+
 
 class HealthFile(Strict):
     """`health.json`."""
@@ -90,3 +106,28 @@ class HealthFile(Strict):
     links: list[LinkVisit] = []
     status: Literal["finished", "interrupted"] = "finished"
     """Interrupted: the record has what was measured until then."""
+
+    @model_validator(mode="after")
+    def _of_its_hosts(self) -> HealthFile:
+        named = {visit.host for visit in self.visits}
+        named.update(host for visit in self.links for host in (visit.first, visit.second))
+        if unknown := named.difference(self.hosts):
+            raise ValueError(f"visits name a host that hosts does not have: {min(unknown)!r}")
+        return self
+
+
+Kept = Callable[[HealthFile], Iterable[HealthFile]]
+"""Returns the checks before one that are kept elsewhere, the newest first."""
+
+
+def nothing_kept(_record: HealthFile) -> Iterable[HealthFile]:
+    """Return no check: where there is no repository."""
+    return ()
+
+
+def fleet(record: HealthFile) -> dict[str, str]:
+    """Return each fact with its most frequent values."""
+    known = {visit.host: visit.facts for visit in reversed(record.visits) if visit.answered}
+    names = dict.fromkeys(name for facts in known.values() for name in facts)
+    counted = {name: Counter(facts[name] for facts in known.values() if name in facts) for name in names}
+    return {name: ", ".join(value for value, _ in counts.most_common(3)) for name, counts in counted.items()}

@@ -13,7 +13,7 @@ from math import expm1, log, pi, sqrt
 import numpy as np
 
 from hpcscope.samples.samples import Floats
-from hpcscope.statistics.distributions import student_quantile
+from hpcscope.statistics.distributions import normal_quantile, student_quantile
 
 LEVEL = 0.01
 """Share of healthy clusters in which any node is named, over all nodes and checks."""
@@ -80,7 +80,7 @@ def screen(costs: Floats, level: float) -> Screening:
         return Screening(typical, center, 0.0, rest, tuple(slow), two_clusters=False, visible=None)
     order = np.argsort(-typical)
     most = n - max(FEWEST_REST, int(np.ceil(FEWEST_FAST * n)))
-    outside = max((i for i in range(1, most + 1) if _stands_out(typical[order], i, level)), default=0)
+    outside = _outside(typical[order], most, level)
     rest_rows = order[outside:]
     center, spread = _center(typical[rest_rows])
     slow = [row for row in order[:outside].tolist() if typical[row] - center >= SMALLEST_LOG]
@@ -161,12 +161,24 @@ def below_past(now: Sequence[float], before: Sequence[Sequence[float]], level: f
     return {row: float(excess[row]) for row in over.tolist()}
 
 
-def _stands_out(descending: Floats, i: int, level: float) -> bool:
-    """Say whether the i-th slowest value stands out of what remains without the i slowest."""
-    rest = descending[i:]
-    center, spread = _center(rest)
-    bound = student_quantile(1 - level / (descending.size - i + 1), rest.size - 1)
-    return bool(descending[i - 1] - center > bound * spread * (1 + 1 / rest.size) ** 0.5)
+def _outside(descending: Floats, most: int, level: float) -> int:
+    """Return the largest i for which the i-th slowest value stands out of what remains without the i slowest.
+
+    Mean and deviation of what remains come from sums, in time that grows with the number of values.
+    """
+    n = descending.size
+    values = descending - np.median(descending)
+    i = np.arange(1, most + 1)
+    sizes = n - i
+    sums, squares = (np.cumsum(each[::-1])[::-1][i] for each in (values, values**2))
+    spread = np.sqrt(np.maximum(squares - sums**2 / sizes, 0) / (sizes - 1) * (1 + 1 / sizes))
+    apart = values[i - 1] - sums / sizes
+    # Student's quantile is larger than the normal one at the same level, and costs more.
+    far = i[apart > normal_quantile(1 - level / (n - most + 1)) * spread]
+    for each in far[::-1].tolist():
+        if apart[each - 1] > student_quantile(1 - level / (n - each + 1), n - each - 1) * spread[each - 1]:
+            return int(each)
+    return 0
 
 
 def _largest_deviation(freedom: int) -> float:

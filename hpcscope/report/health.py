@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hpcscope import units
+from hpcscope.errors import UsageError
 from hpcscope.health import links, verdict
-from hpcscope.health.checks import BY_NAME
 from hpcscope.health.history import NodePast
 from hpcscope.health.records import HealthFile
 from hpcscope.health.slow_nodes import slowness
-from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, UNSEEN, Health, NodeVerdict, Place, Sight
+from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, UNSEEN, Health, NodeVerdict, Sight
 from hpcscope.names import host_ranges, several
+from hpcscope.report import node as node_pages
 from hpcscope.report.frame import environment
 from hpcscope.report.terminal.health import verdict_sentence
 from hpcscope.rundirectory import write_text
@@ -27,8 +27,14 @@ FULL_AT, STRONGEST = 0.5, 32
 """Slowness with the strongest color, and its share of red in percent: black letters stay readable."""
 
 
-MOST_SECTIONS = 50
-"""Nodes with a section of their own, the worst."""
+MOST_ROWS = 200
+"""Nodes in the table, the worst; of more, all are on a map of small squares."""
+MOST_PAGES = 50
+"""Nodes with pages of their own, the worst."""
+MOST_VALUES = 8
+"""Of a fact."""
+MAP_COLUMNS, SQUARE = 100, 8
+"""Squares of a row of the map, and their distance."""
 MOST_IN_A_MATRIX = 40
 
 
@@ -52,18 +58,28 @@ class Row:
     cells: list[Cell | None]
 
 
-def write(record: HealthFile, health: Health, past: Mapping[str, NodePast], target: Path) -> Path:
-    """Write the page of a record and return its path."""
-    write_text(target, render(record, health, past))
+def write(
+    record: HealthFile, health: Health, past: Mapping[str, NodePast], target: Path, asked: Sequence[str] = ()
+) -> Path:
+    """Write the page of a record and return its path; UsageError for a node that is asked for and unknown."""
+    if unknown := set(asked) - set(record.hosts):
+        known = several(host_ranges(record.hosts))
+        raise UsageError(f"--node {unknown.pop()}: is no node of this check; must be one of {known}")
+    write_text(target, render(record, health, past, asked))
     return target
 
 
-def render(record: HealthFile, health: Health, past: Mapping[str, NodePast]) -> str:
-    """Return the page; `past`: earlier checks of the nodes."""
+def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], asked: Sequence[str] = ()) -> str:
+    """Return the page; `past`: earlier checks of the nodes; `asked`: nodes that get pages in any case."""
     columns = list(dict.fromkeys((sight.check.name, sight.place) for sight in health.sights))
     labels = {(sight.check.name, sight.place): sight.label for sight in health.sights}
-    rows = [Row(node, TONES[node.verdict], _cells(health, node, columns)) for node in health.nodes]
-    single = [row for row in rows if row.node.evidence or len(rows) == 1][:MOST_SECTIONS]
+    known = {node.host: node for node in health.nodes}
+    first = list(dict.fromkeys(asked))
+    shown = [*map(known.__getitem__, first), *(node for node in health.nodes if node.host not in first)][
+        :MOST_ROWS
+    ]
+    rows = [Row(node, TONES[node.verdict], _cells(health, node, columns)) for node in shown]
+    own = node_pages.pages(record, health, past, shown[: MOST_PAGES + len(first)])
     return (
         environment()
         .get_template("health.html")
@@ -72,15 +88,19 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast]) -> 
             sentence=verdict_sentence(health),
             labels=[labels[column] for column in columns],
             rows=rows,
-            single=[(row, _values(row, labels, past.get(row.node.host))) for row in single],
-            numbers={row.node.host: number for number, row in enumerate(single, 1)},
+            pages=own,
+            told=[page for page in own if page.node.evidence],
+            tones=TONES,
+            numbers={page.node.host: number for number, page in enumerate(own, 1)},
+            map=_map(record, health) if len(rows) < len(known) else None,
             links=links.sentence(record),
             matrix=_matrix(record),
             differences=[
                 (one.fact, one.usual or "", value, several(host_ranges(hosts)))
                 for one in health.differences
-                for value, hosts in one.odd.items()
+                for value, hosts in list(one.odd.items())[:MOST_VALUES]
             ],
+            usual={one.fact: one.usual for one in health.differences if one.usual is not None},
             remarks=health.remarks,
             sights=health.sights,
             share=units.share,
@@ -89,31 +109,30 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast]) -> 
     )
 
 
-def _values(row: Row, labels: Mapping[Place, str], past: NodePast | None) -> list[tuple[str, Cell, str]]:
-    """Return the values of a node: the check, the value beside its peers, and in earlier checks."""
-    measured = zip(labels.items(), row.cells, strict=True)
-    return [(label, cell, _past(past, place)) for (place, label), cell in measured if cell is not None]
-
-
-def _past(past: NodePast | None, place: Place) -> str:
-    own = past.places.get(place) if past is not None else None
-    if own is None:
-        return ""
-    first = time.strftime("%Y-%m-%d", time.gmtime(own.unix_s[0]))
-    value = verdict.value_of(BY_NAME[place[0]], float(np.median(own.costs)))
-    return f"{value} ({len(own.costs)} since {first})"
+def _map(record: HealthFile, health: Health) -> tuple[int, list[tuple[int, str]], dict[str, str]]:
+    """Return the height of the map, the first host of each row by its place, and the squares of each verdict."""
+    at = {host: divmod(number, MAP_COLUMNS) for number, host in enumerate(record.hosts)}
+    squares = {
+        kind: "".join(
+            f"M{SQUARE * column} {SQUARE * row}h7v7h-7z"
+            for row, column in (at[host] for host in health.hosts(kind))
+        )
+        for kind in TONES
+    }
+    starts = [(SQUARE * (number // MAP_COLUMNS) + 7, host) for number, host in enumerate(record.hosts)]
+    return SQUARE * -(-len(at) // MAP_COLUMNS), starts[::MAP_COLUMNS], squares
 
 
 def _matrix(record: HealthFile) -> list[tuple[str, list[Cell | None]]]:
     """Return the rates between hosts, a row for each; none where there are too many hosts for a table."""
     rate = next(metric for metric in links.METRICS if metric.name == "rate")
-    costs: dict[frozenset[str], float] = {}
-    for visit in record.links:
-        if not visit.error:
-            costs[frozenset((visit.first, visit.second))] = rate.typical(visit)
-    hosts = [host for host in record.hosts if any(host in pair for pair in costs)]
+    visits = [visit for visit in record.links if not visit.error]
+    ends = {host for visit in visits for host in (visit.first, visit.second)}
+    hosts = [host for host in record.hosts if host in ends]
     if not 1 < len(hosts) <= MOST_IN_A_MATRIX:
         return []
+    pairs = [frozenset((visit.first, visit.second)) for visit in visits]
+    costs: dict[frozenset[str], float] = dict(zip(pairs, rate.typical(visits).tolist(), strict=True))
     typical = float(np.median(list(costs.values())))
 
     def cell(one: str, other: str) -> Cell | None:

@@ -33,7 +33,9 @@ using Counters = std::map<std::string, std::uint64_t>;
 inline std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  // Some kernels end lists of processors with a zero byte.
+  while (!text.empty() && (std::isspace(static_cast<unsigned char>(text.back())) || text.back() == '\0'))
+    text.pop_back();
   return text;
 }
 
@@ -93,14 +95,33 @@ inline std::string value_of(const std::string& text, const std::string& key) {
   return "";
 }
 
+inline std::string joined(const std::set<std::string>& texts) {
+  std::string all;
+  for (const auto& each : texts)
+    if (!each.empty()) all += (all.empty() ? "" : ", ") + each;
+  return all;
+}
+
 // The different texts that a file has below each of these folders: the governors of all processors.
 inline std::string different(const std::vector<std::filesystem::path>& folders, const std::string& file) {
   std::set<std::string> found;
-  for (const auto& folder : folders)
-    if (const auto text = text_of(folder / file); !text.empty()) found.insert(text);
-  std::string joined;
-  for (const auto& each : found) joined += (joined.empty() ? "" : ", ") + each;
-  return joined;
+  for (const auto& folder : folders) found.insert(text_of(folder / file));
+  return joined(found);
+}
+
+// What /proc/cpuinfo calls the processors, each kind once: x86, LoongArch, POWER, RISC-V; of ARM implementer and part.
+inline std::string processor_names(const std::string& information) {
+  for (const char* key : {"model name", "Model Name", "cpu", "uarch", "CPU part"}) {
+    std::set<std::string> found;
+    std::string maker;
+    std::istringstream lines(information);
+    for (std::string line; std::getline(lines, line);) {
+      if (const auto said = value_of(line, "CPU implementer"); !said.empty()) maker = said + "/";
+      if (const auto said = value_of(line, key); !said.empty()) found.insert((*key == 'C' ? maker : "") + said);
+    }
+    if (!found.empty()) return joined(found);
+  }
+  return "";
 }
 
 // The chosen word of `always [madvise] never`.
@@ -167,14 +188,24 @@ inline std::vector<std::filesystem::path> processor_folders(const std::string& r
   return folders;
 }
 
-inline std::size_t count_different(const std::vector<std::filesystem::path>& folders, const char* file,
-                                   const char* older) {
-  std::set<std::string> found;
-  for (const auto& folder : folders) {
-    const auto text = text_of(folder / "topology" / file);
-    found.insert(text.empty() ? text_of(folder / "topology" / older) : text);
-  }
-  return found.size();
+// The physical cores; with `present`, the number of all processors, also those that are offline: they have no
+// topology, and are taken to be like the others. Older kernels have no lists.
+inline std::size_t count_cores(const std::vector<std::filesystem::path>& processors, std::size_t present) {
+  std::map<std::string, std::size_t> threads;
+  std::size_t most = 1;
+  for (const auto& processor : processors)
+    for (const char* file : {"core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings"})
+      if (const auto text = text_of(processor / "topology" / file); !text.empty()) {
+        most = std::max(most, ++threads[text]);
+        break;
+      }
+  return std::max(threads.size(), present / most);
+}
+
+// An amount of /proc/meminfo; empty where it is not shown.
+inline std::string mebibytes(const std::string& memory, const char* key) {
+  const auto kibibytes = value_of(memory, key);
+  return kibibytes.empty() ? "" : std::to_string(std::strtoull(kibibytes.c_str(), nullptr, 10) >> 10) + " MiB";
 }
 
 inline Facts facts(const std::string& root) {
@@ -186,15 +217,27 @@ inline Facts facts(const std::string& root) {
   utsname name{};
   uname(&name);
   facts["architecture"] = name.machine;
-  for (const char* key : {"model name", "cpu", "Model", "CPU part"})
-    if (facts["processor"].empty()) facts["processor"] = value_of(information, key);
-  facts["sockets"] = std::to_string(count_different(processors, "physical_package_id", "physical_package_id"));
-  facts["cores"] = std::to_string(count_different(processors, "core_cpus_list", "thread_siblings_list"));
+  facts["processor"] = processor_names(information);
+  std::set<std::string> sockets;
+  for (const auto& processor : processors)
+    if (const auto socket = text_of(processor / "topology/physical_package_id"); !socket.starts_with("-"))
+      sockets.insert(socket);
+  sockets.erase("");
+  const auto online = members(text_of(system + "cpu/online"));
+  auto present = members(text_of(system + "cpu/present"));
+  facts["SMT"] = text_of(system + "cpu/smt/control");
+  facts["sockets"] = std::to_string(sockets.size());
+  // Where the kernel does not say whether SMT is off, a processor that is offline may be one more thread of a core.
+  const bool whole = facts["SMT"] == "on" || facts["SMT"] == "notsupported";
+  facts["cores"] = std::to_string(count_cores(processors, whole ? present.size() : 0));
   facts["hardware threads"] = std::to_string(processors.size());
+  // Not the file `offline`: it also has processors that could be plugged in.
+  if (online.empty()) present.clear();
+  std::erase_if(present, [&](int each) { return std::binary_search(online.begin(), online.end(), each); });
+  facts["offline processors"] = std::to_string(present.size());
   facts["NUMA nodes"] = std::to_string(entries(system + "node", "node", true).size());
-  facts["memory"] =
-      std::to_string(std::strtoull(value_of(memory, "MemTotal").c_str(), nullptr, 10) >> 10) + " MiB";
-  facts["swap"] = std::to_string(std::strtoull(value_of(memory, "SwapTotal").c_str(), nullptr, 10) >> 10) + " MiB";
+  facts["memory"] = mebibytes(memory, "MemTotal");
+  facts["swap"] = mebibytes(memory, "SwapTotal");
   facts["product"] = text_of(root + "/sys/class/dmi/id/product_name");
   facts["BIOS"] = text_of(root + "/sys/class/dmi/id/bios_version");
   facts["microcode"] = value_of(information, "microcode");
@@ -204,8 +247,6 @@ inline Facts facts(const std::string& root) {
   facts["highest frequency"] = different(processors, "cpufreq/scaling_max_freq");
   facts["turbo off"] = text_of(system + "cpu/intel_pstate/no_turbo");
   facts["turbo"] = text_of(system + "cpu/cpufreq/boost");
-  facts["SMT"] = text_of(system + "cpu/smt/control");
-  facts["offline processors"] = text_of(system + "cpu/offline");
   facts["clock source"] = text_of(system + "clocksource/clocksource0/current_clocksource");
   facts["transparent huge pages"] = chosen(text_of(root + "/sys/kernel/mm/transparent_hugepage/enabled"));
   facts["NUMA balancing"] = text_of(root + "/proc/sys/kernel/numa_balancing");
@@ -220,6 +261,8 @@ inline Facts facts(const std::string& root) {
       facts[which + " state"] = text_of(port / "state");
       facts[which + " firmware"] = text_of(adapter / "fw_ver");
     }
+  for (const char* number : {"sockets", "cores", "hardware threads", "NUMA nodes", "offline processors"})
+    if (facts[number] == "0") facts[number].clear();
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;
 }
@@ -267,8 +310,10 @@ inline Counters counters(const std::string& root) {
     found["memory uncorrected errors"] += number_of(controller / "ue_count");
   }
   for (const auto& processor : processor_folders(root))
-    if (const auto file = processor / "thermal_throttle/core_throttle_count"; std::filesystem::exists(file))
-      found["thermal throttling"] += number_of(file);
+    for (const char* of : {"core", "package"})
+      if (const auto file = processor / "thermal_throttle" / (std::string(of) + "_throttle_count");
+          std::filesystem::exists(file))
+        found["thermal throttling"] += number_of(file);
   const auto statistics = text_of(root + "/proc/vmstat");
   if (const auto killed = statistics.find("\noom_kill "); killed != std::string::npos)
     found["processes killed for memory"] = std::strtoull(statistics.c_str() + killed + 10, nullptr, 10);

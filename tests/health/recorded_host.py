@@ -1,9 +1,19 @@
-"""A recorded host in a folder: the files of /proc and /sys that the native program reads."""
+"""Recorded hosts in folders: the files of /proc and /sys that the native program reads.
+
+`recorded_machines.json` has what the kernels of real machines show, reduced to what is read, with the facts and
+counters that another program found in the whole trees. `processors`: the files of each processor, by their
+content; or the lists of processors whose files hold just this list.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+MACHINES: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("recorded_machines.json").read_text(encoding="utf-8")
+)
 DEV = """\
 Inter-| Receive | Transmit
  face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs ...
@@ -50,6 +60,24 @@ def written(root: Path, governor: str = "performance", mtu: int = 9000, errors: 
         files[f"{cpu}/thermal_throttle/core_throttle_count"] = "2\n"
     for name, text in files.items():
         path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def recorded(root: Path, name: str) -> Path:
+    """Write the files of a real machine."""
+    machine = MACHINES[name]
+    files = dict(machine["files"])
+    for file, content in machine["processors"].items():
+        lists = {text: text for text in content.split()} if isinstance(content, str) else content
+        for text, processors in lists.items():
+            for part in processors.split(","):
+                first, _, last = part.partition("-")
+                for number in range(int(first), int(last or first) + 1):
+                    files[f"sys/devices/system/cpu/cpu{number}/{file}"] = text
+    for file, text in files.items():
+        path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root

@@ -51,3 +51,14 @@ def test_other_hardware_is_no_difference_but_a_missing_module_is() -> None:
     known["n5"]["memory"] = "240000 MiB"
     (difference,) = differences(known)
     assert difference.odd == {"240000 MiB": ("n5",)}
+
+
+def test_a_node_that_lost_cores_is_odd_and_another_kind_of_node_is_not() -> None:
+    known = fleet(20)
+    known["n3"]["cores"] = "60"
+    (difference,) = differences(known)
+    assert (difference.fact, difference.usual, difference.odd) == ("cores", "64", {"60": ("n3",)})
+    assert difference.matters
+    for host in ("n5", "n6", "n7", "n8"):
+        known[host]["cores"] = "60"
+    assert differences(known) == []

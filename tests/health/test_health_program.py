@@ -19,7 +19,7 @@ from hpcscope.health.program import HEADERS, PARTS, program
 from hpcscope.health.reach import Reach
 from hpcscope.health.records import Visit
 from hpcscope.settings.health import HealthSettings
-from tests.health.recorded_host import written
+from tests.health.recorded_host import MACHINES, recorded, written
 from tests.patience import PATIENCE_S, until
 
 QUICK = ["--seconds=0.1", "--memory-mb=48"]
@@ -84,6 +84,13 @@ def test_facts_and_counters_of_a_recorded_host(binary: Path, tmp_path: Path) -> 
         "processor time": 1000,
         "processor time stolen": 50,
     }
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_facts_and_counters_of_real_machines(binary: Path, tmp_path: Path, name: str) -> None:
+    found = said(binary, f"--root={recorded(tmp_path, name)}", "--facts")
+    assert found["facts"] == {**MACHINES[name]["facts"], "architecture": os.uname().machine}
+    assert found["before"] == MACHINES[name]["counters"]
 
 
 def test_the_odd_one_of_a_recorded_fleet(binary: Path, tmp_path: Path) -> None:

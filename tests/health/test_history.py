@@ -110,7 +110,7 @@ def test_the_past_is_read_from_the_folder_of_runs(tmp_path: Path) -> None:
     (tmp_path / "broken" / "health.json").write_text("{")
     (tmp_path / "now").mkdir()
     write_json(tmp_path / "now" / "health.json", record(change=slower(1.3, "arithmetic", {"n2"})))
-    now, health = engine.read_judged(tmp_path / "now")
+    now, _, health = engine.read_judged(tmp_path / "now")
     assert [len(node.places["arithmetic", ""].costs) for node in engine.earlier(tmp_path, now).values()] == [
         6
     ] * 12

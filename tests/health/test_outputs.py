@@ -160,16 +160,12 @@ def test_a_check_is_exported_later(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "of a check of health it must be one of junit, nhc, openmetrics" in capsys.readouterr().err
 
 
-def test_a_check_is_packed_and_refused_by_name_elsewhere(
+def test_a_check_is_packed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SCOPE_REPOSITORY", str(tmp_path / "kept"))
     (tmp_path / "checked").mkdir()
     write_json(tmp_path / "checked" / "health.json", fleet())
     assert dispatch("pack", ["checked"]) == 0
     assert dispatch("export", ["nhc", "checked.zip"]) == 0
     assert in_format("nhc", fleet()) in capsys.readouterr().out
-    for words in (["anonymize", "checked", "copy"], ["repository", "add", "checked"]):
-        assert dispatch(words[0], words[1:]) == 2
-        assert "checked: is a health check; must be" in capsys.readouterr().err

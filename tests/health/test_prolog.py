@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from hpcscope.build import prebuilt
 from hpcscope.cli import dispatch, time_limit
 from hpcscope.cli import health as command
 from hpcscope.engine import health as engine
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.health import site_file
+from hpcscope.health.program import NAME, program
 from hpcscope.health.records import HealthFile
 from hpcscope.health.verdict import BAD, SUSPECT, judge, references
 from tests.health.recorded_fleet import FACTS, on, record, slower
@@ -143,6 +145,18 @@ def test_a_reference_that_cannot_be_read_keeps_no_node(capfd: pytest.CaptureFixt
     # Such as on a file system that is down.
     assert dispatch("health", ["--prolog", "--reference", "nowhere"]) == 0
     assert capfd.readouterr().out.startswith("healthy: not decided")
+
+
+def test_the_program_of_a_wheel_is_taken_unless_own_flags_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(prebuilt, "_here", lambda: tmp_path)
+    (tmp_path / NAME).write_text("static")
+    assert program(compile_it=False) == tmp_path / NAME
+    monkeypatch.setenv("CXXFLAGS", "-O3")
+    with pytest.raises(ScopeError, match="is not compiled yet"):
+        program(compile_it=False)
 
 
 def test_nothing_is_compiled_before_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from hpcscope.engine import health as engine
+from hpcscope.errors import UsageError
 from hpcscope.health import history
 from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, judge, references
-from hpcscope.report.health import render
+from hpcscope.report.health import render, write
 from hpcscope.report.terminal import health as terminal
 from tests.health.recorded_fleet import FACTS, on, record, slower
 from tests.health.simulated_links import own_link, played
@@ -176,9 +178,14 @@ def page() -> str:
 def test_the_page_has_every_node_its_evidence_its_past_and_its_links() -> None:
     text = page()
     assert "9 of 12 nodes are healthy; 2 bad, 1 suspect." in text
-    assert text.count('id="node-') == 3
+    assert text.count('id="node-') == text.count('class="node"') == 12
     assert text.index(">n5</a>") < text.index(">n7</a>") < text.index(">n1<")
     assert "memory bandwidth 13" in text
+    own = text[text.index('id="node-2"') : text.index('id="node-3"')]
+    assert "<h2>n3 " in own
+    assert re.search(r"memory bandwidth: 13\.\d GB/s \[1[23]\.\d, 13\.\d\]; peers (19\.9|20\.0) GB/s", own)
+    assert own.count("<polyline") == 3
+    assert own.count('class="strip"') == 6 + 3  # three of them links, which have no past
     assert "(1 since 1998-07-09)" in text
     assert " partners, others " in text
     assert 'aria-label="Links"' in text
@@ -187,5 +194,31 @@ def test_the_page_has_every_node_its_evidence_its_past_and_its_links() -> None:
 def test_a_page_of_many_nodes_has_no_matrix_and_few_sections() -> None:
     made = record(nodes=100, change=slower(2, "arithmetic", {f"n{number}" for number in range(1, 101, 4)}))
     text = render(made, judge(made), {})
-    assert text.count('id="node-') == 25
+    assert text.count('id="node-') == 50
+    assert 'id="node-51"' in render(made, judge(made), {}, ["n100"])
     assert 'aria-label="Links"' not in text
+    assert 'class="map"' not in text
+
+
+def test_a_page_of_a_large_cluster_has_a_map_and_the_worst_nodes() -> None:
+    made = record(nodes=300, change=slower(2, "arithmetic", {"n299"}))
+    text = render(made, judge(made), {})
+    assert text.count('<th scope="row"><a href="#node-') == 50 + 1  # of the table and of the evidence
+    assert text.count("h7v7h-7z") == 300
+    assert re.search(r'<path class="bad" d="M784 16h7v7h-7z"/>', text)
+    with pytest.raises(UsageError, match=r"--node n301: is no node of this check; must be one of n1-300"):
+        write(made, judge(made), {}, Path("never"), ["n301"])
+
+
+def test_texts_of_nodes_are_no_markup() -> None:
+    harm = '<img src=x>"&'
+    facts = {**FACTS, "kernel": harm, harm: "1"}
+    made = record(change=on("n2", facts=facts))
+    visits = [visit.model_copy(update={"host": harm}) if visit.host == "n2" else visit for visit in made.visits]
+    hosts = [harm if host == "n2" else host for host in made.hosts]
+    made = made.model_copy(update={"hosts": hosts, "visits": visits})
+    text = render(
+        made, judge(made), history.pasts([made.model_copy(update={"started_unix_s": 1.0})], made), [harm]
+    )
+    assert "<img" not in text
+    assert text.count("&lt;img src=x&gt;&#34;&amp;") > 5

@@ -18,6 +18,8 @@ COLUMNS = 80
 MOST_NODES = 20
 """Nodes with a line of their own; more are folded into one line for each verdict."""
 MOST_FACTS = 8
+MOST_VALUES = 4
+"""Of a fact, the most frequent."""
 
 
 def lines(record: HealthFile, health: Health) -> list[str]:
@@ -108,9 +110,12 @@ def _facts(health: Health) -> Iterator[str]:
 
 
 def _difference(difference: Difference) -> Iterator[str]:
-    for value, hosts in difference.odd.items():
+    frequent = sorted(difference.odd.items(), key=lambda one: -len(one[1]))
+    for value, hosts in frequent[:MOST_VALUES]:
         count = f"{len(hosts)} of {difference.nodes}"
         yield f"{count} have {difference.fact} {value}: {several(host_ranges(hosts))}"
+    if hidden := sum(len(hosts) for _, hosts in frequent[MOST_VALUES:]):
+        yield f"{hidden} of {difference.nodes} have {difference.fact} of {len(frequent) - MOST_VALUES} more values"
 
 
 def _sights(record: HealthFile, health: Health) -> Iterator[str]:
