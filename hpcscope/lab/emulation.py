@@ -15,8 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hpcscope.build.compiler import system_compiler
+from hpcscope.build.single_source import compiled
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.lab import folder, relay, storage
+from hpcscope.lab import folder, storage
 from hpcscope.lab.active import ActiveLab, Relay, UpHost
 from hpcscope.lab.description import Lab
 from hpcscope.lab.entry import TEMPORARY, TIMEOUT_S, Emulation
@@ -173,7 +175,7 @@ def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[st
 
 def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
     """Start a relay inside and wait until its devices exist."""
-    program = relay.program()
+    program = relay()
     stem = relayed.link.replace(" ", "-")
     statistics, log = emulation.folder / f"{stem}.json", emulation.folder / f"{stem}.log"
     # In the background of a shell that prints its number; the relay goes on when the shell has ended.
@@ -281,3 +283,9 @@ def _end(holder: subprocess.Popen[str], name: str) -> None:
         if pipe is not None:
             pipe.close()
     folder.remove(name)
+
+
+def relay() -> str:
+    """Return the path of the relay, which any C++ compiler compiles: a lab needs no MPI. UsageError without one."""
+    compiler = system_compiler("latency, buses and lossy links need a program that must be compiled")
+    return str(compiled(Path(__file__).with_name("relay.cpp"), compiler))
