@@ -286,6 +286,6 @@ def _end(holder: subprocess.Popen[str], name: str) -> None:
 
 
 def relay() -> str:
-    """Return the path of the relay, which any C++ compiler compiles: a lab needs no MPI. UsageError without one."""
+    """Return the path of the relay, compiled by any C++ compiler: a lab needs no MPI. UsageError without one."""
     compiler = system_compiler("latency, buses and lossy links need a program that must be compiled")
     return str(compiled(Path(__file__).with_name("relay.cpp"), compiler))
