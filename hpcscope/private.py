@@ -3,8 +3,6 @@
 SECURITY.md says which folders these are, and what other users could do with a careless one.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import os

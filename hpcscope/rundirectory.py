@@ -1,7 +1,5 @@
 """A run directory: the names of its files, spelt once, and how JSON gets in and out of it unharmed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Figures of a cluster in the course of time: where their level changed, and what else changed there."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ It says nothing that the kept files do not say, and is made anew from them when 
 version. Several processes may write: each change is one transaction, under the lock of the database.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ What is kept is compact: the archive is compressed as a whole (xz), and leaves o
 An archive may come from anyone: SECURITY.md says what is refused.
 """
 
-from __future__ import annotations
-
 import lzma
 import os
 import shutil

@@ -3,8 +3,6 @@
 They are of another origin than any run: listed, labelled, and never ranked with what was measured.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass

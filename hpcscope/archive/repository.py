@@ -3,8 +3,6 @@
 What reads a run is loaded when a run is read: to list runs the index is enough.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import re

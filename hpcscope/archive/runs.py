@@ -3,8 +3,6 @@
 A folder is listed for the file that marks its kind, also where its other files are damaged or of a later version.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

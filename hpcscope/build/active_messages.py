@@ -1,7 +1,5 @@
 """The active messages: the libfabric provider that MPI libraries load, and the program that tests and measures."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

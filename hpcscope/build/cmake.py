@@ -4,8 +4,6 @@ A build knows no path of the libraries that it loads. Each environment (a clone,
 products beside links to its own libraries: docs/decisions/0013.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The topology-aware collectives: the library that programs preload, and the program that estimates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The MPI installations of this machine: the one asked for, those on PATH, the one embedded as a wheel."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The monitor: the library that stands between a program and its MPI, compiled once per installation and kept."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

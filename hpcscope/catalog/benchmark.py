@@ -1,7 +1,5 @@
 """The types of `benchmarks.json`: the declarations of benchmarks (`scope-measure --action=list`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Literal, Self

@@ -1,7 +1,5 @@
 """Answers about benchmarks by routine, rung, role and family, so that general code knows none of their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

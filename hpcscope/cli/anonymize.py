@@ -1,7 +1,5 @@
 """`scope anonymize`: a copy of a run without names of hosts, users, folders and addresses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`scope export`: results for other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`scope import`: results of other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`scope manual`: the manual page, from the commands' own help."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated

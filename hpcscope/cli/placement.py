@@ -1,7 +1,5 @@
 """`scope placement`: the cost of sharing a node."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The result of comparing two runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Literal, get_args
 

@@ -5,8 +5,6 @@ and the ladders have the limit of each path between two processes. Where a run h
 its efficiency is unknown and the result names what to measure.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ holds at every round, so that measuring may end as soon as it decides (Ramdas, G
 Statistical Science 38 (4), 576-601).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Campaigns, placement studies and soaks: begun or resumed, carried out, analysed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

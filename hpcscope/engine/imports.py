@@ -1,7 +1,5 @@
 """Runs made of what other benchmarks printed."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import platform

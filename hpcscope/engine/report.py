@@ -1,7 +1,5 @@
 """The report of a run directory of any kind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hpcscope.engine import analysis

@@ -1,7 +1,5 @@
 """A lab that is up, by its state file; programs inside find the path of the file in `SCOPE_LAB`."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

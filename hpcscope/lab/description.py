@@ -1,7 +1,5 @@
 """A lab file: groups of hosts, the switches that they are connected to, and the trunks between switches."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Without root a lab is made in a user namespace, where the kernel allows that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -5,8 +5,6 @@ reorders or corrupts frames, silently drops large packets, stops now and then, o
 slow or stopped; a storage server is dead, its disk slow or full.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

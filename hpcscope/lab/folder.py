@@ -1,7 +1,5 @@
 """Where labs keep their files: one private folder per user, in it one per lab."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -6,8 +6,6 @@ the graphs of translators that `glusterd` generates for a volume with default op
 folders and sockets of the whole machine.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Sequence

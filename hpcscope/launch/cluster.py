@@ -1,7 +1,5 @@
 """The hosts of a site as they are found: facts of each, slots of each, and how programs are started on them."""
 
-from __future__ import annotations
-
 import shlex
 import signal
 import subprocess

@@ -6,8 +6,6 @@ those of its own processes in its private folder: whoever sees it dead, its supe
 them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Hosts of which no launcher could know the address: refused before it starts, in our words instead of its own."""
 
-from __future__ import annotations
-
 import os
 import socket
 

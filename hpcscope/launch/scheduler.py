@@ -3,8 +3,6 @@
 To a `Queue` Scope submits the script, too.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

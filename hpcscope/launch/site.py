@@ -1,7 +1,5 @@
 """The site that an experiment asks for: its hosts, its launcher, and what else ranks are started with."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Checks of this host for measuring, each with advice."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

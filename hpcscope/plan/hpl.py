@@ -5,8 +5,6 @@ the rest of which is a remark. How HPL factors a panel (PFACTs, NBMINs, NDIVs, R
 no counterpart: ours is factored in one way.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

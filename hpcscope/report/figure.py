@@ -3,8 +3,6 @@
 A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

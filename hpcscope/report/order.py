@@ -1,7 +1,5 @@
 """The order of cases: levels from the bottom up, then benchmarks, then parameters by value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

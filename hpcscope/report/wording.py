@@ -1,7 +1,5 @@
 """Wording shared by the pages and the terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, product

@@ -1,7 +1,5 @@
 """How published experiments are repeated, and how two sides are compared."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, HOUR_S, Duration, Flag, Share, Whole

@@ -1,7 +1,5 @@
 """An experiment: what `scope run` measures, and how; `experiment.toml` and the options of the command line."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """What `scope lab fault` does to a lab."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,7 +1,5 @@
 """Hosts and their slots, as people name them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Kinds of values: each says what is allowed, and reads values of files and of the command line."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

@@ -1,7 +1,5 @@
 """How `scope monitor` watches a program."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import HOUR_S, Choice, Duration, Flag, Number, Several, Text, Whole

@@ -1,7 +1,5 @@
 """How programs are run, again and again, by `scope campaign`, `placement`, `soak` and `throughput`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.experiment import MOST_RANKS

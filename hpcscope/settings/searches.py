@@ -1,7 +1,5 @@
 """What `scope tune` searches for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """A case that is asked for: a benchmark and the values of its factors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

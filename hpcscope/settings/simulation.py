@@ -1,7 +1,5 @@
 """On what a run is simulated or predicted, and what that may take."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, Choice, Duration, Flag, Number, Several, Size, Text, Whole, parts

@@ -6,8 +6,6 @@ of the library. SMPI takes such lines as factors of a route's latency and bandwi
 https://simgrid.org/doc/latest/Configuring_SimGrid.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The figures that describe the values of one metric over all launches of a case."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal

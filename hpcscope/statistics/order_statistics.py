@@ -1,7 +1,5 @@
 """Medians and quantiles with intervals that assume nothing about the distribution."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """From samples to summaries: every metric of every case, under every definition of time that its series allow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The figures that describe one metric of one case, over all its launches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """`topology.toml`: groups of hosts, how they are connected, and what they share."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Measurements that the predictions need: one process with every block size, messages, concurrent products."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

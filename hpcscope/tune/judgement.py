@@ -1,7 +1,5 @@
 """The judgement of a round: how much slower each trial was than the fastest, and which go on."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.errors import ScopeError

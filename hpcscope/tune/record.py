@@ -1,7 +1,5 @@
 """The record of a tuning, `tune.json`: settings, predictions, trials and conclusion."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from hpcscope.statistics.estimate import Estimate

@@ -5,8 +5,6 @@ to deviate from its prediction by as much as at the measured size. The trials of
 that candidates are compared launch by launch.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The pages of the site of a repository: clusters, ranking, runs, comparison; their data come in pieces."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

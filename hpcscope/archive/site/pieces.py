@@ -3,8 +3,6 @@
 A page that was opened as a file may load scripts beside it, but fetch nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

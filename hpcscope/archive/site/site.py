@@ -1,7 +1,5 @@
 """The site of a repository: a folder of pages and data that any web server, or none, can show."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

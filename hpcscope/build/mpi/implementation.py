@@ -1,7 +1,5 @@
 """What every MPI implementation says of itself: how it is recognised and how its processes are steered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Measures two sides in turn, A B B A, until every case is decided or the time is over."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

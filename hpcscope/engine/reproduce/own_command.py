@@ -1,7 +1,5 @@
 """A command of Scope that another one starts: its output, what it said last, and its end in time."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """The same small experiment on every host, or every pair of hosts, as a job each; their figures in one table."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ their computation is timed on this machine. What is refused for lack of memory i
 of all launches, and what sends messages only, at last with one piece of memory for the buffers of all ranks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

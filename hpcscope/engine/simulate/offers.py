@@ -1,7 +1,5 @@
 """Several offers simulated for one run: what each would gain, and what a percent of that costs."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What is simulated on which platform, and with which options."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A data sheet of a cluster with the figures of the TOP500 list and what else was measured; plain text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units

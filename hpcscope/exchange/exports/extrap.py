@@ -5,8 +5,6 @@ documentation of its file formats has it. Equal parameters on several lines are 
 parameters and points for all that a file has. Rates are left out where there is a time: they are work over it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -13,8 +13,6 @@ cut, hold the noise of a batch system between the program's lines, and hold seve
 read by itself, so that no run takes what another one said.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

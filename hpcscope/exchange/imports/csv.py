@@ -3,8 +3,6 @@
 It has the number of launches and not the median of each: all count as one.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from typing import Any

@@ -7,8 +7,6 @@ laid out are cases of `storage.read`: fio evicts them before. All others stand a
 files that fio writes it allocates before, and what happens in a given time is no amount of data.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

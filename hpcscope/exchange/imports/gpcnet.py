@@ -5,8 +5,6 @@ rank (2^20 bytes); 99 % of the samples are better than `99%`. Key results are im
 without.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ maximum are over the pairs, of bisection bandwidth over the iterations. The numb
 of a matrix, printed where the output is binary.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ its repetitions; all others are of one execution (io.c, STREAM/stream.c, PTRANS/
 printed where any test was wrong, without saying which.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

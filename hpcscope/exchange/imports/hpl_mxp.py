@@ -5,8 +5,6 @@ solution, and of the factorization alone. GFLOPS are 10^9 operations per second,
 residual is that of the refined solution.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ of the rates. `[INVALID]` breaks a rule of the list, such as 300 s of writing. I
 formats of their own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

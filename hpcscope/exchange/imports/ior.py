@@ -6,8 +6,6 @@ of 2^20 bytes (`ReduceIterResults` of ior.c; 2.10 prints means only). A test is 
 stand as `storage.ior_write` and `storage.ior_read`.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ they are summed over the tasks, and what the least and the most of them took sta
 of the slowest process.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

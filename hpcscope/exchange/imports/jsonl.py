@@ -1,7 +1,5 @@
 """JSON Lines that `scope export jsonl` wrote: summaries with all their keys, the name of the run and its hosts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Rates are in millions of flops and of bytes per second; bytes are those that the
 what a cache reads before it writes (bench.c). `Size` is that of all streams together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

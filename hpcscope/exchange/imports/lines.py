@@ -1,7 +1,5 @@
 """Lines of an output as the program wrote them: without what terminals, launchers and other systems put in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal

@@ -6,8 +6,6 @@ for `"size=` numbers of processes with microseconds (lib_timing.c, lat_mem_rd.c,
 median of the trials. Sizes from 1 MB on have two decimals: where one power of two is printed so, it is meant.
 """
 
-from __future__ import annotations
-
 import calendar
 import re
 import time

@@ -8,8 +8,6 @@ at once. `np.out` has neither version nor mode; its columns agree with one anoth
 only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ is Scope's of the same name where it runs as processes; with threads, in a large
 stands as `application.nas_cg` and the like.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ from the first entry to the last exit on the synchronised one (runtimes_computat
 datatype.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ over the middle half of the repetitions, of the slowest process's (extract_final
 measurement is called is free text in the script, and what it measures is not printed.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

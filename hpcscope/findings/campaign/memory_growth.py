@@ -1,7 +1,5 @@
 """Memory grows within a run or from one run to the next; GAMMA saw it over a day."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding

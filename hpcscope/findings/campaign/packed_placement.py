@@ -1,7 +1,5 @@
 """The cost of placing processes on one node."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding

@@ -1,7 +1,5 @@
 """A trunk, or the bisection, delivers less under full load than the topology predicts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

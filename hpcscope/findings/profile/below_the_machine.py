@@ -1,7 +1,5 @@
 """A routine is slower than its benchmark on the same machine, or uses an inefficient message size."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed

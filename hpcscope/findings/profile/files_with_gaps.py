@@ -1,7 +1,5 @@
 """Independent MPI-IO through a view with gaps takes much of the time."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts

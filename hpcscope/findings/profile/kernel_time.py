@@ -1,7 +1,5 @@
 """Much of the processor time is spent in the kernel."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts

@@ -1,7 +1,5 @@
 """All other processes wait for one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """Opening and closing files takes much of the time: many opens, or slow ones."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts

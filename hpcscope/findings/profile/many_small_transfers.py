@@ -1,7 +1,5 @@
 """Reading and writing files in many small pieces takes much of the time."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts

@@ -1,7 +1,5 @@
 """Processes are off the processor for much of the time: GAMMA calls this the overhead of the protocol."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts

@@ -1,7 +1,5 @@
 """Large reads and writes begin within blocks of the file system."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts

@@ -1,7 +1,5 @@
 """Processes that did not reach the end of MPI_Finalize."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope.findings.finding import Evidence, Finding

@@ -1,7 +1,5 @@
 """Collectives wait more than they transfer data."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed

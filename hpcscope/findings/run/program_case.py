@@ -1,7 +1,5 @@
 """Cases of algorithms and applications as findings need them: all metrics of a case together."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass

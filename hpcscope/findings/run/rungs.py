@@ -1,7 +1,5 @@
 """Rungs of ladders on which much is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

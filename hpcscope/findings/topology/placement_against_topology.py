@@ -1,7 +1,5 @@
 """Successive ranks are far apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

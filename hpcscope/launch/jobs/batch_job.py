@@ -1,7 +1,5 @@
 """One run as a job of a batch system: what it asks for, the script it is given, and how it ended."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

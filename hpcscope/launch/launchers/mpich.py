@@ -1,7 +1,5 @@
 """MPICH's mpiexec (hydra)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hpcscope.launch.launcher import MPIEXEC, Command, MpiProgram, Site

@@ -1,7 +1,5 @@
 """Open MPI's mpiexec: versions 4 (ORTE) and 5 (PRRTE)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

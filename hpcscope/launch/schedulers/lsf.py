@@ -1,7 +1,5 @@
 """LSF: the directives of a job script, and the hosts that a job was granted. Scope does not submit to it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

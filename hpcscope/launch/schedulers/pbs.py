@@ -1,7 +1,5 @@
 """PBS: the directives of a job script, and the hosts that a job was granted. Scope does not submit to it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Slurm: what a job was granted, the directives of a job script, and the queue: submit, watch, cancel."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import time

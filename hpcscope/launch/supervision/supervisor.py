@@ -4,8 +4,6 @@ Only this module knows about time limits, restarts and resuming. A case that exc
 dies, gets a record that names the ranks that did not arrive; the remaining cases go on in a new attempt.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

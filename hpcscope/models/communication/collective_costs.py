@@ -4,8 +4,6 @@ On a switch, trees take ceil(log2 p) steps. A shared medium, or a process that s
 message after another.
 """
 
-from __future__ import annotations
-
 from hpcscope.models.fitting.terms import CostModel, CostTerm, ones, steps
 from hpcscope.samples.samples import Floats
 

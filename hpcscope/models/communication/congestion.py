@@ -3,8 +3,6 @@
 After Chunduri et al. 2019, GPCNeT (SC19).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How long sender and receiver are busy with a message, how long it is under way, how soon the next can follow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

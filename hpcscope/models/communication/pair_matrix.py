@@ -1,7 +1,5 @@
 """The pair matrix of a cluster: the time of a message between every two processes, and which stand out."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -5,8 +5,6 @@ broadcast them along their rows of the grid, those that have these rows of B alo
 Watts 1997). Which links that loads depends on how the grid lies on the hosts, and on the tree of a broadcast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

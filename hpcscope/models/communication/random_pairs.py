@@ -1,7 +1,5 @@
 """Random pairs of a cluster that has too many to measure each: what is slow, and with which chance it is seen."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

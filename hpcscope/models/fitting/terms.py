@@ -1,7 +1,5 @@
 """Models that are sums of named costs, of which the data may not tell all apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ Which benchmark stands on which rung is declared by the benchmarks (`rungs` in b
 against the best one of the layer below; programs stand side by side on the layer below all of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain

@@ -1,7 +1,5 @@
 """The paths between two processes that were measured, one for each transport, inside a host and between hosts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.machine.machine import Link, Machine

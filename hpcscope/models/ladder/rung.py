@@ -1,7 +1,5 @@
 """A ladder and its rungs: figures of one layer after another, each held against what is below it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -1,7 +1,5 @@
 """The process grid to be chosen: of all that are possible, the one with the shortest predicted time."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from math import isqrt

@@ -1,7 +1,5 @@
 """The cost of a message or a collective according to the measured lower levels, with its uncertainty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 

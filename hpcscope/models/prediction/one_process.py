@@ -1,7 +1,5 @@
 """The rates at which one process does the phases of an algorithm, over the sizes at which it was measured."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace

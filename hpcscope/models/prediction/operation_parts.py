@@ -6,8 +6,6 @@ cases tell the rest apart: fresh less used buffers is the first touch of fresh p
 gathering of strided data, and what is left is contention, copies and the library's algorithm.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

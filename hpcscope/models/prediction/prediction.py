@@ -5,8 +5,6 @@ take their measured times, and computation takes the time of one process for a b
 predicted program on several processes is an input: each such run is a test.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What a source says of its values, held against runs: printed, predicted, ours, and whether it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, prod

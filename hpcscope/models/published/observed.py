@@ -1,7 +1,5 @@
 """What a run gave of the values that a published experiment asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product

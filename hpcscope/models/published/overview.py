@@ -1,7 +1,5 @@
 """Published experiments repeated here: each printed value beside ours, and how many of the relations hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Published experiments as data: the printed values, their source, and the cases that reproduce them here."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Literal

@@ -4,8 +4,6 @@ T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n
 one process has nobody to talk to. The speedup is T(1) / T(n) with T(1) = T_ser + T_par.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

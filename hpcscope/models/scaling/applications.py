@@ -4,8 +4,6 @@ Operations, messages, bytes and memory do not depend on the machine: NetFinity's
 computation is held against a0 / p, communication and idle time stand beside it for each number of processes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

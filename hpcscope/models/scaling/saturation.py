@@ -7,8 +7,6 @@ closed queueing network with one saturated station (Lazowska, Zahorjan, Graham &
 Performance, ch. 5), without its corner.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The joint results of a campaign's runs: the data of all tables, findings and reports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

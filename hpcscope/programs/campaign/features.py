@@ -4,8 +4,6 @@ Times are means over the ranks, as NetFinity's are: computation is the time betw
 mpi_s add up to wall_s exactly. A wait counts for the operation that it completes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The folder of a campaign: the names of its files, and the records of its begin and end."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from dataclasses import dataclass

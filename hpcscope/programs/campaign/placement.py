@@ -5,8 +5,6 @@ same nodes (fixed nodes). Figures are means over ranks and runs: the mean time o
 its time in MPI, so that both parts add up to the slow-down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Literal
 

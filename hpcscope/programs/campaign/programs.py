@@ -1,7 +1,5 @@
 """MPI programs of published studies: applications of the native build, and benchmarks as programs of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hpcscope.build import native

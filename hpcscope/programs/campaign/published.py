@@ -1,7 +1,5 @@
 """What a campaign gave of the values that a published study asks for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The records of runs: one line of `runs.jsonl` each, appended and flushed when the run ends."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

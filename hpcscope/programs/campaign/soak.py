@@ -1,7 +1,5 @@
 """The results of a soak: errors, wrong results, drift, and memory growth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How a run of a study is started: its command, its hosts, the monitor under it."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Sequence

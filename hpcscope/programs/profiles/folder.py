@@ -1,7 +1,5 @@
 """The profiles of a monitored command: those that belong to one start of one program."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Rows of a table that belong together; what they add up to is found for all groups at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ The time of a call is compared with the time of the same call in its benchmark; 
 The part of it that was waiting for other processes, where the sums show it, is no fault of the library or network.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The merged profile of a monitored program, from the profiles of all its processes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs any command under the monitor: finds its MPI, puts the library below its processes, passes all on."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -4,8 +4,6 @@ What mpiP does not count stays unknown: processor time, communicators, partners,
 of its user guide (mpiP 3.5, "mpiP Output"): times of the processes in s, of calls in ms.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import time

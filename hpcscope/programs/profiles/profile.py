@@ -3,8 +3,6 @@
 The file is complete at every moment, so that of a killed process can be read like any other.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

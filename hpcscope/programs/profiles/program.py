@@ -1,7 +1,5 @@
 """The parts of a command: its launcher, the program below it, and the MPI of both."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

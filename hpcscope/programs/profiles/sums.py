@@ -1,7 +1,5 @@
 """Sums over processes: calls by routine, place and size; waits; waiting in collectives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

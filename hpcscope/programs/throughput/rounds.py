@@ -1,7 +1,5 @@
 """A round: every job alone, and all jobs of the mix side by side, recorded as they end."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """How a job of a mix is started on the slots that it got, and how much processor time its ranks say they used."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

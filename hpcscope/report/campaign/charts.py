@@ -1,7 +1,5 @@
 """How times grow: medians with their intervals, and the laws through them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A campaign as one HTML page that needs nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.findings.finding import Finding

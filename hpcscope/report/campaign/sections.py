@@ -1,7 +1,5 @@
 """A campaign as tables: the terminal prints them and the page shows them, made once for both."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """B over A by size, a figure for each benchmark: medians of the ratio with bands, and surfaces over processes."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from statistics import median

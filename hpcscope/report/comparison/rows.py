@@ -1,7 +1,5 @@
 """The cases of a comparison as rows of its page: a row for each time, with the place of its change on one axis."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

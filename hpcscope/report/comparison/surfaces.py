@@ -1,7 +1,5 @@
 """Two surfaces compared: B over A by message size and number of processes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 

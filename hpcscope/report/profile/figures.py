@@ -1,7 +1,5 @@
 """Figures of a monitored program: where its time goes, by process, routine, size, partner and moment."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Computation and time in MPI by function of the program: a flame graph, the tree behind it, each by process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

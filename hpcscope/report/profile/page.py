@@ -1,7 +1,5 @@
 """The report of a monitored program: one self-contained HTML file."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field

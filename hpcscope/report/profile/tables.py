@@ -1,7 +1,5 @@
 """Tables of a monitored program, shared by the page and the terminal."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

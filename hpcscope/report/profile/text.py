@@ -1,7 +1,5 @@
 """The profile of a program on a terminal: where the time went, by routine and place, and the findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType

@@ -1,7 +1,5 @@
 """Tables of applications: their machine-independent characteristics, and their times."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The same cases of many runs side by side: the best and the worst host or pair."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from statistics import median
 

@@ -1,7 +1,5 @@
 """The introduction of a report: what the cluster is, what was measured, what must be known first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

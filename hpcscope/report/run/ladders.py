@@ -1,7 +1,5 @@
 """Drawing of ladders: captions, lengths of bars, shares that rungs retain."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 

@@ -1,7 +1,5 @@
 """The report of a run: one self-contained HTML file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fitted models as the page lists them: parameters with intervals, range, error, and the reason of the choice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rows of tables of predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hpcscope import units

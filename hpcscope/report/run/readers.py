@@ -3,8 +3,6 @@
 The three views of Melas 2000, section 6.1.1. Only what was measured is shown; what was not names what measures it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The section of a simulated run on its page: how wrong it is where that is known, then what is new."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

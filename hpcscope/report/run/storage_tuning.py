@@ -1,7 +1,5 @@
 """The record of a search for the fastest way to access files, on the page of its run."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.report.figure import DotPlot, Mark, Panel, Table
 from hpcscope.report.run.tuning import Chosen, signed

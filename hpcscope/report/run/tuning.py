@@ -1,7 +1,5 @@
 """The record of a tuning on the page of its run: the chosen settings, predicted and measured times."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

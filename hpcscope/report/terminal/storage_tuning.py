@@ -1,7 +1,5 @@
 """A search for the fastest way to access files as text: the choice, then all trials."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """A data sheet of LINPACK with the figures of the TOP500 list; unknown entries are marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """A tuning of LINPACK as text: the chosen settings, then predictions and measurements round by round."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """The summary at the end of a run: the ladders, the findings, worst first, and the path of the report."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The ways to access files among which a search chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Literal

@@ -1,7 +1,5 @@
 """The search: which candidates are measured, how they are judged, and what is concluded."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isfinite
 

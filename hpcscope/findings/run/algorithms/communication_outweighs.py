@@ -1,7 +1,5 @@
 """From some number of processes on, an algorithm communicates longer than it computes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope import units

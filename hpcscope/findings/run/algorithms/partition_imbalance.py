@@ -1,7 +1,5 @@
 """A parallel sort gives one process more than its share."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases

@@ -1,7 +1,5 @@
 """A process grid or block size with which linear algebra is slower than with another."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Equal stripes of rows on hosts of different speed: the fast ones wait."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

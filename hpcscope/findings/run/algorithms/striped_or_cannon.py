@@ -1,7 +1,5 @@
 """Which of the two matrix products is faster, striped or Cannon, and why."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

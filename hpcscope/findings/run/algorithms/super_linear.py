@@ -1,7 +1,5 @@
 """A program is more than p times as fast on p processes."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

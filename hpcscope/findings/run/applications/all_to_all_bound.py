@@ -1,7 +1,5 @@
 """An application spends more time in its all-to-all exchanges than in computing."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """One rank arrives late in every iteration, and all others wait for it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """An application with many dependent messages spends its time on their latency."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.program_case import ProgramCase, application_cases

@@ -1,7 +1,5 @@
 """An application that receives very many short messages one after another spends its time receiving them."""
 
-from __future__ import annotations
-
 from math import log
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """An application computes hardly faster on two cores of a host than on one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope import units

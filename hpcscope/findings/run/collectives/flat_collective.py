@@ -1,7 +1,5 @@
 """A collective sends its payload over a slow trunk more than once."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

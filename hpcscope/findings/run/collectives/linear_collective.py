@@ -1,7 +1,5 @@
 """A collective that should take logarithmically many steps grows linearly with the processes."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """A collective takes longer than on the next larger power of two processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, log2
 

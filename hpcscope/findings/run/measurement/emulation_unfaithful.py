@@ -1,7 +1,5 @@
 """An emulated link does not have its declared rate."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """Repetitions that some rank started too late for its window."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

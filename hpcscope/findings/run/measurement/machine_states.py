@@ -1,7 +1,5 @@
 """The machine changed its state during the run, and figures depend on it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

@@ -1,7 +1,5 @@
 """Processes were not bound as requested, or share a processor."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hpcscope.findings.finding import Evidence, Finding, Severity

@@ -1,7 +1,5 @@
 """More processes than processors."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hpcscope.findings.finding import Evidence, Finding

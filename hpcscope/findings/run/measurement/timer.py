@@ -1,7 +1,5 @@
 """The clock is not suitable for the measured times."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """The two directions of a path have different rates, or share one medium."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

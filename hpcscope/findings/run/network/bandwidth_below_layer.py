@@ -1,7 +1,5 @@
 """A layer delivers much less bandwidth than the one below it."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """Messages inside a host are slower than messages between hosts."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

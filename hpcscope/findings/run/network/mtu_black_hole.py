@@ -1,7 +1,5 @@
 """Packets that both hosts take for allowed never arrive, and nobody says so."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.two_hosts import figures_by_case, two_hosts

@@ -1,7 +1,5 @@
 """A host, a pair of hosts, or the path between two groups of hosts is slower than its peers."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """The operating system or other activity on the host takes more than 1 % of a processor."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """The BLAS threads of all processes on a host outnumber its processors."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hpcscope.findings.finding import Evidence, Finding

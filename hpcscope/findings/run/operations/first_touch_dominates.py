@@ -1,7 +1,5 @@
 """The first touch of fresh buffers dominates the time of an operation."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

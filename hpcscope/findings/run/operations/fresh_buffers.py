@@ -1,7 +1,5 @@
 """What to do about the first touch of fresh buffers, given the settings of the run."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.results import Run
 

@@ -1,7 +1,5 @@
 """An operation of a program reaches only a part of the bandwidth of the library's messages."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """The page cache answered instead of the storage: the warning of Melas 2000, appendix E.5."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """Collective access of MPI-IO is slower than independent access of the same data."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written

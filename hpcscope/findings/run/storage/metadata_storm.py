@@ -1,7 +1,5 @@
 """Processes that create, look up or remove files in one folder hinder each other."""
 
-from __future__ import annotations
-
 from hpcscope.catalog.benchmark import Metric
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """One file for all processes is slower than a file for each: its locks serialise them."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written

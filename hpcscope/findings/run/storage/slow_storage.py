@@ -1,7 +1,5 @@
 """Some processes take far longer for as much data: a slow client, or a slow server behind some files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """More processes gain nothing: the part of the storage that all share is saturated."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """Transfers that are no multiple of the file system's block are slower than smaller ones that are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units

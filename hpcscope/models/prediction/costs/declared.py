@@ -1,7 +1,5 @@
 """Costs that a benchmark declares itself: the steps of `costs` in benchmarks.json, evaluated for a problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from hpcscope.catalog.benchmark import Benchmark, Phase, Value

@@ -6,8 +6,6 @@ of a column latitudes. Shares differ by at most one pair of latitudes, longitude
 those of the process that has most, messages those of the one that sends most bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

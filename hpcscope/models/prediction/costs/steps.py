@@ -1,7 +1,5 @@
 """The steps that make up the time of a program: work at the rate of one process, and all that it sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isqrt

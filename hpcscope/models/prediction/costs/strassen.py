@@ -6,8 +6,6 @@ products go to where they are added, has 6 messages of q one after another in th
 of Table C.3. The quarters of the result stay where they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 

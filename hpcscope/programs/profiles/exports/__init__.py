@@ -3,8 +3,6 @@
 Each has `write(runs)`, which returns the text of one or more merged profiles.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """All collectives of the library beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units

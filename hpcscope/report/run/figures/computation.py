@@ -1,7 +1,5 @@
 """Computation, communication and idle time of applications by number of processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.findings.results import Run

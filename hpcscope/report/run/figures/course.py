@@ -1,7 +1,5 @@
 """The states of the machine along the run: a strip over time."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Distributions of the samples by launch, for cases where the median is not enough."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Messages of every size on every layer: the two figures of the first screen."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Parts of an operation's time: its messages, packing, first touch and the rest, as stacked bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units

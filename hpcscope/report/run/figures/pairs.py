@@ -1,7 +1,5 @@
 """The pair matrix: message times between every two processes, with slow processes and pairs marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """The phases of programs as stacked bars."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The phases of each rank as stacked bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """Predicted and measured times of every measured case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.catalog.catalog import Catalog

@@ -1,7 +1,5 @@
 """Times by number of processes, with the chosen models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """Residuals of the chosen models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units

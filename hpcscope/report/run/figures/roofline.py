@@ -1,7 +1,5 @@
 """The roofline: what a processor computes, over the operations for each byte that it moves."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Bandwidth of files over the number of processes that access them, with the fitted law."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Speedups of algorithms and applications, with the ideal line and the fitted law."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Times by message size and number of processes: a heat map, and a surface in three dimensions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 
