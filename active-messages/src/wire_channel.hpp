@@ -1,7 +1,6 @@
 // The reliable protocol over a wire: who the peers are, what to do with each frame, and what is due when.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>

@@ -1,7 +1,6 @@
 // Steps along a tree that several algorithms share.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "schedule.hpp"

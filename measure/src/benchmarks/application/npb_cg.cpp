@@ -4,7 +4,6 @@
 // Timed: all iterations, of 25 steps of conjugate gradients each; the slowest process counts. After kernel CG
 // of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). Vector pieces are short, and two sums over all
 // processes follow every product: the kernel is bound by latency.
-#include <bit>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"

@@ -3,7 +3,6 @@
 // Timed: ten times, the rank of every key: counts of the buckets summed over all processes, keys to the
 // process that owns their bucket, counting there. After kernel IS of the NAS Parallel Benchmarks
 // (RNR-94-007, section 2.2.5). Nearly every key crosses the network in every iteration.
-#include <bit>
 #include <numeric>
 
 #include "benchmarks/algorithm/partition.hpp"

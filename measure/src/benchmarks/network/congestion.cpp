@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
-#include <cerrno>
 #include <chrono>
 #include <stdexcept>
 

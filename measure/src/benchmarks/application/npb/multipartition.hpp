@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/decomposition.hpp"

@@ -6,8 +6,6 @@
 // and the diagonal blocks are lower triangular.
 #pragma once
 
-#include <span>
-
 #include "benchmarks/application/npb/jacobians.hpp"
 
 namespace scope::npb {
