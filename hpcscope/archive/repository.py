@@ -153,7 +153,6 @@ class Repository:
         return self.folder.run(one.id)
 
     def with_figures(self, name: str) -> tuple[Entry, list[KeptFigure]]:
-        """Return a run and its figures."""
         with self.index() as index:
             found = self._named(index, name)
             return found, index.figures(found.id)

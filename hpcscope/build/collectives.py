@@ -42,7 +42,6 @@ def project(mpi: MpiInstallation) -> cmake.Project:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of("collectives", LIBRARY)
 
 

@@ -31,7 +31,6 @@ def _ready(mpi: MpiInstallation) -> Path | None:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of("monitor", LIBRARY)
 
 

@@ -42,5 +42,4 @@ def packages(prefix: Path) -> Path:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of(NAME, NAME)

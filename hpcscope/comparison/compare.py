@@ -49,8 +49,6 @@ Question = tuple[Key, str]
 
 @dataclass(frozen=True)
 class Side:
-    """One of the runs."""
-
     path: str
     machine: Machine
     catalog: Catalog

@@ -28,7 +28,6 @@ class PublishedCase(Strict):
 
     @property
     def metric_words(self) -> str:
-        """The metric for people."""
         return units.named(self.metric)
 
 

@@ -31,8 +31,6 @@ CampaignProgress = Callable[[Head], AbstractContextManager[campaign.Listener]]
 
 @dataclass(frozen=True)
 class CampaignResult:
-    """A campaign and its analysis."""
-
     folder: CampaignFolder
     head: Head
     analysis: Analysis

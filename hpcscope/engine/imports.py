@@ -85,7 +85,6 @@ def _is_possible(printed: PrintedFigure) -> bool:
 
 
 def names() -> list[str]:
-    """Return the names of all formats."""
     return sorted([*imports.names(), *PROFILES])
 
 

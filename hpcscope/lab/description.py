@@ -103,8 +103,6 @@ class Storage(Asked):
 
 @dataclass(frozen=True)
 class LabHost:
-    """One emulated host."""
-
     name: str
     group: str
     slots: int
@@ -148,7 +146,6 @@ class Lab(Asked):
         return next((one.shared_mbit_per_s for one in self.switch if one.name == switch), None)
 
     def group_of(self, name: str) -> Group:
-        """Return the group of this name."""
         return next(group for group in self.group if group.name == name)
 
     def way(self, start: str, end: str) -> list[Trunk]:

@@ -19,8 +19,6 @@ FREE_BYTES = 200e6
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check."""
-
     name: str
     ok: bool
     found: str

@@ -34,7 +34,6 @@ class Case(Kind):
         super().__init__(metavar="CASE")
 
     def read(self, value: Any) -> Selection:
-        """Return the case."""
         if isinstance(value, Selection):
             return value
         if isinstance(value, str):
@@ -60,7 +59,6 @@ class Case(Kind):
 
 
 def selected(cases: Iterable[dict[str, Any]]) -> tuple[Selection, ...]:
-    """Return the cases of tables."""
     return tuple(Case().read(case) for case in cases)
 
 

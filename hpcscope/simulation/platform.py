@@ -53,8 +53,6 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Node:
-    """One host."""
-
     name: str
     cores: int
     flops_per_s: PlatformFigure

@@ -45,8 +45,6 @@ class Manifest(Strict):
 
 @dataclass(frozen=True)
 class Built:
-    """What was built."""
-
     pages: int
     reports: int
     """New ones."""

@@ -36,7 +36,6 @@ class SideCase:
 
     @property
     def key(self) -> Key:
-        """Its identity."""
         return key_of(self.case.benchmark, self.case.parameters, self.batch)
 
 

@@ -23,8 +23,6 @@ LAST_WORDS_S = 5.0
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """How a command ended."""
-
     code: int
     output: str
     """What it printed on its standard output."""

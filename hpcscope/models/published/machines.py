@@ -140,7 +140,6 @@ class PublishedMachine:
 
     @property
     def name(self) -> str:
-        """Its name for people."""
         return self.facts.name
 
     @property

@@ -81,7 +81,6 @@ class Overview(Strict):
 
     @property
     def tally(self) -> Tally:
-        """Return the tally of all experiments."""
         return tally(row for outcome in self.outcomes for row in outcome.rows)
 
 

@@ -124,7 +124,6 @@ class Reference(Strict):
 
 
 def names() -> list[str]:
-    """Return the names of all published experiments."""
     return sorted(path.stem for path in directory().glob("*.toml"))
 
 

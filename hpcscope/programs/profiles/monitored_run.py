@@ -209,7 +209,6 @@ def wrappers(folder: Path) -> tuple[str, ...]:
 
 
 def is_monitored(folder: Path) -> bool:
-    """Say whether a folder is that of a monitored run."""
     return (folder / MONITOR).is_file()
 
 

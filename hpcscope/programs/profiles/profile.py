@@ -188,8 +188,6 @@ class Header:
 
 @dataclass(frozen=True)
 class Profile:
-    """The profile of one process."""
-
     path: Path
     header: Header
     tables: Mapping[str, Rows]

@@ -132,7 +132,6 @@ def _implementation(launcher: Path | None) -> MpiImplementation | None:
 
 
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
-    """Return the installation whose library a program uses."""
     names = registry.of_library(linked.soname)
     alike: list[MpiInstallation] = []
     for installation in _known(launcher, linked.library):

@@ -91,7 +91,6 @@ class Clocked:
 
     @property
     def rank(self) -> int:
-        """Return the rank of the profile."""
         return self.profile.rank
 
 

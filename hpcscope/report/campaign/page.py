@@ -11,7 +11,6 @@ from hpcscope.report.run.introduction import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
-    """Return the page."""
     tables = sections(head, analysis)
     return (
         environment()

@@ -20,8 +20,6 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class ViewAnswer:
-    """One figure of a view."""
-
     name: str
     figure: str
     note: str = ""

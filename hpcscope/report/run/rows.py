@@ -32,8 +32,6 @@ Cell = tuple[str, float | None]
 
 @dataclass(frozen=True)
 class CaseRow:
-    """One summary."""
-
     cells: list[Cell]
     valid: bool
     label: str

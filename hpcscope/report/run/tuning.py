@@ -22,8 +22,6 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a tuning found."""
-
     title: str
     words: list[str]
     """Sentences without a full stop."""

@@ -37,7 +37,6 @@ class FileAccess(Strict):
 
     @property
     def label(self) -> str:
-        """The candidate in words."""
         processes = f"{self.ranks} process{'es' if self.ranks != 1 else ''}"
         return f"{processes}, {self.way}, {units.size(self.transfer_bytes)} at a time"
 
