@@ -68,7 +68,6 @@ class Try(Strict):
 
     @property
     def flops_per_s(self) -> Estimate | None:
-        """The measured rate."""
         if self.measured_s is None:
             return None
         time, work = self.measured_s, flops(self.n)

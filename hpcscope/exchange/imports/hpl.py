@@ -70,7 +70,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all problems."""
     return read_all(_own(lines))
 
 

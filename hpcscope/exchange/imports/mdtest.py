@@ -107,7 +107,6 @@ claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

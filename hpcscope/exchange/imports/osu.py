@@ -176,7 +176,6 @@ claims = claiming(_TITLE, _INIT)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tables."""
     return _OsuReader().read(lines)
 
 

@@ -38,7 +38,6 @@ claims = claiming(_TITLE, _BEGIN)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all results."""
     figures: list[PrintedFigure] = []
     understood: set[int] = set()
     versions: dict[str, None] = {}

@@ -96,7 +96,6 @@ claims = claiming(_TITLE, _HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

@@ -35,7 +35,6 @@ class ReproductionPlace(Strict):
     """None: the same cases."""
 
     def scale(self, full: bool) -> Scale:
-        """Return the cases to run."""
         return self.full if full and self.full is not None else self.fitting
 
 
@@ -119,7 +118,6 @@ class Reference(Strict):
     """What the source prints, and what must hold here."""
 
     def scale(self, full: bool) -> Scale:
-        """Return the cases to run."""
         return self.full if full else self.fitting
 
 

@@ -64,7 +64,6 @@ class CollectiveStep:
 
     @property
     def sent_bytes(self) -> float:
-        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 
@@ -86,7 +85,6 @@ class NeighborExchange:
 
     @property
     def sent_bytes(self) -> float:
-        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 

@@ -104,7 +104,6 @@ def subject(fit: Fit | NotFitted) -> str:
 
 
 def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:
-    """Return the name of a fit's variable in words."""
     return (
         "number of processes" if variable == "ranks" else catalog.parameter_label(variable, fit.subject.benchmark)
     )
