@@ -68,14 +68,7 @@ class Try(Strict):
 
     @property
     def flops_per_s(self) -> Estimate | None:
-        if self.measured_s is None:
-            return None
-        time, work = self.measured_s, flops(self.n)
-        return Estimate(
-            value=work / time.value,
-            low=work / time.high if time.high else None,
-            high=work / time.low if time.low else None,
-        )
+        return self.measured_s.as_rate(flops(self.n)) if self.measured_s else None
 
     @property
     def error(self) -> float | None:

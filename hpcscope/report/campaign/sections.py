@@ -151,12 +151,7 @@ def _change(effect: FactorEffect) -> str:
     if ratio.low is not None and not effect.certain:
         return f"no significant change, {in_percent(_minus_one(ratio))}"
     if ratio.value <= 1:
-        turned = Estimate(
-            value=1 / ratio.value,
-            low=1 / ratio.high if ratio.high is not None else None,
-            high=1 / ratio.low if ratio.low is not None else None,
-        )
-        return f"{in_unit(turned)} times as fast"
+        return f"{in_unit(ratio.as_rate(1))} times as fast"
     return f"{in_unit(ratio)} times as long"
 
 
