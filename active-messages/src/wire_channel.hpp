@@ -1,6 +1,7 @@
 // The reliable protocol over a wire: who the peers are, what to do with each frame, and what is due when.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>

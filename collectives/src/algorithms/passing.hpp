@@ -1,6 +1,7 @@
 // Steps along a tree that several algorithms share.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "schedule.hpp"
