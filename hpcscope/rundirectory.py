@@ -447,7 +447,7 @@ def _finite(text: str) -> float:
     """Return a number of a file; ValueError for one that is nan, infinite or too large: none was written."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is no finite number")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return value
 
 

@@ -94,7 +94,9 @@ def named(folder: Path, name: str) -> KeptRun:
     path = path.resolve() if path.is_symlink() else path
     run = _kept(path) if path.is_dir() else None
     if run is None:
-        raise UsageError(f"{path}: no run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(
+            f"{path}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)"
+        )
     return run
 
 
@@ -114,7 +116,7 @@ def remove(run: KeptRun) -> None:
     """
     if run.status == DAMAGED:
         raise UsageError(
-            f"{run.path}: may be no run: its {run.kind} file has no format; remove the directory yourself"
+            f"{run.path}: may not be a run: its {run.kind} file has no format; remove the directory yourself"
         )
     try:
         with held(run.path):

@@ -36,7 +36,7 @@ def command(
         list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: that of the newest run.")
+        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: as in the newest run.")
     ] = None,
     most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
     *,

@@ -16,7 +16,7 @@ def command(
         ),
     ],
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes, where the output does not say how many.")
+        int | None, typer.Option(metavar="N", min=1, help="Ranks, where the output does not say how many.")
     ] = None,
     output: Output = None,
 ) -> None:

@@ -181,7 +181,7 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
     metric = benchmark.metric[printed.metric]
     known = printed.ranks or ranks
     if known is None:
-        raise UsageError(f"{where}: {benchmark.title}: prints no number of processes; --ranks must say it")
+        raise UsageError(f"{where}: {benchmark.title}: prints no number of ranks; --ranks must say it")
     # What a program does not vary is what a plain program does: the declared default.
     parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):

@@ -9,7 +9,7 @@ from hpcscope.models.fitting.fit import Fit
 from hpcscope.statistics.summary import Summary
 
 DEFINITIONS = {
-    "half_round_trip": "half round trip",
+    "half_round_trip": "one-way latency (RTT/2)",
     "global": "global",
     "max_rank": "slowest rank",
     "mean_rank": "mean over ranks",
@@ -61,7 +61,7 @@ SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "infor
 
 INTRODUCTIONS = {
     "node": "Processors, memory and disk of one host of each type: the reference for all levels above.",
-    "network": "Messages between two processes without MPI, over each protocol: the limit of any MPI library.",
+    "network": "Messages between two ranks without MPI, over each protocol: the limit of any MPI library.",
     "mpi": "The MPI library: point-to-point communication first, then collectives.",
     "operation": "Communication with everything that a program does around it: buffers, first touch, packing.",
     "algorithm": "Parallel algorithms and their phases.",

@@ -178,7 +178,7 @@ class Experiment(Table):
     ranks: tuple[int, ...] = setting(
         (),
         Several(Whole(1, MOST_RANKS), metavar="2,4"),
-        "Numbers of ranks, instead of those of the module.",
+        "Numbers of ranks, instead of the module's.",
         PROCEDURE,
     )
     transport: tuple[str, ...] = setting(

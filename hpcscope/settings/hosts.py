@@ -95,7 +95,7 @@ class Hostfile(Hosts):
         ]
         hosts = [self._of_line(f"{text}:{number}: {line}", line) for number, line in enumerate(lines, 1) if line]
         if not hosts:
-            raise ValueError(f"{text} names no host; must have lines such as 'name:2' or 'name slots=2'")
+            raise ValueError(f"{text} does not name a host; must have lines such as 'name:2' or 'name slots=2'")
         return _together(hosts)
 
     def _of_line(self, where: str, line: str) -> list[HostSlots]:

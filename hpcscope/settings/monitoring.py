@@ -19,7 +19,7 @@ class MonitorSettings(Table):
     mpi: str | None = setting(
         None,
         Text(metavar="MPI"),
-        "openmpi, mpich, embedded, a directory or an mpicxx; default: that of the program.",
+        "openmpi, mpich, embedded, a directory or an mpicxx; default: the program's MPI.",
     )
     interval_s: float = setting(0.1, Duration(HOUR_S, least=0.001), "Time of a row of the time series.")
     trace: str = setting(

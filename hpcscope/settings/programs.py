@@ -47,7 +47,7 @@ class SoakSettings(Table):
     transport: str = setting("default", *_transport)
     check: str | None = setting(None, *_check)
     limit_s: float | None = setting(None, *_limit)
-    interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a process's memory.")
+    interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a rank's memory.")
     unmonitored: bool = setting(False, Flag(), "Without the monitor: only times and exit codes of any program.")
 
 

@@ -133,7 +133,7 @@ def read(path: Path, rates: bool = True) -> Topology:
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     if rates and topology.origin == "declared":
-        raise UsageError(f"{path}: tells no latencies; `scope topology discover` measures them (topology.toml)")
+        raise UsageError(f"{path}: has no latencies; `scope topology discover` measures them (topology.toml)")
     _check_tree(topology, path)
     return topology
 

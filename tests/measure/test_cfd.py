@@ -92,7 +92,7 @@ def test_an_altered_value_fails_its_case(fault: str, rank: int, measure: Measure
     ended = measure(2, [f"{NAME} n=8 steps=2 case={case}" for case in CASES], SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(CASES)
-    assert all(mentions(case.reason, f"rank {rank} on ... one process") for case in ended.cases)
+    assert all(mentions(case.reason, f"rank {rank} on ... one rank") for case in ended.cases)
 
 
 def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:

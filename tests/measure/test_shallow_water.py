@@ -95,7 +95,7 @@ def test_an_altered_coefficient_fails_its_case(fault: str, rank: int, measure: M
     ended = measure(2, plan, SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * 2
-    assert all(mentions(case.reason, f"rank {rank} on ... one process") for case in ended.cases)
+    assert all(mentions(case.reason, f"rank {rank} on ... one rank") for case in ended.cases)
 
 
 def test_shares_may_differ(measure: Measure) -> None:

@@ -86,10 +86,10 @@ def test_speedup_has_the_ideal_line_the_law_and_the_counts(run: Run) -> None:
 
 
 def test_without_a_law_its_reason_is_told(run: Run) -> None:
-    short = [one.model_copy(update={"amdahl": None, "reason": "2 process counts"}) for one in run.models.speedups]
+    short = [one.model_copy(update={"amdahl": None, "reason": "2 rank counts"}) for one in run.models.speedups]
     changed = run.replaced(models=run.models.model_copy(update={"speedups": short}))
     for figure in speedup.figures(changed, CANNON):
-        assert "2 process counts" in figure.caption
+        assert "2 rank counts" in figure.caption
         assert named(figure, "fit") == []
 
 

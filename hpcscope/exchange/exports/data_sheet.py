@@ -63,7 +63,7 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
         best = max(alike, key=lambda one: one.median or 0.0, default=None)
         yield name, _shown(best) if best is not None else f"not measured: run {' or '.join(benchmarks)}"
     if not measurements.machine.hosts:
-        yield "Latency and bandwidth", f"{UNKNOWN}: where the processes ran is not recorded"
+        yield "Latency and bandwidth", f"{UNKNOWN}: where the ranks ran is not recorded"
         return
     for inside, where in ((True, "inside a host"), (False, "between hosts")):
         if not inside and len(measurements.machine.hosts) == 1:

@@ -212,7 +212,7 @@ def read(lines: Sequence[Line]) -> Reading:
         figures=figures,
         understood=understood,
         benchmarks=_benchmarks(figures),
-        differences=["the phases open, transfer and close, from the first process to the last one, are left out"],
+        differences=["the phases open, transfer and close, from the first rank to the last one, are left out"],
     )
 
 

@@ -50,7 +50,7 @@ def decoded(file: str, content: bytes) -> str:
         text = content.decode("latin-1")
     if (end := text.find("\0")) >= 0:
         raise UsageError(
-            f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark (of a Darshan log:"
+            f"{file}: character {end} is U+0000: is not text; must be the output of a benchmark (of a Darshan log:"
             " what darshan-parser prints)"
         )
     return text

@@ -158,7 +158,7 @@ def _benchmark(name: str) -> Benchmark:
         [
             metric("time_s", "s", "time"),
             metric("mops_per_s", "Mop/s", "rate", "higher"),
-            metric("mops_per_process_per_s", "Mop/s", "rate of a process", "higher"),
+            metric("mops_per_process_per_s", "Mop/s", "rate of a rank", "higher"),
         ],
         [
             parameter("class", "class", CLASSES, role="size"),

@@ -65,7 +65,7 @@ def read(lines: Sequence[Line]) -> Reading:
         understood.add(line.number)
     differences = [
         f"{TITLE}: a time is the mean of the middle half of the repetitions",
-        f"{TITLE}: standard errors and the times of single processes are left out",
+        f"{TITLE}: standard errors and the times of single ranks are left out",
     ]
     return Reading(
         program=" ".join([TITLE, *versions]),

@@ -31,7 +31,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 severity="warning",
                 title=(
                     f"In the trace window {units.share(waited_s / traced_s)} of all time is waiting for late"
-                    f" {what}s, most of it for those of rank {worst}"
+                    f" {what}s, most of it for rank {worst}"
                 ),
                 where={"rank": worst, "layer": "messages"},
                 evidence=[

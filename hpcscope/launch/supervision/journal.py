@@ -206,7 +206,7 @@ def _parsed(path: Path, line: bytes) -> dict[str, Any]:
 
 
 def _damaged(path: Path, line: str) -> UsageError:
-    return UsageError(f"{path}: {line[:60]!r}: is no record; remove the line or start a new run")
+    return UsageError(f"{path}: {line[:60]!r}: is not a record; remove the line or start a new run")
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

@@ -279,7 +279,7 @@ class Supervisor:
 
     def _overdue(self, launch: Launch, attempt: int, limit_s: float) -> str:
         if (launch.number, attempt) not in self.journal.opened:
-            return f"no process wrote a record within {limit_s:g} s"
+            return f"no rank wrote a record within {limit_s:g} s"
         return f"not finished within {limit_s:g} s"
 
     def _ranks(self, launch: Launch, watch: Watch, death: Death | None = None) -> list[RankState]:

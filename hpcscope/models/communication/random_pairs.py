@@ -134,7 +134,7 @@ def _sample(
     attributes = host_groups(hosts, ranks, topology)
     reason = ""
     if ranks < FEWEST:
-        reason = f"{ranks} processes; {FEWEST} are needed"
+        reason = f"{ranks} ranks; {FEWEST} are needed"
     elif len(pairs.logs) < FEWEST_LAUNCHES:
         reason = f"{len(pairs.logs)} launches have every round; {FEWEST_LAUNCHES} are needed"
     groups = {attribute.name: np.array(attribute.of, np.int64) for attribute in attributes}

@@ -224,7 +224,7 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
         level,
         f"communication of {largest.label}",
         largest.per_launch.as_rate(moved),
-        note="all bytes moved over the communication time of the slowest process, waiting excluded"
+        note="all bytes moved over the communication time of the slowest rank, waiting excluded"
         + (f"; {shared}" if shared else ""),
     )
 
@@ -251,7 +251,7 @@ def _names(places: Iterable[Standing]) -> str:
 
 def _sharing(ranks: int, machine: Machine) -> str:
     processors = sum(len(host.processor.usable) for host in machine.hosts)
-    return f"{ranks} processes share {processors} processors" if 0 < processors < ranks else ""
+    return f"{ranks} ranks share {processors} processors" if 0 < processors < ranks else ""
 
 
 def _latency(path: Path, measurements: Measurements) -> Ladder | None:
@@ -316,14 +316,14 @@ def _against_one_process(level: Program, chosen: Summary, case: Summary, measure
     steps = [
         LadderStep(
             "limit",
-            f"{workers} times one process ({case.label})",
+            f"{workers} times one rank ({case.label})",
             case.per_launch.scaled(workers),
             note=_sharing(chosen.ranks, measurements.machine),
         ),
         LadderStep(level, chosen.label, chosen.per_launch),
     ]
     rungs = _rungs(steps, chosen.unit, higher_is_better=True)
-    return Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
+    return Ladder(path="from one rank to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
 
 
 def _node(measurements: Measurements) -> Iterator[Ladder]:

@@ -65,12 +65,12 @@ class OneProcess:
         phase = work.rate_of or work.phase
         rates, beyond = self._of(changed, phase), ""
         if rates is None and work.of:
-            rates, beyond = self._of(problem, phase), f"{self._words(changed)} was not measured on one process"
+            rates, beyond = self._of(problem, phase), f"{self._words(changed)} was not measured on one rank"
         if rates is None:
             if phase != "compute":
                 return np.zeros(1 + DRAWS), ""
             raise NotMeasuredError(
-                f"{self._costs.benchmark} with {self._words(changed)} was not measured on one process: "
+                f"{self._costs.benchmark} with {self._words(changed)} was not measured on one rank: "
                 "the cost of its computation is not known"
             )
         sizes, per_unit_s = rates

@@ -145,7 +145,7 @@ class Predictor:
                 if step.phase == "compute":
                     touched, busy = self._costs.touched_bytes(step.like), self._below.on_a_host(problem.ranks)
                     time_s = self._contention.longer(time_s, busy, touched, step.passes)
-                name = f"{self._costs.benchmark} on one process"
+                name = f"{self._costs.benchmark} on one rank"
             elif step.count <= 0:
                 continue
             elif isinstance(step, Messages):

@@ -102,8 +102,8 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if not 2 <= packed <= slots[0]:
         raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
-        "One host with one socket: all cores share one memory; a fixed number of processes cannot be spread."
-        " Only a full node is compared with a single process on it."
+        "One host with one socket: all cores share one memory; a fixed number of ranks cannot be spread."
+        " Only a full node is compared with a single rank on it."
     )
     full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))
     return [Pairing(fixed="nodes", packed=full, spread=alone)], [note]

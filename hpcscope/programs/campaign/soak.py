@@ -69,7 +69,7 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
     seconds = numbers(good, "wall_s")
     known = seconds.size == len(good) > 0
     drift = trend("time of a run", "s", begin_s, seconds if known else numbers(good, "elapsed_s"))
-    memory = trend("largest memory of a process", "B", begin_s, peaks) if peaks.size == len(good) else None
+    memory = trend("largest memory of a rank", "B", begin_s, peaks) if peaks.size == len(good) else None
     return Endurance(
         runs=len(records),
         well=len(good),

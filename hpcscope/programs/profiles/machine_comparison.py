@@ -313,4 +313,4 @@ def _nearest(known: Sequence[Curve], ranks: int) -> tuple[Curve | None, str]:
         return None, ""
     curve = min(known, key=lambda one: abs(log2(one.ranks) - log2(max(ranks, 1))))
     pairwise = curve.bound.benchmark.ranks.maximum == 2
-    return curve, "" if pairwise or curve.ranks == ranks else f"measured on {curve.ranks} processes"
+    return curve, "" if pairwise or curve.ranks == ranks else f"measured on {curve.ranks} ranks"

@@ -151,7 +151,7 @@ def _warnings(processes: Sequence[Process], missing: Sequence[int], ranks: int) 
     warnings = []
     if missing:
         named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        warnings.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
+        warnings.append(f"{len(missing)} of {ranks} ranks left no profile: ranks {named}")
     for name in _LOST:
         lost = sum(process.lost.get(name, 0) for process in processes)
         if lost:

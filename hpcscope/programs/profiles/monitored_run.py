@@ -64,7 +64,7 @@ class Options(MonitorSettings):
         memory, written = (TRACED_CALLS * size / 1e6 for size in (_TRACED_BYTES, _WRITTEN_BYTES))
         calls_per_s = TRACED_CALLS / self.traced_s
         return (
-            f"trace: room for {TRACED_CALLS} calls of each process ({memory:.0f} MB, {written:.0f} MB of"
+            f"trace: room for {TRACED_CALLS} calls of each rank ({memory:.0f} MB, {written:.0f} MB of"
             f" trace.json): {quantity(self.traced_s, 's')} at up to {calls_per_s:.0f} calls per second,"
             f" {quantity(TRACED_CALLS / 1e6, 's')} at a million"
         )

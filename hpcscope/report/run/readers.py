@@ -49,7 +49,7 @@ def views(run: Run) -> list[View]:
     if not chosen:
         return []
     scaled = [speedup for speedup in chosen if speedup.sequential_baseline]
-    one_process = "No program was measured on one process and on several."
+    one_process = "No program was measured on one rank and on several."
     return [
         View("For users", "time to solution", [_time(speedup, run) for speedup in chosen]),
         View(
@@ -128,7 +128,7 @@ def _cost(speedup: Speedup, run: Run) -> ViewAnswer:
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(point.cost_core_s.value, "s") for point in (last, first) if point.cost_core_s)
-        note += "; a result costs {} of core time, on one process {}".format(*costs)
+        note += "; a result costs {} of core time, on one rank {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return ViewAnswer(_name(speedup, run), in_percent(last.efficiency), note, states)
 

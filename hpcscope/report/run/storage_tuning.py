@@ -28,7 +28,7 @@ def _figure(trials: list[Trial]) -> DotPlot:
     return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
-        caption="All processes together, with 95 % intervals.",
+        caption="All ranks together, with 95 % intervals.",
         panels=[Panel("", [_mark(trial, rate, most) for trial, rate in ordered])],
         table=Table(
             ["way", "predicted", "measured [95 %]", "error", "verdict"],

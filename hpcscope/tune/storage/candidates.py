@@ -37,7 +37,7 @@ class FileAccess(Strict):
 
     @property
     def label(self) -> str:
-        processes = f"{self.ranks} process{'es' if self.ranks != 1 else ''}"
+        processes = f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"
         return f"{processes}, {self.way}, {units.size(self.transfer_bytes)} at a time"
 
     @property

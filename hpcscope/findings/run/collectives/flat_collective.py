@@ -17,7 +17,7 @@ BETTER = "collectives"
 def find(run: Run) -> list[Finding]:
     """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
 
-    Only the worst case of each benchmark is reported. Where no topology-aware collective was measured, small
+    Only the worst case of each benchmark is reported. If no topology-aware collective was measured, small
     messages do not count: they are limited by latency, not by the trunk.
     """
     if run.topology is None:

@@ -55,7 +55,7 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
         ],
         advice=(
             "Messages inside a host should go through shared memory: check that the library uses it, and that the "
-            f"two processes do not share a core; {how.words}."
+            f"two ranks do not share a core; {how.words}."
         ),
         trials=how.trials,
         lost=excess / (1 + excess),

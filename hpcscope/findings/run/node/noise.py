@@ -51,6 +51,6 @@ def _finding(run: Run, share: Summary) -> Finding:
         evidence=run.evidence(*beside.values()),
         advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
         "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "
-        "specialization, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",
+        "specialization, `isolcpus`, `nohz_full`): a collective waits for every delay of each rank.",
         lost=share.median,
     )

@@ -101,7 +101,7 @@ def _advice(run: Run, parts: OperationParts, largest: str, lost_s: float) -> str
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
-    return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
+    return f"Overlap computation with the messages that one rank sends to many: this gains {gain}."
 
 
 def _finding(run: Run, loss: RungLoss) -> Finding:

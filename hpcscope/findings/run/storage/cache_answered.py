@@ -57,7 +57,7 @@ def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
         where=where(rate),
         evidence=[
             *run.evidence(rate),
-            Evidence(what="share of the file in memory", value=resident.median or 0.0),
+            Evidence(what="fraction of the file in memory", value=resident.median or 0.0),
         ],
         advice=advice,
     )

@@ -34,7 +34,7 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         code="unaligned-transfers",
         severity="advice",
         title=(
-            f"{loss.slow.label}: transfers of {size_of(loss.slow)} B, no multiple of {BLOCK_BYTES} B, reach "
+            f"{loss.slow.label}: transfers of {size_of(loss.slow)} B, not a multiple of {BLOCK_BYTES} B, reach "
             f"{written(loss.slow)}; those of {units.size(size_of(loss.fast))} reach {written(loss.fast)}"
         ),
         where={**where(loss.slow), "transfer_bytes": size_of(loss.slow)},

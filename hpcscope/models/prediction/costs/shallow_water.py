@@ -164,7 +164,7 @@ class ShallowWater:
             return f"{columns} columns: must be a power of two that divides {sharing.longitudes} longitudes"
         return next(
             (
-                f"{rows} x {columns} processes: {items} {what} are too few to share among {count}"
+                f"{rows} x {columns} ranks: {items} {what} are too few to share among {count}"
                 for items, what, count in shares
                 if items < count
             ),

@@ -147,7 +147,7 @@ def refuse_grid(problem: Problem) -> str:
     """Say why no such grid exists; empty when it does."""
     rows = int(problem.parameters.get("grid_rows", 0))
     if rows and problem.ranks % rows:
-        return f"grid_rows={rows} does not divide {problem.ranks} processes"
+        return f"grid_rows={rows} does not divide {problem.ranks} ranks"
     return ""
 
 

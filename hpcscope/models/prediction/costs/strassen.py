@@ -25,7 +25,7 @@ class Strassen(matmul.Product):
 
     def refuses(self, problem: Problem) -> str:
         """Say that there are seven products."""
-        return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} processes: must be 1 or {PRODUCTS}"
+        return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} ranks: must be 1 or {PRODUCTS}"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the matrices' making, the first session, a seventh of the products, the second session."""

@@ -39,7 +39,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
     axis: Plot = {"range": [-0.5, number - 0.5], "role": "category", "constrain": "domain"} | _ticks(matrix, names)
     return Figure(
         key=key,
-        title=f"Half round trip of {units.size(matrix.message_bytes)} between every two processes, "
+        title=f"One-way latency (RTT/2) of {units.size(matrix.message_bytes)} between every two ranks, "
         + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
         + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
         caption=_caption(matrix),
@@ -105,7 +105,7 @@ def _caption(matrix: PairMatrix) -> str:
     launches = count(matrix.launches, "launch", "launches")
     words = [f"Medians over {launches}; colors on a logarithmic scale."]
     if matrix.reason:
-        return " ".join([*words, f"Slow processes and pairs were not searched for: {matrix.reason}."])
+        return " ".join([*words, f"Slow ranks and pairs were not searched for: {matrix.reason}."])
     slow = [
         f"{sentence(process.members)} with every partner, by {_excess(process)}"
         for process in matrix.slow_processes
@@ -120,9 +120,7 @@ def _caption(matrix: PairMatrix) -> str:
             f"by {_excess(matrix.slow_between)}"
         )
     words.append(
-        f"Slower than the others: {'; '.join(slow)}. Frames mark them."
-        if slow
-        else "No process or pair stands out."
+        f"Slower than the others: {'; '.join(slow)}. Frames mark them." if slow else "No rank or pair stands out."
     )
     return " ".join(words)
 
@@ -162,6 +160,6 @@ def _table(matrix: PairMatrix) -> Table:
     ]
     slowest = sorted(pairs, reverse=True)[:_SLOWEST]
     return Table(
-        ["process", "and process", f"half round trip, the {len(slowest)} longest of {len(pairs)}"],
+        ["rank", "and rank", f"one-way latency, the {len(slowest)} longest of {len(pairs)}"],
         [[one, other, units.quantity(value, "s")] for value, one, other in slowest],
     )

@@ -28,15 +28,15 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         drawn = ordered[:MOST_SERIES]
         yield Figure(
             key=f"{benchmark}-saturation-{origin}",
-            title=f"{run.benchmarks[benchmark].title}: bandwidth over processes",
+            title=f"{run.benchmarks[benchmark].title}: bandwidth over ranks",
             caption=(
-                "All processes together. Lines: B(p) = p n / (c + p s); c is each process's own time, "
+                "All ranks together. Lines: B(p) = p n / (c + p s); c is each rank's own time, "
                 "s that of the part that all share."
             ),
             traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
             layout={
                 "xaxis": {
-                    "title": {"text": "processes"},
+                    "title": {"text": "ranks"},
                     "tickvals": counts,
                     "ticktext": [str(n) for n in counts],
                 },
@@ -55,7 +55,7 @@ def _traces(run: Run, saturation: Saturation, slot: int) -> Iterator[Plot]:
         chosen_words(saturation.subject, run.benchmarks, ("ranks",)) or "measured",
         slot=slot,
         mode="markers" if saturation.alone_bytes_per_s else "lines+markers",
-        text=[f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
+        text=[f"{point.ranks} ranks: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
     )
     if saturation.alone_bytes_per_s and saturation.saturated_bytes_per_s:
         shared = 1 / saturation.saturated_bytes_per_s.value

@@ -311,7 +311,7 @@ class Strassen final : public Benchmark {
 const Registration registration{{
     .name = "algorithm.matmul_strassen",
     .title = "Strassen's algorithm",
-    .summary = "matrix multiplication by one level of Strassen's algorithm on seven processes",
+    .summary = "matrix multiplication by one level of Strassen's algorithm on seven ranks",
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},

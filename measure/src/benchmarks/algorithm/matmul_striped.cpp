@@ -273,7 +273,7 @@ class Striped final : public GridProduct {
 
 std::vector<Parameter> with_dealing(std::vector<Parameter> own) {
   own.push_back(parallel("dealing", "even,by_speed",
-                         "rows of A and C in equal stripes, or in proportion to the speed of each process")
+                         "rows of A and C in equal stripes, or in proportion to the speed of each rank")
                     .worded(",rows by speed"));
   return own;
 }

@@ -73,7 +73,7 @@ class BandSolve : public ScalapackCase<Real> {
 
   std::string refusal(int info) const override {
     return sentence(
-        {"the matrix is singular: ScaLAPACK found no pivot in step or process ", info, " of the factorization"});
+        {"the matrix is singular: ScaLAPACK found no pivot in step or rank ", info, " of the factorization"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -117,8 +117,8 @@ class BandSolve : public ScalapackCase<Real> {
     if (parts == 1) return static_cast<int>(n);
     const std::int64_t size = (n + parts - 1) / parts;
     if (n - (parts - 1) * size < needed) {
-      throw Unavailable(sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
-                                  " processes has fewer; n=", parts * std::max(needed, size), " would work"}));
+      throw Unavailable(sentence({"every rank needs ", needed, " columns: n=", n, " on ", parts,
+                                  " ranks has fewer; n=", parts * std::max(needed, size), " would work"}));
     }
     return static_cast<int>(size);
   }

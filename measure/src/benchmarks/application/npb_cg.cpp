@@ -189,7 +189,7 @@ class ConjugateGradient final : public Kernel {
         pieces_(problem_.order, grid_) {
     if (ranks() > problem_.order) {
       throw Unavailable(
-          sentence({name, " of this class has a matrix of order ", problem_.order, ": more processes than rows"}));
+          sentence({name, " of this class has a matrix of order ", problem_.order, ": more ranks than rows"}));
     }
     require(needed_bytes());
     make_matrix();

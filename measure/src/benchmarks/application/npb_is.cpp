@@ -97,7 +97,7 @@ class IntegerSort final : public Kernel {
         shift_(problem_.log2_range - log2_buckets) {
     if (ranks() > buckets) {
       throw Unavailable(sentence({name, " has ", buckets, " buckets of keys; ", ranks(),
-                                  " processes were given: ", buckets, " would work"}));
+                                  " ranks were given: ", buckets, " would work"}));
     }
     const std::int64_t mine = blocks_.largest();
     // After the exchange all processes have equally many keys, except for one bucket.
@@ -320,7 +320,7 @@ class IntegerSort final : public Kernel {
     MPI_Exscan(&last, &last_before, 1, MPI_INT32_T, MPI_MAX, communicator().handle());
     if (rank() == 0) last_before = -1;
     if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
-      problem = "a key of an earlier process is greater than the first of this one";
+      problem = "a key of an earlier rank is greater than the first of this one";
     if (problem.empty() && !(found == wanted))
       problem = "the keys in order are not the keys that were to be sorted";
     return {static_cast<std::int64_t>(in_order.size()), problem};

@@ -31,7 +31,7 @@ class Multipartition {
     if (!fits(processes)) {
       throw Unavailable(
           sentence({benchmark, " needs cells of at least ", fewest_points,
-                    " points along each axis, on q*q processes q cells along an axis of its ", n,
+                    " points along each axis, on q*q ranks q cells along an axis of its ", n,
                     " points, on p others p; ", processes, " were given: ", nearest_counts(processes, fits)}));
     }
   }
