@@ -115,7 +115,7 @@ class Repository:
             refuse_other_kinds(folder)
             found = Run(folder)
             if found.record.status == "running":
-                raise UsageError(f"{run}: has not ended; a run is kept when it has")
+                raise UsageError(f"{run}: has not ended; only finished runs can be kept")
             name = identity(RunDirectory(folder))
             known = index.begins_with(name)
             if known:

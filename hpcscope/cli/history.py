@@ -138,7 +138,7 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
 def _print(found: History) -> None:
     typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} values of {found.runs} runs")
     if found.runs < found.fewest_runs:
-        typer.echo(f"A change can be found from {found.fewest_runs} runs on.")
+        typer.echo(f"A change can be found with {found.fewest_runs} or more runs.")
         return
     for event in found.events:
         _print_event(event)

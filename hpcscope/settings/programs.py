@@ -57,5 +57,5 @@ class MixSettings(Table):
 
     rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the mix's, else 6.")
     time_s: float | None = setting(
-        None, Duration(366 * DAY_S), "Time of all rounds; none begins that would end later."
+        None, Duration(366 * DAY_S), "Time of all rounds; no round begins that would exceed it."
     )

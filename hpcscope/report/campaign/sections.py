@@ -115,7 +115,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
         "effects",
         "Effect of each factor",
         "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
-        " mean over the pairs of points. Intervals by bootstrap over the runs, from four runs of each point on.",
+        " mean over the pairs of points. Intervals by bootstrap over the runs, with at least four of each point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,

@@ -1,4 +1,4 @@
-"""From some number of processes on, an algorithm communicates longer than it computes."""
+"""With enough ranks, an algorithm is communication-bound."""
 
 from collections import defaultdict
 
@@ -52,7 +52,7 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
         code="communication-outweighs",
         cause="communication of small problems",
         severity="advice" if every_size else "information",
-        title=f"From {total.ranks} ranks on, {case.name} communicates longer than it computes: {times}",
+        title=f"With {total.ranks} or more ranks, {case.name} is communication-bound: {times}",
         where=case.where,
         evidence=[
             *case.evidence("communicate_s", "compute_s", "idle_s", "time_s"),
