@@ -189,9 +189,9 @@ class Cfd final : public Benchmark {
             if (state[at] == repeated_[row + x]) continue;
             char text[200];
             std::snprintf(text, sizeof text,
-                          "%s of cell (%d, %d, %d) is %.17g after %lld steps, and %.17g on one rank",
-                          names[field], block_.begin()[0] + x, block_.begin()[1] + y, block_.begin()[2] + z,
-                          state[at], static_cast<long long>(steps), repeated_[row + x]);
+                          "%s of cell (%d, %d, %d) is %.17g after %lld steps, and %.17g on one rank", names[field],
+                          block_.begin()[0] + x, block_.begin()[1] + y, block_.begin()[2] + z, state[at],
+                          static_cast<long long>(steps), repeated_[row + x]);
             return text;
           }
         }

@@ -10,7 +10,6 @@
 #include "benchmarks/application/npb/lines.hpp"
 
 namespace scope::npb {
-namespace {
 
 // BT's lines: block tridiagonal systems with 5 x 5 blocks, by elimination from the first cell of a line to
 // the last and back-substitution (Thomas), without pivoting (RNR-94-007, section 3.3.2).
@@ -212,6 +211,8 @@ class BlockTridiagonal {
   const Flow& flow_;
   double* rights_;
 };
+
+namespace {
 
 constexpr const char* name = "application.npb_bt";
 

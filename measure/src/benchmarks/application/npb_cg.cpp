@@ -4,14 +4,12 @@
 // Timed: all iterations, of 25 steps of conjugate gradients each; the slowest process counts. After kernel CG
 // of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). Vector pieces are short, and two sums over all
 // processes follow every product: the kernel is bound by latency.
-
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "mpi/process_grid.hpp"
 
 namespace scope::npb {
-namespace {
 
 // The random sparse matrix of kernel CG, rows one after another (compressed sparse rows).
 struct SparseMatrix {
@@ -123,6 +121,8 @@ class RandomMatrix {
   // For each row, the vectors with an element there, and its value.
   std::vector<SparseVector> vectors_with_;
 };
+
+namespace {
 
 constexpr const char* name = "application.npb_cg";
 constexpr int steps = 25;

@@ -96,8 +96,8 @@ class IntegerSort final : public Kernel {
         blocks_(std::int64_t{1} << problem_.log2_keys, communicator.size()),
         shift_(problem_.log2_range - log2_buckets) {
     if (ranks() > buckets) {
-      throw Unavailable(sentence({name, " has ", buckets, " buckets of keys; ", ranks(),
-                                  " ranks were given: ", buckets, " would work"}));
+      throw Unavailable(sentence(
+          {name, " has ", buckets, " buckets of keys; ", ranks(), " ranks were given: ", buckets, " would work"}));
     }
     const std::int64_t mine = blocks_.largest();
     // After the exchange all processes have equally many keys, except for one bucket.

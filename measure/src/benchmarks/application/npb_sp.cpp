@@ -9,7 +9,6 @@
 #include "benchmarks/application/npb/lines.hpp"
 
 namespace scope::npb {
-namespace {
 
 // SP's lines: the matrices of an axis are diagonalized, so that each of the five characteristic variables has
 // a scalar pentadiagonal system (RNR-94-007, section 3.3.3, after Pulliam and Chaussee 1981). Three move with
@@ -275,6 +274,8 @@ class ScalarPentadiagonal {
   const Flow& flow_;
   double* factors_;
 };
+
+namespace {
 
 constexpr const char* name = "application.npb_sp";
 
