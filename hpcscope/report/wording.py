@@ -9,7 +9,7 @@ from hpcscope.models.fitting.fit import Fit
 from hpcscope.statistics.summary import Summary
 
 DEFINITIONS = {
-    "half_round_trip": "one-way latency (RTT/2)",
+    "half_round_trip": "RTT/2",
     "global": "global",
     "max_rank": "slowest rank",
     "mean_rank": "mean over ranks",
