@@ -39,7 +39,7 @@ def read(file: Path) -> list[dict[str, Any]]:
             raise UsageError(f"{file}: a grid of {rows} x {across}: must be at least 1 x 1")
         if mapping != 0 and min(rows, across) > 1:
             raise UsageError(
-                f"{file}: PMAP = {mapping}: must be 0 (row-major process mapping) on {rows} x {across}"
+                f"{file}: PMAP = {mapping}: must be 0, row-major process mapping, on {rows} x {across}"
             )
         cases.append(
             {
