@@ -98,7 +98,7 @@ def test_a_description_tells_parameters_figures_and_sweeps(tmp_path: Path) -> No
     assert answer.code == 0
     assert "\x1b" not in answer.output
     assert max(map(len, answer.output.splitlines())) <= 100
-    for word in ("synchronous", "message_bytes", "latency_s", "RTT/2", "baseline"):
+    for word in ("synchronous", "message_bytes", "latency_s", "half round trip", "baseline"):
         assert word in answer.output
 
 
