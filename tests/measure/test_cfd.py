@@ -100,7 +100,7 @@ def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None
         "n=9": "n=9: ... even",
         "n=8 case=cavity depth=3": "depth=3: ... even",
         "n=12 depth=6": "depth=6: ... 0 or n ... case=beltrami",
-        "n=4": "4 x 4 x 4 cells: ... 6 processes",
+        "n=4": "4 x 4 x 4 cells: ... 6 ranks",
     }
     ended = measure(6, [f"{NAME} {line}" for line in lines])
     assert ended.code == 0, ended.errors

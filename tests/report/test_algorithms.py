@@ -37,8 +37,8 @@ def test_communication_is_not_stacked_on_its_own_parts(run: Run) -> None:
 def test_every_rank_has_its_bar_and_its_row(run: Run) -> None:
     figures = list(phases_by_rank.figures(run, CANNON))
     plain, transposed = (figure.title for figure in figures)
-    assert mentions(plain, "matrix order 512, 16 ranks")
-    assert mentions(transposed, "matrix order 512, transposed, 16 ranks")
+    assert mentions(plain, "N = 512, 16 ranks")
+    assert mentions(transposed, "N = 512, transposed, 16 ranks")
     for figure in figures:
         assert named(figure, "bar") == ["initialise", "distribute", "compute", "exchange", "collect", "idle"]
         assert [row[0] for row in figure.table.rows] == [str(rank) for rank in range(16)]

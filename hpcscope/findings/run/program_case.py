@@ -38,7 +38,7 @@ class ProgramCase:
 
     @property
     def name(self) -> str:
-        """The name for people, without the ranks: `Cannon's algorithm, matrix order 360`."""
+        """The name for people, without the ranks: `Cannon's algorithm, N = 360`."""
         return self.run.benchmarks.described(self.total.benchmark, self.total.parameters)
 
     def seconds(self, metric: str) -> float:

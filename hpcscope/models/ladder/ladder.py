@@ -182,7 +182,7 @@ def _link_limit(path: Path) -> LadderStep:
 
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[LadderStep]:
-    """Take each operation to one other process with the payload nearest to the message; fresh buffers first."""
+    """Take each operation to one other process with the payload nearest to the message; cold buffers first."""
     ons: dict[str, list[On]] = {}
     for on in measurements.standing("transfer", "operation", "s"):
         if on.summary.ranks == 2 and on.summary.work and path.carries(on.summary):
@@ -349,7 +349,7 @@ def _inside_a_node(
         return None
     steps = [LadderStep("limit", limit.label, limit.per_launch), *rungs]
     return Ladder(
-        path="one process", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
+        path="one rank", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
     )
 
 

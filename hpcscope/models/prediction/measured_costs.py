@@ -166,7 +166,7 @@ class MeasuredCosts:
     def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
         """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
 
-        A program's operation for fresh buffers goes before the library's collective.
+        A program's operation for cold buffers goes before the library's collective.
         """
         for where in (outside, None):
             for level in ["operation", "mpi"] if step.fresh else ["mpi"]:

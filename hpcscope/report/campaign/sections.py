@@ -307,7 +307,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     rows = []
     for law in analysis.laws:
         letter = "p" if law.variable == "ranks" else "n"
-        over = "processes p" if law.variable == "ranks" else f"n = {law.variable}"
+        over = "ranks p" if law.variable == "ranks" else f"n = {law.variable}"
         alone = law.inverse_alone_s
         rows.append(
             [
@@ -388,7 +388,7 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
             "Measured features: the fraction of the variance between the groups. Chosen parameters: Cramer's V,"
             " which is 1 if the parameter alone determines the group.",
             Table(
-                ["", "kind", "share"],
+                ["", "kind", "fraction"],
                 [
                     [NAMES[separation.name], "measured", units.share(separation.share)]
                     for separation in clusters.features_apart

@@ -198,7 +198,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
     if merged.unfinished:
         yield ProfileSection(
             "unfinished",
-            "Unfinished processes",
+            "Unfinished ranks",
             "Ranks that were killed, aborted or exited early, and their last activity.",
             table=tables.unfinished(merged, _LINES),
         )

@@ -43,9 +43,9 @@ def retained_share(rung: LadderRung) -> tuple[str, str]:
 
 
 def retained(rung: LadderRung) -> str:
-    """Return the same in words: `retains 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
+    """Return the same in words: `delivers 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
     return (
-        " ".join(filter(None, ["" if exceeds(rung) else "retains", *retained_share(rung)]))
+        " ".join(filter(None, ["" if exceeds(rung) else "delivers", *retained_share(rung)]))
         if rung.retained
         else ""
     )

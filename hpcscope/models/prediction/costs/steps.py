@@ -52,7 +52,7 @@ class CollectiveStep:
     bytes: float
     ranks: int
     fresh: bool = False
-    """Into buffers that are used for the first time: as an operation on fresh buffers, where that was measured."""
+    """Into buffers that are used for the first time: as an operation on cold buffers, where that was measured."""
     messages: int = 0
     """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
     stand for a collective that was not measured. 0: those of a binomial tree stand for it."""

@@ -12,7 +12,7 @@ from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, sca
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from hpcscope.statistics.estimate import in_unit
 
-COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
+COLUMNS = ["case", "one rank", "saturated", "reaches 90 % on", "remarks"]
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:

@@ -16,7 +16,7 @@ from hpcscope.report.validity import MIXED
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 COLUMNS = ["size", "ranks", "time", "speedup", "efficiency", "relative to the best sequential time", "remarks"]
-LAW = ["serial share", "critical number", "most cost-effective number"]
+LAW = ["serial fraction", "critical number", "most cost-effective number"]
 """Properties of all points of a size."""
 
 
@@ -60,7 +60,7 @@ def compared(run: Run) -> Iterator[DotPlot]:
             caption="On the largest number of ranks of each program, with 95 % intervals, relative to the "
             "same variant on one rank; the right end is the ideal speedup.",
             panels=[
-                Panel(f"{number} processes", sorted(marks, key=lambda mark: -mark.middle))
+                Panel(f"{number} ranks", sorted(marks, key=lambda mark: -mark.middle))
                 for number, marks in sorted(panels.items())
             ],
             table=Table(["case", "speedup", "efficiency"], rows),

@@ -315,7 +315,9 @@ const Registration registration{{
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
-    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labeled("matrix order"),
+    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles")
+                       .labeled("matrix order")
+                       .worded("N = {}"),
                    method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
                    parallel("schedule", "original,rescheduled",
                             "order in which products are sent: Table C.2, or C.3")
