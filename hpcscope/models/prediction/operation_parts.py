@@ -41,7 +41,7 @@ class OperationParts(Strict):
     retained: Estimate
     """Share of the ping-pong's figure that the operation delivers: the messages' time over its own."""
     first_touch_s: float | None
-    """Fresh buffers cost so much more than used ones; None where those were not measured."""
+    """How much more cold buffers cost than warm ones; None where those were not measured."""
     packing_s: float | None
     """Additional cost of columns over contiguous rows; None where it is unknown."""
     rest_s: float

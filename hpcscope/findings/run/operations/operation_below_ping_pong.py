@@ -116,7 +116,7 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
         advice = fresh_buffers.advice_for_rate(run, rung.value or 0.0, used)
     elif used is not None:
         how = another_algorithm(run, run.benchmarks.routine(_benchmark(run, rung)), case_of(run, rung))
-        advice = f"Used buffers do not help: the library's algorithm or the copies take the time; {how.words}."
+        advice = f"Warm buffers do not help: the library's algorithm or the copies take the time; {how.words}."
         trials = how.trials
     else:
         advice = (
