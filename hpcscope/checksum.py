@@ -3,8 +3,6 @@
 CRC-32 of IEEE 802.3 (ISO 3309, as zlib's), which notices every change of up to 32 bits in a row.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 

@@ -1,7 +1,5 @@
 """The time of day as one process has it: steps of the system's clock change no duration."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 

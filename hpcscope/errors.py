@@ -1,7 +1,5 @@
 """Errors for people: one line, never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Folders that a process holds: no other one changes or removes them until it has ended, or releases them."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Names: those that become names of folders, and those of many hosts in short."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The order in which people list names with numbers in them."""
 
-from __future__ import annotations
-
 import re
 
 

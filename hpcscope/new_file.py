@@ -1,7 +1,5 @@
 """A file that appears whole: written beside its place, then moved there; nothing is left of what fails."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a process removes when it ends, and no copy of it does."""
 
-from __future__ import annotations
-
 import atexit
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How Scope starts its own Python again: as separate from variables of the environment as this process is."""
 
-from __future__ import annotations
-
 import sys
 
 

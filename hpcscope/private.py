@@ -3,8 +3,6 @@
 SECURITY.md says which folders these are, and what other users could do with a careless one.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import os
@@ -93,7 +91,7 @@ def refuse_shared(folder: Path) -> None:
     """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        raise ScopeError(f"{folder}: is no directory; remove it")
+        raise ScopeError(f"{folder}: is not a directory; remove it")
     if status.st_uid != os.getuid():
         raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must belong to user {os.getuid()}")
     mode = stat.S_IMODE(status.st_mode)
@@ -108,7 +106,7 @@ def refuse_foreign_programs(folder: Path) -> None:
     """
     status = folder.stat()
     if status.st_uid not in (0, os.getuid()):
-        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must be yours, for programs are run from it")
+        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must be yours, since programs run from it")
     if status.st_mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: others may write there; programs are run from it; chmod go-w {folder}")
 

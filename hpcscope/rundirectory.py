@@ -1,7 +1,5 @@
 """A run directory: the names of its files, spelt once, and how JSON gets in and out of it unharmed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -128,7 +126,6 @@ class RunDirectory:
 
     @property
     def experiment(self) -> Path:
-        """The resolved experiment."""
         return self.path / "experiment.toml"
 
     @property
@@ -182,7 +179,6 @@ class RunDirectory:
         return self.path / "launches"
 
     def launch(self, launch: int, attempt: int) -> Path:
-        """Return the folder of one attempt of one launch."""
         return self.launches / f"{launch:04d}-{attempt}"
 
     @property
@@ -222,7 +218,6 @@ class RunDirectory:
 
     @property
     def statistics(self) -> Path:
-        """The summaries."""
         return self.path / "statistics.json"
 
     @property
@@ -452,7 +447,7 @@ def _finite(text: str) -> float:
     """Return a number of a file; ValueError for one that is nan, infinite or too large: none was written."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is no finite number")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return value
 
 

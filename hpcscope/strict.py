@@ -1,7 +1,5 @@
 """The bases of every record that crosses a stage: immutable, and strict about its keys and texts."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field

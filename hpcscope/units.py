@@ -4,8 +4,6 @@ Times are ns, µs, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes); numbe
 1024^2, 1024^3 bytes), because sizes of messages, arrays and memories are chosen so.
 """
 
-from __future__ import annotations
-
 import math
 import re
 

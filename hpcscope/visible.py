@@ -3,8 +3,6 @@
 A host name, the name of a run or a line that a program printed may come from anybody.
 """
 
-from __future__ import annotations
-
 import re
 
 HIDDEN = re.compile(

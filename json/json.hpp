@@ -1,7 +1,6 @@
 // Writes JSON. Numbers outside JSON (NaN, infinities) are refused, never written.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

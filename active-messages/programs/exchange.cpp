@@ -9,7 +9,6 @@
 // hexadecimal digits. At its end it writes one line of JSON. Exit codes: 0; 1 wrong data or a dead peer; 2 bad usage,
 // or no way to the wire.
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>

@@ -3,11 +3,31 @@
 
 #include <rdma/fi_domain.h>
 
-#include "lock.hpp"
+#include <mutex>
+
 #include "memory.hpp"
 #include "objects.hpp"
 
 namespace scope::provider {
+
+// One lock for all objects of a domain. It costs nothing where the program promised to use a domain from one
+// thread at a time.
+class Lock {
+ public:
+  explicit Lock(bool needed) : needed_(needed) {}
+  void lock() {
+    if (needed_) mutex_.lock();
+  }
+  void unlock() {
+    if (needed_) mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool needed_;
+};
+
+using Guard = std::lock_guard<Lock>;
 
 struct Domain : fid_domain {
   explicit Domain(bool several_threads) : fid_domain{}, lock(several_threads) {}

@@ -15,7 +15,6 @@
 #include <rdma/fi_errno.h>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

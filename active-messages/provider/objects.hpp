@@ -5,7 +5,6 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
-#include <cstdint>
 #include <new>
 
 namespace scope::provider {

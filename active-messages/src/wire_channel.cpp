@@ -1,7 +1,6 @@
 #include "wire_channel.hpp"
 
 #include <cstdio>
-#include <tuple>
 #include <utility>
 
 namespace scope::active_messages {

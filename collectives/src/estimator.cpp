@@ -1,7 +1,6 @@
 #include "estimator.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <queue>
 #include <unordered_map>

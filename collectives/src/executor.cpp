@@ -1,6 +1,5 @@
 #include "executor.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace scope {

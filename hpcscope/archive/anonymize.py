@@ -5,8 +5,6 @@ from a run is derived again from the copy; what launches and batch systems print
 equal stand-ins: the third host is `host3` everywhere.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import pwd

@@ -1,7 +1,5 @@
 """Regressions of a history, measured again where the machine is at hand."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

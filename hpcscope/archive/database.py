@@ -81,11 +81,9 @@ class Sqlite:
         self._file = file
 
     def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
-        """Execute a statement and return its rows."""
         return self._connection.execute(text, values)
 
     def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Execute a statement for each row of values."""
         self._connection.executemany(text, rows)
 
     @contextmanager
@@ -125,7 +123,6 @@ class Sqlite:
         return f"{column} GLOB ?"
 
     def pattern(self, shell_pattern: str) -> str:
-        """Return the pattern as it is."""
         return shell_pattern
 
 
@@ -137,11 +134,9 @@ class Postgresql:
         self._server = server
 
     def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
-        """Execute a statement and return its rows."""
         return self._run(text, values)
 
     def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Execute a statement for each row of values."""
         with self._connection.cursor() as cursor:
             cursor.executemany(_marked(text), rows)
 
@@ -172,7 +167,6 @@ class Postgresql:
         return None
 
     def changes(self) -> int:
-        """Return the number of changes."""
         ((count,),) = self._run("SELECT changes FROM about")
         return int(count)
 

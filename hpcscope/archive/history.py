@@ -1,7 +1,5 @@
 """Figures of a cluster in the course of time: where their level changed, and what else changed there."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,8 +28,6 @@ NEAR = 2
 
 @dataclass(frozen=True)
 class LevelChange:
-    """A change of one figure."""
-
     course: FigureSeries
     point: ChangePoint
 

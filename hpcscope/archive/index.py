@@ -4,8 +4,6 @@ It says nothing that the kept files do not say, and is made anew from them when 
 version. Several processes may write: each change is one transaction, under the lock of the database.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -111,8 +109,6 @@ OfCase = TypeVar("OfCase", KeptFigure, FigureSeries)
 
 
 class Index:
-    """An open index."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -182,7 +178,6 @@ class Index:
         return self._database.changes()
 
     def ids(self) -> set[str]:
-        """Return the ids of all runs."""
         return {name for (name,) in self._database.execute("SELECT id FROM runs")}
 
     def chosen(self, choice: RunChoice) -> list[Entry]:
@@ -331,6 +326,5 @@ def one_of_each_case(figures: Iterable[OfCase]) -> list[OfCase]:
 
 
 def as_json(entry: Entry) -> dict[str, object]:
-    """Return an entry as a plain object."""
     plain: dict[str, object] = json.loads(entry.model_dump_json())
     return plain

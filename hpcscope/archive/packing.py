@@ -4,8 +4,6 @@ What is kept is compact: the archive is compressed as a whole (xz), and leaves o
 An archive may come from anyone: SECURITY.md says what is refused.
 """
 
-from __future__ import annotations
-
 import lzma
 import os
 import shutil
@@ -140,7 +138,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 def _unpacked(file: Path, parent: Path, most_bytes: int) -> Path:
     """Unpack a file below an empty folder; return the folder of the run."""
     if file.exists() and not file.is_file():  # some devices have no end
-        raise UsageError(f"{file}: no packed run: must be a file")
+        raise UsageError(f"{file}: not a packed run: must be a file")
     inside = parent / "inside"
     inside.mkdir()
     if not file.name.endswith(COMPACT):
@@ -159,12 +157,12 @@ def _expanded(file: Path, archive: Path, most_bytes: int) -> Path:
             while not reader.eof:
                 more = packed.read(1 << 20) if reader.needs_input else b""
                 if reader.needs_input and not more:
-                    raise UsageError(f"{file}: no packed run: it ends too early")
+                    raise UsageError(f"{file}: not a packed run: it ends too early")
                 written.write(reader.decompress(more, max_length=1 << 22))
                 if written.tell() > most_bytes:
                     raise UsageError(f"{file}: must be at most {most_bytes / 1e9:.1f} GB when it is unpacked")
     except lzma.LZMAError as error:
-        raise UsageError(f"{file}: no packed run: {error}") from error
+        raise UsageError(f"{file}: not a packed run: {error}") from error
     return archive
 
 
@@ -176,17 +174,17 @@ def _extracted(file: Path, archive_file: Path, parent: Path, most_bytes: int) ->
             _refuse_large(str(file), len(entries), sum(entry.file_size for entry in entries), most_bytes)
             tops = {_checked(file, entry).parts[0] for entry in entries}
             if len(tops) != 1:
-                raise UsageError(f"{file}: no packed run: must have one directory, has {len(tops)}")
+                raise UsageError(f"{file}: not a packed run: expected one top-level directory, found {len(tops)}")
             for entry in entries:
                 if not entry.is_dir():
                     _write(archive, entry, parent / entry.filename)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, ValueError) as error:
-        raise UsageError(f"{file}: no packed run: {error}") from error
+        raise UsageError(f"{file}: not a packed run: {error}") from error
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        raise UsageError(f"{file}: no packed run: two entries have one name") from error
+        raise UsageError(f"{file}: not a packed run: two entries have the same name") from error
     made = parent / tops.pop()
     if not any((made / mark).is_file() for mark in MARKS):
-        raise UsageError(f"{file}: no packed run: {made.name} has none of {', '.join(MARKS)}")
+        raise UsageError(f"{file}: not a packed run: {made.name} has none of {', '.join(MARKS)}")
     return made
 
 

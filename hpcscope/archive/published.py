@@ -3,8 +3,6 @@
 They are of another origin than any run: listed, labelled, and never ranked with what was measured.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -43,12 +41,10 @@ class PrintedCourse:
 
     @property
     def source(self) -> str:
-        """Where it is printed."""
         return f"{self.machine.source}, {self.figure.where}"
 
 
 def printed(machines: Iterable[PublishedMachine]) -> Iterator[PrintedCourse]:
-    """Yield all figures of the machines."""
     return (PrintedCourse(machine, figure) for machine in machines for figure in machine.figures)
 
 

@@ -1,7 +1,5 @@
 """Clusters in the order of one figure; those whose intervals overlap share their places."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

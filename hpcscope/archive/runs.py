@@ -3,8 +3,6 @@
 A folder is listed for the file that marks its kind, also where its other files are damaged or of a later version.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
@@ -60,7 +58,6 @@ class KeptRun:
         return self.path / "report.html"
 
     def days(self) -> float:
-        """Return its age in days."""
         return (time.time() - self.started_unix_s) / DAY_S
 
 
@@ -100,7 +97,9 @@ def named(folder: Path, name: str) -> KeptRun:
     path = path.resolve() if path.is_symlink() else path
     run = _kept(path) if path.is_dir() else None
     if run is None:
-        raise UsageError(f"{path}: no run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(
+            f"{path}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)"
+        )
     return run
 
 
@@ -120,7 +119,7 @@ def remove(run: KeptRun) -> None:
     """
     if run.status == DAMAGED:
         raise UsageError(
-            f"{run.path}: may be no run: its {run.kind} file has no format; remove the directory yourself"
+            f"{run.path}: may not be a run: its {run.kind} file has no format; remove the directory yourself"
         )
     try:
         with held(run.path):

@@ -1,7 +1,5 @@
 """The active messages: the libfabric provider that MPI libraries load, and the program that tests and measures."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +58,6 @@ def provider_for(mpi: MpiInstallation) -> Path:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of("active-messages", NAME)
 
 

@@ -4,8 +4,6 @@ The program loads it when a benchmark needs it; nothing else depends on it. LAPA
 library.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Everything in the cache of builds: its size, when it was last used, and its removal."""
 
-from __future__ import annotations
-
 import fcntl
 import re
 import shlex

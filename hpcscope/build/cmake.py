@@ -4,8 +4,6 @@ A build knows no path of the libraries that it loads. Each environment (a clone,
 products beside links to its own libraries: docs/decisions/0013.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
@@ -309,7 +307,7 @@ def tool(name: str) -> str:
     """Return the path of a build tool: the one installed with Scope, else the one on PATH."""
     here = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if here is None:
-        raise UsageError(f"{name}: not found beside Scope nor on PATH; install it (pip install {name})")
+        raise UsageError(f"{name}: not found next to Scope nor on PATH; install it (pip install {name})")
     return here
 
 

@@ -1,7 +1,5 @@
 """The topology-aware collectives: the library that programs preload, and the program that estimates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +42,6 @@ def project(mpi: MpiInstallation) -> cmake.Project:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of("collectives", LIBRARY)
 
 

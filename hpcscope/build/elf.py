@@ -1,7 +1,5 @@
 """What a program or library says of others (ELF), read without the tools of a compiler."""
 
-from __future__ import annotations
-
 import mmap
 import struct
 from pathlib import Path

@@ -3,8 +3,6 @@
 They are compiled against and opened when a case asks for them; nothing is linked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """What tells compilers and MPI installations apart wherever they stand: their content, not their path."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Sequence

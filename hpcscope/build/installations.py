@@ -1,7 +1,5 @@
 """The MPI installations of this machine: the one asked for, those on PATH, the one embedded as a wheel."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -59,7 +57,7 @@ def find(asked: str | None = None) -> MpiInstallation:
         return _chosen(without_launcher[0], asked)
     allowed = ", ".join(f"{installation.name} ({installation.compiler})" for installation in others) or "none"
     failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
-    what = f"--mpi {asked}: no such MPI" if asked else "no MPI on PATH or beside Scope"
+    what = f"--mpi {asked}: no such MPI" if asked else "no MPI on PATH or next to Scope"
     raise UsageError(
         f"{what}; usable here: {allowed}{failures}; also allowed: the directory of an installation, or its mpicxx"
     )
@@ -140,7 +138,9 @@ def _asked_for(path: Path) -> MpiInstallation:
     known = [path / "bin" / name for name in ("mpicxx", *LAUNCHERS)] if path.is_dir() else [path]
     compiler = next((one for one in known if os.access(one, os.X_OK)), known[0])
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
-        raise UsageError(f"--mpi {path}: {compiler} is no program; must be an installation's directory or mpicxx")
+        raise UsageError(
+            f"--mpi {path}: {compiler} is not a program; must be an installation's directory or mpicxx"
+        )
     installation = identify(compiler.absolute(), "asked")
     if isinstance(installation, Broken):
         raise UsageError(f"--mpi {path}: {installation.reason}; must be an installation's directory or mpicxx")

@@ -1,7 +1,5 @@
 """Where a shared library and its header are on this host: as pkg-config says, or where the compiler looks."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ Compilers differ in the bits of .true. (1, or -1) and in which bits read as true
 compiler's bits than the program's may always give .false. (the source of GAMMA's Appendix E warns of that).
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

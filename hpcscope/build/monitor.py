@@ -1,7 +1,5 @@
 """The monitor: the library that stands between a program and its MPI, compiled once per installation and kept."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -33,7 +31,6 @@ def _ready(mpi: MpiInstallation) -> Path | None:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of("monitor", LIBRARY)
 
 

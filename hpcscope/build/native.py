@@ -1,7 +1,5 @@
 """The native program, compiled once per MPI installation, compiler, flags and sources, and kept."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -3,8 +3,6 @@
 docs/decisions/0029. A wheel for a processor has them, made by packaging/wheel.py; a copy of the sources has none.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Asks a native program for the benchmarks that it has (`scope-measure --action=list`)."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 

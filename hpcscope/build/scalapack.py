@@ -3,8 +3,6 @@
 The program loads it when a benchmark needs it; nothing else depends on it. It calls the BLAS of all benchmarks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

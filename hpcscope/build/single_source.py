@@ -1,7 +1,5 @@
 """Small programs of one source file that come with Scope: compiled when first asked for, and kept in the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

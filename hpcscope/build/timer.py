@@ -1,7 +1,5 @@
 """The clock for application programs: a library for C and Fortran, headers for C++, regions for the monitor."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -44,5 +42,4 @@ def packages(prefix: Path) -> Path:
 
 
 def source_directory() -> Path:
-    """Return the folder of the sources."""
     return cmake.sources_of(NAME, NAME)

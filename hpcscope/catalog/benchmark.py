@@ -1,7 +1,5 @@
 """The types of `benchmarks.json`: the declarations of benchmarks (`scope-measure --action=list`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Literal, Self
@@ -262,10 +260,8 @@ class Benchmark(Strict):
 
     @property
     def parameter(self) -> dict[str, Parameter]:
-        """The parameters by name."""
         return {parameter.name: parameter for parameter in self.parameters}
 
     @property
     def metric(self) -> dict[str, Metric]:
-        """The metrics by name."""
         return {metric.name: metric for metric in self.metrics}

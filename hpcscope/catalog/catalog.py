@@ -1,7 +1,5 @@
 """Answers about benchmarks by routine, rung, role and family, so that general code knows none of their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -81,7 +79,6 @@ class Catalog:
 
     @property
     def names(self) -> list[str]:
-        """The names of all benchmarks."""
         return list(self._by_name)
 
     def get(self, name: str) -> Benchmark | None:
@@ -181,7 +178,6 @@ class Catalog:
         return (benchmark, *sorted(kept.items()))
 
     def defaults(self, benchmark: str) -> dict[str, Value]:
-        """Return the parameters of the default case."""
         return {parameter.name: parameter.default for parameter in self[benchmark].parameters}
 
     def described(self, benchmark: str, settings: Settings) -> str:

@@ -3,8 +3,6 @@
 A test compares the kept file with the program; `python -m tests.declared` renews it.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Expressions in declared costs, such as `ceil(log2(p))` or `8*n^2`: arithmetic on named numbers, nothing else."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,7 +1,5 @@
 """Declarations of what this program does not measure itself: other programs, and mixes of jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Benchmark, Metric, Parameter

@@ -1,7 +1,5 @@
 """The declarations of a mix of jobs whose throughput is measured: its jobs, and the mix itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """How people choose benchmarks by name: `mpi.latency`, `mpi.*`, or the level `mpi`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 

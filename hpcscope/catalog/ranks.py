@@ -1,7 +1,5 @@
 """How many ranks a benchmark can use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import isqrt
 

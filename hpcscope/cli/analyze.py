@@ -1,7 +1,5 @@
 """`scope analyze`: derive everything from raw data again."""
 
-from __future__ import annotations
-
 from hpcscope.cli.options import WrittenRunFolder
 from hpcscope.errors import UsageError
 

@@ -1,7 +1,5 @@
 """`scope anonymize`: a copy of a run without names of hosts, users, folders and addresses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +32,7 @@ def command(
             display(grid(["name", "stand-in"], rows))
         typer.echo(f"{len(copy.stand_ins)} words replaced{'' if names else ' (--names shows them)'}")
         typer.echo(f"Left out: {one_line(', '.join(copy.left_out)) or 'no file'}")
-        typer.echo("\nWhat the copy still tells:")
+        typer.echo("\nInformation left in the copy:")
         for kind, values in copy.left.items():
             typer.echo(f"  {kind}: {one_line('; '.join(values[:5]))}{' ...' if len(values) > 5 else ''}")
         confirm("\nWrite the copy?", yes, "nothing was written; --yes writes without asking")

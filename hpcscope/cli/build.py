@@ -1,7 +1,5 @@
 """`scope build`: the native program for one MPI, or one of the libraries for other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

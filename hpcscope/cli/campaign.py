@@ -33,9 +33,9 @@ def command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs in their order; start none.")] = False,
     json: Json = False,
 ) -> None:
-    """Run a program over parameters, process counts, placements and transports, each run under the monitor.
+    """Run a program over parameters, rank counts, placements and transports, each run under the monitor.
 
-    Then print the table of runs, wall-clock time beside processor time, Amdahl's law, how times grow, and groups
+    Then print the table of runs, wall-clock and CPU time, Amdahl's law, how times grow, and groups
     of runs that behave alike. --resume on a finished campaign derives all of this again.
     """
     from hpcscope.engine import campaign
@@ -102,7 +102,6 @@ def show(result: CampaignResult, json: bool) -> None:
 
 
 def _print_json(result: CampaignResult) -> None:
-    """Print everything as an object."""
     print_json(
         {
             "folder": str(result.folder.path),

@@ -65,13 +65,13 @@ def command(
     json: Json = False,
     efficiency: Annotated[
         bool,
-        typer.Option("--efficiency", help="Compare instead the shares of their peaks that the benchmarks reach."),
+        typer.Option("--efficiency", help="Compare the fractions of peak that benchmarks reach."),
     ] = False,
     normalized: Annotated[
         bool,
         typer.Option(
             "--normalized",
-            help="Show instead the values of B over those of the unmodified tests in A, which may be B itself.",
+            help="Divide the values of B by the unmodified tests in A (A may be B itself).",
         ),
     ] = False,
     baseline: Annotated[
@@ -82,7 +82,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="MACHINE",
-            help="Beside the runs, the published values of a historic machine (scope repository published).",
+            help="Also show the published values of a historic machine (scope repository published).",
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,
@@ -96,10 +96,10 @@ def command(
 ) -> None:
     """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict.
 
-    Three runs or more stand side by side, each compared with the baseline.
+    Three or more runs are listed side by side, each compared with the baseline.
 
-    With --measure both sides are measured now, in turn. This comparison is sharper: a disturbance of the machine
-    affects both sides alike.
+    With --measure both sides are measured now, interleaved. This comparison is sharper, because a disturbance of
+    the machine affects both sides alike.
     """
     from hpcscope.comparison.compare import compare
 

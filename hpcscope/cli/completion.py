@@ -1,7 +1,5 @@
 """`scope completion`: commands, options and their values, completed by a shell."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

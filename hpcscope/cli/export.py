@@ -1,7 +1,5 @@
 """`scope export`: results for other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +46,7 @@ def command(
     Of monitored runs:
       chrome        the trace of one run, for Perfetto
       csv           a line for each routine, call site and size
-      extrap        JSON Lines for Extra-P, of runs on different numbers of processes
+      extrap        JSON Lines for Extra-P, of runs on different numbers of ranks
       files         a line for each file and layer
       hatchet       a literal tree
 

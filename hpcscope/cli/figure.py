@@ -1,7 +1,5 @@
 """`scope figure`: curves for a paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

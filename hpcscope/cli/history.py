@@ -36,7 +36,7 @@ def command(
         list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: that of the newest run.")
+        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: as in the newest run.")
     ] = None,
     most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
     *,
@@ -140,7 +140,7 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
 def _print(found: History) -> None:
     typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} values of {found.runs} runs")
     if found.runs < found.fewest_runs:
-        typer.echo(f"A change can be found from {found.fewest_runs} runs on.")
+        typer.echo(f"A change can be found with {found.fewest_runs} or more runs.")
         return
     for event in found.events:
         _print_event(event)

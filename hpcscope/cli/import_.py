@@ -1,7 +1,5 @@
 """`scope import`: results of other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +16,7 @@ def command(
         ),
     ],
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes, where the output does not say how many.")
+        int | None, typer.Option(metavar="N", min=1, help="Ranks, where the output does not say how many.")
     ] = None,
     output: Output = None,
 ) -> None:

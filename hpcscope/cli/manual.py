@@ -1,7 +1,5 @@
 """`scope manual`: the manual page, from the commands' own help."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -51,7 +49,6 @@ def command(
 
 
 def page() -> str:
-    """Return the manual page."""
     from hpcscope.cli import EXAMPLES, GROUPS
     from hpcscope.cli.grammar import commands
 

@@ -70,9 +70,9 @@ def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> Non
 
 
 def _no_profile(words: list[str], code: int) -> str:
-    """Return why probably no process left a profile."""
+    """Return why probably no rank left a profile."""
     ended = f" (exit code {code})" if code else ""
     return (
-        f"no process of `{' '.join(words)}` left a profile{ended}: it did not call MPI_Init, its MPI is linked"
+        f"no rank of `{' '.join(words)}` left a profile{ended}: it did not call MPI_Init, its MPI is linked"
         " statically, its launcher does not forward LD_PRELOAD, or the command sets LD_PRELOAD itself"
     )

@@ -1,7 +1,5 @@
 """Options that several commands share and that are no settings: which runs, and what is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -93,7 +93,7 @@ def put(content: str | bytes, output: Path | None) -> None:
     elif output is not None:
         write_bytes(output, content)
     elif sys.stdout.isatty():
-        raise UsageError("this format is no text: name a file with --output, or redirect it")
+        raise UsageError("this format is not text: name a file with --output, or redirect it")
     else:
         sys.stdout.buffer.write(content)
     if output is not None:

@@ -1,7 +1,5 @@
 """`scope pack`: a run as one file to send."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

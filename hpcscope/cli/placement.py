@@ -1,7 +1,5 @@
 """`scope placement`: the cost of sharing a node."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
@@ -30,7 +28,7 @@ def command(
 ) -> None:
     """Run a program packed on few nodes and spread over many, and explain the cost of packing.
 
-    Compares the same number of processes on fewer nodes, and more processes on the same nodes; the difference is
+    Compares the same number of ranks on fewer nodes, and more ranks on the same nodes; the difference is
     divided into computation (contention for memory) and communication. On a single host, sockets stand for nodes.
     """
     from hpcscope.engine import placement

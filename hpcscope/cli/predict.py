@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Predict an algorithm from the lower levels of a run, and validate it at every point that was measured.
 
-    Computation takes its time on one process; messages, halo exchanges and collectives take their measured times.
-    Nothing is predicted without a measured point on several processes to validate it.
+    Computation takes its time on one rank; messages, halo exchanges and collectives take their measured times.
+    Nothing is predicted without a measured point on several ranks to validate it.
     """
     from hpcscope.engine import predict
 

@@ -36,7 +36,7 @@ def add(
     note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the cluster; default: that of earlier runs of these machines."),
+        typer.Option(metavar="NAME", help="Name of the cluster; default: as in earlier runs of these machines."),
     ] = None,
     folder: Place = None,
 ) -> None:

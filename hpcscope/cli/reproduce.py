@@ -52,7 +52,7 @@ def command(
         bool, typer.Option("--all", help="Repeat all published experiments; write one page: what holds.")
     ] = False,
 ) -> None:
-    """Run a published experiment at a size that fits this machine; print published values beside ours.
+    """Run a published experiment at a size that fits this machine; print published values next to ours.
 
     Absolute times of other machines and sizes are not comparable with ours: compare ratios and speedups.
     """

@@ -1,7 +1,5 @@
 """`scope serve`: the pages of a repository from this host, with runs in progress."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Settings as options of a command: their names, help and values are those of their declaration."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`scope site`: the runs of a repository as pages for a web server, or for none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

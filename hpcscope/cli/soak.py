@@ -1,7 +1,5 @@
 """`scope soak`: a program repeated for hours."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """A hard limit of time for a command on which a node waits."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -131,7 +131,7 @@ def _print_loads(loaded: Loaded) -> None:
         )
         for level in loaded_cut.levels:
             arrived, half = _interval(level.delivered_bytes_per_s, "B/s"), _interval(level.half_round_trips_s, "s")
-            screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  half round trip {half}", markup=False)
+            screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  one-way latency {half}", markup=False)
     for finding in loaded.findings:
         screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
         screen.print(f"  {finding.advice}", markup=False)

@@ -1,7 +1,5 @@
 """`scope unpack`: the folder of a packed run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Compare two runs, case by case."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,8 +49,6 @@ Question = tuple[Key, str]
 
 @dataclass(frozen=True)
 class Side:
-    """One of the runs."""
-
     path: str
     machine: Machine
     catalog: Catalog

@@ -1,7 +1,5 @@
 """The result of comparing two runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Literal, get_args
 
@@ -53,11 +51,9 @@ class ComparedMetric(Strict):
 
     @property
     def metric_words(self) -> str:
-        """The metric for people."""
         return self.metric_label or units.named(self.metric)
 
     def shown(self, value: float | None) -> str:
-        """Write a value of the metric."""
         return units.figure(value, self.unit, self.metric)
 
     @property
@@ -138,7 +134,6 @@ class Comparison(Strict):
 
     @property
     def counts(self) -> dict[Verdict, int]:
-        """Cases per verdict."""
         numbers = Counter(case.verdict for case in self.cases)
         return {verdict: numbers[verdict] for verdict in VERDICTS}
 

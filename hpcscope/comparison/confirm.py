@@ -1,7 +1,5 @@
 """Regressions of a comparison, in the light of a second measurement of both sides in turn."""
 
-from __future__ import annotations
-
 from hpcscope.comparison.comparison import ComparedCase, Comparison
 from hpcscope.comparison.paired import PairedCase, PairedComparison
 from hpcscope.comparison.table import change

@@ -5,8 +5,6 @@ and the ladders have the limit of each path between two processes. Where a run h
 its efficiency is unknown and the result names what to measure.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,11 +26,11 @@ from hpcscope.strict import Strict
 Kind = Literal["arithmetic", "memory", "messages"]
 DEFINITIONS: dict[Kind, str] = {
     "arithmetic": (
-        "floating-point rate over the number of processes times the tightest measured limit of one process: the"
+        "floating-point rate over the number of ranks times the tightest measured limit of one rank: the"
         " fastest matrix product of the same run in the same precision, or the peak where no product was measured;"
         " for the NAS kernels, the operations that the suite counts"
     ),
-    "memory": "bandwidth over the highest STREAM bandwidth of as many processes with arrays at least as large",
+    "memory": "bandwidth over the highest STREAM bandwidth of as many ranks with arrays at least as large",
     "messages": "bandwidth over the limit of the path's ladder: the wire, or one memory copy inside a host",
 }
 OPERATIONS = {"flop/s": 1.0, "Mop/s": 1e6}
@@ -185,7 +183,7 @@ def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: 
                     if place.benchmark.name != summary.benchmark
                 )
             )
-            lacking.append(f"{summary.benchmark} in {side}: no {wanted} in {precision} precision on one process")
+            lacking.append(f"{summary.benchmark} in {side}: no {wanted} in {precision} precision on one rank")
         else:
             yield _found("arithmetic", summary, peak, summary.ranks)
 
@@ -229,7 +227,7 @@ def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list
             yield _found("memory", summary, peak, 1)
         else:
             wanted = " or ".join(place.benchmark.name for place in catalog.standing("memory", LIMIT))
-            words = f"no {wanted} with arrays of at least {units.size(size(summary))} on {summary.ranks} processes"
+            words = f"no {wanted} with arrays of at least {units.size(size(summary))} on {summary.ranks} ranks"
             lacking.append(f"{summary.benchmark} in {side}: {words}")
 
 

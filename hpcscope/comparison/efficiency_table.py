@@ -1,7 +1,5 @@
 """Efficiencies as a terminal shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """The kernels of a BLAS held against those in use, two at a time, and what to set: `tune-blas.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope import units

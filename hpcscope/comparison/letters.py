@@ -1,7 +1,5 @@
 """Short names of the runs of a comparison."""
 
-from __future__ import annotations
-
 from string import ascii_uppercase
 
 

@@ -1,7 +1,5 @@
 """Differences between the machines of two runs: obstacles to a comparison, and factors to mention."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hpcscope import units

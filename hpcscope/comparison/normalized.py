@@ -7,8 +7,6 @@ default, or where the transport does. The unmodified test is the same problem wi
 the same place.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

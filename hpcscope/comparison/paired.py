@@ -7,8 +7,6 @@ holds at every round, so that measuring may end as soon as it decides (Ramdas, G
 Statistical Science 38 (4), 576-601).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -80,7 +78,6 @@ class PairedComparison(Strict):
 
     @property
     def counts(self) -> dict[PairedVerdict, int]:
-        """Cases per verdict."""
         return {verdict: sum(case.verdict == verdict for case in self.cases) for verdict in PAIRED_VERDICTS}
 
     def regressions(self, beyond: float) -> list[PairedCase]:

@@ -1,7 +1,5 @@
 """An interleaved comparison as a terminal shows it, worst first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """Published figures of historic machines beside runs: without intervals, verdicts and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
@@ -30,7 +28,6 @@ class PublishedCase(Strict):
 
     @property
     def metric_words(self) -> str:
-        """The metric for people."""
         return units.named(self.metric)
 
 

@@ -4,8 +4,6 @@ A machine that was in another state during one of the runs changes cases in whic
 or each by a little. Launches of one run do not show that scatter, since they share the state; the cases do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Any number of runs side by side: each is compared with one of them, the baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A state is known from the run itself where the run saw several, and across runs 
 same work in both.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.comparison.comparison import StateChange

@@ -1,7 +1,5 @@
 """A comparison as a terminal shows it, worst first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The cases of a comparison, each time once: a rate that follows from a time is not counted again."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 

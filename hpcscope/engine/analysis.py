@@ -1,7 +1,5 @@
 """Everything that is derived from raw data, for each kind of run directory; needs no MPI and no network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal

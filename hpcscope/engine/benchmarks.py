@@ -1,7 +1,5 @@
 """The benchmarks: listed, and explained one by one. Nothing is compiled for it."""
 
-from __future__ import annotations
-
 import difflib
 import logging
 from collections.abc import Sequence

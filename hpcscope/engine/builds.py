@@ -1,7 +1,5 @@
 """The native program, the monitor and the collectives for an MPI: found in the cache or compiled."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

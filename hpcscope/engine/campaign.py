@@ -1,7 +1,5 @@
 """Campaigns, placement studies and soaks: begun or resumed, carried out, analysed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -33,8 +31,6 @@ CampaignProgress = Callable[[Head], AbstractContextManager[campaign.Listener]]
 
 @dataclass(frozen=True)
 class CampaignResult:
-    """A campaign and its analysis."""
-
     folder: CampaignFolder
     head: Head
     analysis: Analysis
@@ -89,7 +85,6 @@ def derive(path: Path) -> CampaignResult:
 
 
 def draw(result: CampaignResult, output: Path) -> None:
-    """Write the report of a campaign."""
     from hpcscope.report.campaign import page
 
     write_text(output, page.render(result.head, result.analysis, result.findings))

@@ -1,7 +1,5 @@
 """The benchmarks that there are, with a native program or before one, and which part of it a plan needs."""
 
-from __future__ import annotations
-
 from hpcscope.build import native, registry
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.catalog import Catalog

@@ -1,7 +1,5 @@
 """Folders of runs: a new one, the latest one."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

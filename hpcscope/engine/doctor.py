@@ -1,7 +1,5 @@
 """Checks of this machine for measuring, each with advice."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Results in the formats of other programs."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs made of what other benchmarks printed."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import platform
@@ -87,7 +85,6 @@ def _is_possible(printed: PrintedFigure) -> bool:
 
 
 def names() -> list[str]:
-    """Return the names of all formats."""
     return sorted([*imports.names(), *PROFILES])
 
 
@@ -184,7 +181,7 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
     metric = benchmark.metric[printed.metric]
     known = printed.ranks or ranks
     if known is None:
-        raise UsageError(f"{where}: {benchmark.title}: prints no number of processes; --ranks must say it")
+        raise UsageError(f"{where}: {benchmark.title}: prints no number of ranks; --ranks must say it")
     # What a program does not vary is what a plain program does: the declared default.
     parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):

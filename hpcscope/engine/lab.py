@@ -1,7 +1,5 @@
 """Labs, emulated clusters on this machine: listed, brought up and checked, entered, disturbed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Any MPI program under the monitor: run, its profiles merged, compared with a measured run, and reported."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Sequence

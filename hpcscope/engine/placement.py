@@ -1,7 +1,5 @@
 """The cost of sharing a node: packed against spread placement."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

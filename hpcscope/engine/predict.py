@@ -1,7 +1,5 @@
 """Predicted times of an algorithm on more processes, validated by measured points."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How the engine reports progress: to listeners that its caller makes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 

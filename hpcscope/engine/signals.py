@@ -1,7 +1,5 @@
 """Requests to stop: SIGTERM and a closed terminal end a run as Ctrl-C does."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A program repeated for hours: errors, wrong results, drift, growing memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The throughput of a mix of jobs: begun or resumed, measured round by round, analysed."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence

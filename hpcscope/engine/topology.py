@@ -1,7 +1,5 @@
 """How the hosts of a cluster are connected: found by measuring between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass

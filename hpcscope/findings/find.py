@@ -1,7 +1,5 @@
 """The engine of findings: collects what all kinds in a package find, worst first."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence

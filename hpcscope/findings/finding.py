@@ -1,7 +1,5 @@
 """The type of a finding."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from hpcscope.strict import Strict

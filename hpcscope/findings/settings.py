@@ -3,8 +3,6 @@
 `benchmarks/advice_effect.py` applies each of them on the libraries that are installed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """A lab that is up, by its state file; programs inside find the path of the file in `SCOPE_LAB`."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -60,7 +58,6 @@ class Fault(Strict):
     """Process number inside the lab of the process that causes it; 0 where there is none."""
 
     def words(self) -> str:
-        """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
         amount = {
             "slow": f"{which} ({self.value:g} Mbit/s)",
@@ -124,7 +121,6 @@ class ActiveLab(Strict):
         return host.model_copy(update={"links": links})
 
     def host(self, name: str) -> UpHost | None:
-        """Return the host of this name."""
         return next((host for host in self.hosts if host.name == name), None)
 
 

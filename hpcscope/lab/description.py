@@ -1,7 +1,5 @@
 """A lab file: groups of hosts, the switches that they are connected to, and the trunks between switches."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +92,6 @@ class Storage(Asked):
     """Rate of each disk in each direction; 0: that of the disk of this machine."""
 
     def words(self) -> str:
-        """Return the file system in words."""
         rate = f", {self.disk_mb_per_s:g} MB/s" if self.disk_mb_per_s else ""
         disk = f"of {self.disk_mb} MB{rate}"
         if self.kind == "local":
@@ -105,8 +102,6 @@ class Storage(Asked):
 
 @dataclass(frozen=True)
 class LabHost:
-    """One emulated host."""
-
     name: str
     group: str
     slots: int
@@ -150,7 +145,6 @@ class Lab(Asked):
         return next((one.shared_mbit_per_s for one in self.switch if one.name == switch), None)
 
     def group_of(self, name: str) -> Group:
-        """Return the group of this name."""
         return next(group for group in self.group if group.name == name)
 
     def way(self, start: str, end: str) -> list[Trunk]:

@@ -3,8 +3,6 @@
 Without root a lab is made in a user namespace, where the kernel allows that.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select
@@ -15,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hpcscope.build.compiler import system_compiler
+from hpcscope.build.single_source import compiled
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.lab import folder, relay, storage
+from hpcscope.lab import folder, storage
 from hpcscope.lab.active import ActiveLab, Relay, UpHost
 from hpcscope.lab.description import Lab
 from hpcscope.lab.entry import TEMPORARY, TIMEOUT_S, Emulation
@@ -173,7 +173,7 @@ def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[st
 
 def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
     """Start a relay inside and wait until its devices exist."""
-    program = relay.program()
+    program = relay()
     stem = relayed.link.replace(" ", "-")
     statistics, log = emulation.folder / f"{stem}.json", emulation.folder / f"{stem}.log"
     # In the background of a shell that prints its number; the relay goes on when the shell has ended.
@@ -281,3 +281,9 @@ def _end(holder: subprocess.Popen[str], name: str) -> None:
         if pipe is not None:
             pipe.close()
     folder.remove(name)
+
+
+def relay() -> str:
+    """Return the path of the relay, compiled by any C++ compiler: a lab needs no MPI. UsageError without one."""
+    compiler = system_compiler("latency, buses and lossy links need a program that must be compiled")
+    return str(compiled(Path(__file__).with_name("relay.cpp"), compiler))

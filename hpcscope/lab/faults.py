@@ -5,8 +5,6 @@ reorders or corrupts frames, silently drops large packets, stops now and then, o
 slow or stopped; a storage server is dead, its disk slow or full.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -127,13 +125,11 @@ def _impairment(kind: str, value: float) -> wiring.Impairment:
 
 
 def dead_port(emulation: Emulation, host: str) -> Emulation:
-    """Disconnect a host."""
     say(emulation, None, "ip", [f"link set {_own_port(emulation, host)} down"])
     return _noted(emulation, Fault(where=host, kind="dead"))
 
 
 def dead_trunk(emulation: Emulation, trunk: str) -> Emulation:
-    """Cut a trunk."""
     say(emulation, None, "ip", [f"link set {wiring.trunk_ends(_trunk(emulation, trunk))[0]} down"])
     return _noted(emulation, Fault(where=trunk, kind="dead"))
 
@@ -150,7 +146,6 @@ def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
 
 
 def dead_server(emulation: Emulation, host: str) -> Emulation:
-    """Kill the storage server of a host."""
     storage.refuse_without_disk(emulation, host, server=True)
     if not storage.server_lives(emulation, host):
         raise UsageError(f"lab {emulation.state.name}: {host}: its storage server is dead already")
@@ -166,14 +161,12 @@ def full_disk(emulation: Emulation, host: str) -> Emulation:
 
 
 def slow_disk(emulation: Emulation, host: str, mb_per_s: float) -> Emulation:
-    """Limit the rate of the disk of a host."""
     storage.refuse_without_disk(emulation, host)
     storage.throttle_disk(emulation, host, mb_per_s)
     return _noted(emulation, Fault(where=host, kind="slow-disk", value=mb_per_s))
 
 
 def clear(emulation: Emulation) -> Emulation:
-    """Remove all faults."""
     for fault in reversed(emulation.state.faults):
         emulation = _repaired(emulation, fault)
     return emulation.kept(emulation.state.model_copy(update={"faults": []}))

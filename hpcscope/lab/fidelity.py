@@ -1,7 +1,5 @@
 """Whether a lab is faithful: a TCP stream measures each kind of port, every bus and every trunk."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Where labs keep their files: one private folder per user, in it one per lab."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -46,14 +44,12 @@ def names() -> list[str]:
 
 
 def make(name: str) -> Path:
-    """Make the folder of a lab anew."""
     folder = folder_of(name)
     remove_below(folder.parent, name)
     return private_folder(folder)
 
 
 def remove(name: str) -> None:
-    """Remove the folder of a lab."""
     remove_below(labs(), name)
 
 

@@ -4,8 +4,6 @@ Without it launchers would look for ssh, messages could take the unshaped networ
 and the first rank of every host would be bound to the same processor.
 """
 
-from __future__ import annotations
-
 from hpcscope.build.mpi.implementation import Conditions
 from hpcscope.build.mpi.registry import FAMILIES
 from hpcscope.lab.active import INTERFACE, MANAGEMENT

@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +34,6 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <queue>
 #include <random>
 #include <stdexcept>

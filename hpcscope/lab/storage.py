@@ -6,8 +6,6 @@ the graphs of translators that `glusterd` generates for a volume with default op
 folders and sockets of the whole machine.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Sequence
@@ -156,12 +154,10 @@ def restart_server(emulation: Emulation, host: str) -> None:
 
 
 def kill_server(emulation: Emulation, host: str) -> None:
-    """Kill the server of a host as a crash would."""
     _said(emulation, host, 'kill -KILL "$(cat "$1/server.pid")"', str(_disk(emulation, host)))
 
 
 def server_lives(emulation: Emulation, host: str) -> bool:
-    """Say whether the server of a host runs."""
     words = ["sh", "-c", 'kill -0 "$(cat "$1/server.pid")"', "sh", str(_disk(emulation, host))]
     return emulation.run(host, words).returncode == 0
 

@@ -5,8 +5,6 @@ switch and `eth1` on the management bridge. Rates are token buckets at both ends
 and impairments need a relay: a link in user space between TAP devices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
@@ -56,8 +54,6 @@ SOUND = Impairment()
 
 @dataclass(frozen=True)
 class RelayedWire:
-    """A link that is a relay."""
-
     link: str
     rate_mbit_per_s: float
     latency_us: float

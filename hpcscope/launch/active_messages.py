@@ -3,8 +3,6 @@
 `around` serves commands that start their own ranks, which know TCP as well.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterable

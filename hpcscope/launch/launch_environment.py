@@ -4,8 +4,6 @@ Open MPI 5 names its session directory after the launcher's process number alone
 one behind, and the next launcher with that number (numbers are reused, and labs count their own) fails to start.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a launcher must be able to do: say how an MPI program is started at a site."""
 
-from __future__ import annotations
-
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field

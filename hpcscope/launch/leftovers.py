@@ -6,8 +6,6 @@ those of its own processes in its private folder: whoever sees it dead, its supe
 them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -188,7 +186,6 @@ def _remove_session(path: Path, inode: str) -> None:
 
 
 def _mapped(processes: Iterable[psutil.Process]) -> set[Identity]:
-    """Return the files that processes have mapped."""
     mapped = set()
     for process in processes:
         with suppress(OSError):

@@ -1,7 +1,5 @@
 """What `transport=collectives` means for a launch: the topology-aware collectives below the program."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection
 from dataclasses import replace

@@ -4,8 +4,6 @@ Only processes that carry the mark of this very launch, an argument or an enviro
 A process number that was reused meanwhile is left alone.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """Hosts of which no launcher could know the address: refused before it starts, in our words instead of its own."""
 
-from __future__ import annotations
-
 import os
 import socket
 
@@ -21,7 +19,9 @@ def refuse_unknown(site: Site) -> None:
     for host in site.hosts if lab is not None else ():
         if lab is not None and lab.host(host.name) is None and _unknown(host.name):
             known = ", ".join(up_host.name for up_host in lab.hosts)
-            raise UsageError(f"launcher.hosts = {host.name}: is no host of lab {lab.name}; must be one of {known}")
+            raise UsageError(
+                f"launcher.hosts = {host.name}: is not a host of lab {lab.name}; must be one of {known}"
+            )
     steered = any(name in os.environ for name in site.family.launching("", ""))
     if lab or steered or site.remote_shell or site.kind != MPIEXEC or schedulers.allocation():
         return

@@ -3,8 +3,6 @@
 To a `Queue` Scope submits the script, too.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -79,8 +77,6 @@ class Scheduler(Protocol):
 
 @dataclass(frozen=True)
 class JobState:
-    """The state of a job in the queue."""
-
     state: str
     """As the batch system calls it; `GONE` when it does not know the job (any more)."""
     reason: str = ""

@@ -1,7 +1,5 @@
 """What this host is short of where programs do not start: what is needed, what was found, and what helps."""
 
-from __future__ import annotations
-
 import os
 import resource
 import tempfile

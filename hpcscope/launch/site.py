@@ -1,7 +1,5 @@
 """The site that an experiment asks for: its hosts, its launcher, and what else ranks are started with."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil
@@ -138,7 +136,7 @@ def _in_allocation(asked: tuple[HostSlots, ...], granted: Allocation | None, whe
         return asked
     if foreign := [host.name for host in asked if host.name not in granted.slots]:
         raise UsageError(
-            f"{where}: launcher.hosts = {foreign[0]}: is no host of job {granted.job};"
+            f"{where}: launcher.hosts = {foreign[0]}: is not a host of job {granted.job};"
             f" must be one of {', '.join(granted.slots)}"
         )
     hosts = asked or [HostSlots(name) for name in granted.slots]

@@ -4,8 +4,6 @@ MPI libraries find ways around an emulated network: memory that both hosts share
 A measurement over either would be one of something else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

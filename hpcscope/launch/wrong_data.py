@@ -1,7 +1,5 @@
 """A minimal C program that shows wrong data of one MPI routine without Scope, and what it says when it is run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,8 +113,6 @@ def sizes(case: Case, catalog: Catalog) -> list[int]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the program says."""
-
     library: str
     right: list[int]
     """Sizes in bytes that were right."""

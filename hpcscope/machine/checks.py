@@ -1,7 +1,5 @@
 """Checks of this host for measuring, each with advice."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil
@@ -21,8 +19,6 @@ FREE_BYTES = 200e6
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check."""
-
     name: str
     ok: bool
     found: str
@@ -104,14 +100,14 @@ def _memory_lock() -> Check:
 def _copy_between_processes() -> Check:
     """Single-copy transfers inside a host read the other process's memory."""
     if words := memory_copies.refusal():
-        advice = "large messages inside a host fail or are slow; a container needs --cap-add SYS_PTRACE"
-        return Check("copy between processes", False, f"{memory_copies.CALL}: {words}", advice)
+        advice = "large intra-node messages fail or are slow; a container needs --cap-add SYS_PTRACE"
+        return Check("CMA (process_vm_readv)", False, f"{memory_copies.CALL}: {words}", advice)
     scope_of_trace = text_of(Path("/proc/sys/kernel/yama/ptrace_scope"))
     ok = scope_of_trace in ("", "0", "1") or os.geteuid() == 0
     asked = scope_of_trace == "1" and os.geteuid() != 0
-    found = "allowed where the MPI library asks for it" if asked else "allowed"
-    advice = "" if ok else "large messages inside a host may be copied twice"
-    return Check("copy between processes", ok, found if ok else f"ptrace_scope {scope_of_trace}", advice)
+    found = "permitted where the MPI library asks for it" if asked else "permitted"
+    advice = "" if ok else "large intra-node messages may be copied twice"
+    return Check("CMA (process_vm_readv)", ok, found if ok else f"ptrace_scope {scope_of_trace}", advice)
 
 
 def _environment() -> Check:

@@ -1,7 +1,5 @@
 """The control groups of this process, versions 1 and 2: limits of containers and batch jobs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Discovery of the cluster: the probes of all hosts, gathered into one `Machine`."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """Hosts by the names that records have for them: whole, or without their domain or a part of it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Small files in which the kernel states facts; one that cannot be read costs one fact, never the caller."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

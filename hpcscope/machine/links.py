@@ -5,8 +5,6 @@ process may live in another namespace than the one for which `/sys` was mounted.
 used, so that a probe on every host starts quickly.
 """
 
-from __future__ import annotations
-
 import array
 import fcntl
 import ipaddress

@@ -1,7 +1,5 @@
 """The machine as `machine.json` keeps it: stable facts identify it, volatile ones are attributes."""
 
-from __future__ import annotations
-
 import re
 
 from hpcscope.machine import processors

@@ -3,8 +3,6 @@
 The native program counts the same way (`measure/src/memory/available.cpp`).
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

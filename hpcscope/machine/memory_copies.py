@@ -1,7 +1,5 @@
 """Whether processes of this host may read the memory of one another, as MPI libraries do with large messages."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 

@@ -5,8 +5,6 @@ ranks, on two hosts for the remote cases, and the memory of the largest arrays t
 the table's cache and SPEC rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope import units

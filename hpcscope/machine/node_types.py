@@ -1,7 +1,5 @@
 """Which hosts of a cluster are alike: the types of node that it is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.machine.machine import Host

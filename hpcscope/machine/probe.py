@@ -4,8 +4,6 @@
 so it uses nothing but the standard library. A file that is absent costs one fact, never the probe.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -3,8 +3,6 @@
 The native program counts the same way (`measure/src/`), so that both mean the same by oversubscription.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

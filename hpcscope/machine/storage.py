@@ -1,7 +1,5 @@
 """The folder of the storage benchmarks and its file system, as this host sees it."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From summaries to `models.json`."""
 
-from __future__ import annotations
-
 from hpcscope.models.communication.congestion import congestion
 from hpcscope.models.communication.library_settings import name_breaks
 from hpcscope.models.communication.network_steps import name_steps

@@ -1,7 +1,5 @@
 """`models.json`: everything that is derived from the statistics of a run."""
 
-from __future__ import annotations
-
 from hpcscope.models.communication.congestion import Congestion
 from hpcscope.models.communication.pair_matrix import PairMatrix
 from hpcscope.models.communication.random_pairs import RandomPairs

@@ -1,7 +1,5 @@
 """An experiment, from a TOML file, the command line or both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

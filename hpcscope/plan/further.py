@@ -5,8 +5,6 @@ apart. A case therefore gets short visits in many launches. After the launches o
 interval, rounds follow in which cheap cases are visited again until their intervals are as narrow as wanted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import ceil
 

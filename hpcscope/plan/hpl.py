@@ -5,8 +5,6 @@ the rest of which is a remark. How HPL factors a panel (PFACTs, NBMINs, NDIVs, R
 no counterpart: ours is factored in one way.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +38,9 @@ def read(file: Path) -> list[dict[str, Any]]:
         if rows < 1 or across < 1:
             raise UsageError(f"{file}: a grid of {rows} x {across}: must be at least 1 x 1")
         if mapping != 0 and min(rows, across) > 1:
-            raise UsageError(f"{file}: PMAP = {mapping}: must be 0, processes along rows, on {rows} x {across}")
+            raise UsageError(
+                f"{file}: PMAP = {mapping}: must be 0, row-major process mapping, on {rows} x {across}"
+            )
         cases.append(
             {
                 "benchmark": BENCHMARK,
@@ -74,7 +74,7 @@ def written(case: dict[str, Any], title: str) -> str:
         (case["n"], "Ns"),
         (1, "number of blocks"),
         (case["block"], "NBs"),
-        (0, "PMAP: processes along rows"),
+        (0, "PMAP process mapping: along rows"),
         (1, "number of grids"),
         (case["grid_rows"], "Ps"),
         (case["grid_columns"], "Qs"),
@@ -125,5 +125,7 @@ def _numbers(file: Path, lines: list[str], line: int, count: int) -> list[int]:
 def _known(file: Path, name: str, number: int, meanings: dict[int, str]) -> str:
     if number not in meanings:
         allowed = ", ".join(map(str, meanings))
-        raise UsageError(f"{file}: {name} = {number}: {BENCHMARK} has no such way; must be one of {allowed}")
+        raise UsageError(
+            f"{file}: {name} = {number}: {BENCHMARK} does not have this option; must be one of {allowed}"
+        )
     return meanings[number]

@@ -5,8 +5,6 @@ on it. What is compared follows from the declarations: at one size, rungs of one
 a family; and cases of one benchmark that differ in layout, call or path only.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol, TypeVar

@@ -1,7 +1,5 @@
 """Where cases can run: the slots of each host, and which hosts are alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.plan.placement import ALL, Placement

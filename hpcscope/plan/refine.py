@@ -5,8 +5,6 @@ line between two sizes would be wrong. The whole curve is measured again in the 
 of different launches would be the launches'.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

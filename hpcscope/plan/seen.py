@@ -1,7 +1,5 @@
 """What the launches of a run have shown of its cases so far."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from statistics import median
 

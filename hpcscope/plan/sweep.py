@@ -8,8 +8,6 @@ Ranks are numbers or a rule: `all` (one per slot), `nodes` (one per host), `powe
 `hosts=..256` or `hosts=257..` holds only where there are so many hosts: a sweep for small clusters, one for large.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -41,8 +39,6 @@ EACH_COUNT_UP_TO = 16
 
 @dataclass(frozen=True)
 class Combination:
-    """One point of a sweep."""
-
     ranks: int
     transport: str
     placement: Placement

@@ -1,7 +1,5 @@
 """The facts of a data sheet: what a cluster is made of, and its software."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

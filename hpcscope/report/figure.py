@@ -3,8 +3,6 @@
 A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -153,7 +151,6 @@ def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float
 
 
 def origins(summaries: Iterable[Summary]) -> list[str]:
-    """Return the origins of some summaries."""
     return sorted({summary.origin for summary in summaries})
 
 

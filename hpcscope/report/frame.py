@@ -1,7 +1,5 @@
 """What all pages share: the frame with its style and scripts, and how values are written in templates."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

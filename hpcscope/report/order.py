@@ -1,7 +1,5 @@
 """The order of cases: levels from the bottom up, then benchmarks, then parameters by value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,7 +32,7 @@ def value_key(value: Value) -> Key:
 
 def case_key(case: Case) -> tuple[tuple[int, str], str, tuple[tuple[bool, str, Key], ...]]:
     """Sort cases by level, benchmark and factors: words first, then ranks, then numbers."""
-    chosen = tuple((_is_number(value), name, value_key(value)) for name, value in factors(case).items())
+    chosen = tuple((is_number(value), name, value_key(value)) for name, value in factors(case).items())
     return (level_rank(level(case.benchmark)), case.benchmark, chosen)
 
 
@@ -47,12 +45,12 @@ def summary_key(summary: Summary) -> tuple[Any, ...]:
 def factors(case: Case) -> dict[str, Value]:
     """Return all factors of a case in reading order: parameters that are usually swept come last."""
     parameters = sorted(case.parameters.items())
-    words = {name: value for name, value in parameters if not _is_number(value)}
-    numbers = {name: value for name, value in parameters if _is_number(value)}
+    words = {name: value for name, value in parameters if not is_number(value)}
+    numbers = {name: value for name, value in parameters if is_number(value)}
     return {"transport": case.transport, "placement": str(case.placement), **words, "ranks": case.ranks, **numbers}
 
 
-def _is_number(value: Value) -> bool:
+def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

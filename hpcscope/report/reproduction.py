@@ -1,7 +1,5 @@
 """Published experiments beside ours, for people: rows of tables, and all experiments as one HTML page."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.models.published.overview import ComparedValue, Overview, Tally, tally
 

@@ -1,7 +1,5 @@
 """Marks of figures that hold for less than further launches at any time, and the footnotes that explain them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hpcscope.statistics.summary import HoldsFor, Summary

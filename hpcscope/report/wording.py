@@ -1,7 +1,5 @@
 """Wording shared by the pages and the terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, product
@@ -11,7 +9,7 @@ from hpcscope.models.fitting.fit import Fit
 from hpcscope.statistics.summary import Summary
 
 DEFINITIONS = {
-    "half_round_trip": "half round trip",
+    "half_round_trip": "RTT/2",
     "global": "global",
     "max_rank": "slowest rank",
     "mean_rank": "mean over ranks",
@@ -63,7 +61,7 @@ SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "infor
 
 INTRODUCTIONS = {
     "node": "Processors, memory and disk of one host of each type: the reference for all levels above.",
-    "network": "Messages between two processes without MPI, over each protocol: the limit of any MPI library.",
+    "network": "Messages between two ranks without MPI, over each protocol: the limit of any MPI library.",
     "mpi": "The MPI library: point-to-point communication first, then collectives.",
     "operation": "Communication with everything that a program does around it: buffers, first touch, packing.",
     "algorithm": "Parallel algorithms and their phases.",
@@ -79,7 +77,6 @@ def figure_heading(summaries: Iterable[Summary]) -> str:
 
 
 def definition(name: str) -> str:
-    """Return the short name of a definition of time."""
     return DEFINITIONS.get(name, name.replace("_", " "))
 
 

@@ -1,7 +1,5 @@
 """Reads `samples.jsonl`: a last line that was cut and lines that are damaged are named, and the others used."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How published experiments are repeated, and how two sides are compared."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, HOUR_S, Duration, Flag, Share, Whole
@@ -36,7 +34,7 @@ class HistorySettings(Table):
     """Which changes of kept runs count, and how long they are measured again."""
 
     fail_on_regression: float | None = setting(
-        None, Share(), "Exit code 1 where the last change of a value made it worse by more, such as 5%."
+        None, Share(), "Exit with 1 if the last change of a value made it worse by more than this, such as 5%."
     )
     time_s: float | None = setting(
         None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: as scope run."

@@ -1,7 +1,5 @@
 """An experiment: what `scope run` measures, and how; `experiment.toml` and the options of the command line."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -180,7 +178,7 @@ class Experiment(Table):
     ranks: tuple[int, ...] = setting(
         (),
         Several(Whole(1, MOST_RANKS), metavar="2,4"),
-        "Numbers of ranks, instead of those of the module.",
+        "Numbers of ranks, instead of the module's.",
         PROCEDURE,
     )
     transport: tuple[str, ...] = setting(

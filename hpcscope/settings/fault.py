@@ -1,7 +1,5 @@
 """What `scope lab fault` does to a lab."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -27,10 +25,10 @@ class Disturbance(Table):
         "With --rate: both, in (to the host or the trunk's first switch) or out.",
     )
     rate_mbit_per_s: float | None = setting(None, _rate, "Rate of the port or trunk in Mbit/s.", option="rate")
-    loss: float | None = setting(None, _share, "Share of frames that are lost.")
-    duplication: float | None = setting(None, _share, "Share of frames that arrive twice.")
-    reordering: float | None = setting(None, _share, "Share of frames that later ones overtake.")
-    corruption: float | None = setting(None, _share, "Share of frames with a wrong bit.")
+    loss: float | None = setting(None, _share, "Fraction of frames that are lost.")
+    duplication: float | None = setting(None, _share, "Fraction of frames that arrive twice.")
+    reordering: float | None = setting(None, _share, "Fraction of frames that later ones overtake.")
+    corruption: float | None = setting(None, _share, "Fraction of frames with a wrong bit.")
     largest_packet_bytes: int | None = setting(
         None, Size(68, 1499), "Silently drop IP packets larger than this.", option="mtu"
     )
@@ -49,7 +47,7 @@ class Disturbance(Table):
     half_duplex: bool = setting(False, Flag(), "Let both directions share the link.")
     queue_bytes: int | None = setting(None, Size(1), "What the queues at both ends of the port or trunk hold.")
     dead: bool = setting(False, Flag(), "Cut the port or trunk.")
-    slow: float | None = setting(None, _share, "Share of the time in which the host's processes are stopped.")
+    slow: float | None = setting(None, _share, "Fraction of the time in which the host's processes are stopped.")
     stop: bool = setting(False, Flag(), "Stop the host's processes.")
     server_dead: bool = setting(False, Flag(), "Kill the host's storage server.")
     disk_full: bool = setting(False, Flag(), "Fill the host's disk.")

@@ -1,7 +1,5 @@
 """Hosts and their slots, as people name them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,7 +35,6 @@ class _Host(Kind):
     """One host, or several whose numbers are a range."""
 
     def read(self, value: Any) -> list[HostSlots]:
-        """Return the hosts."""
         if isinstance(value, HostSlots):
             return [value]
         text = super().read(value)
@@ -57,7 +54,6 @@ class Nodes(Kind):
     """Names of nodes as Slurm spells them."""
 
     def read(self, value: Any) -> str:
-        """Return them as they are."""
         names = hostnames(text := super().read(value))
         if not all(re.fullmatch(r"[\w.-]+", name, _ASCII) for name in names):
             raise ValueError(NODES)
@@ -74,11 +70,9 @@ class Hosts(Several):
         super().__init__(_Host(), metavar=metavar)
 
     def read(self, value: Any) -> tuple[HostSlots, ...]:
-        """Return the hosts."""
         return self.typed(value) if isinstance(value, str) else _together(super().read(value))
 
     def typed(self, text: str) -> tuple[HostSlots, ...]:
-        """Return the hosts that were typed."""
         return _together(super().typed(text))
 
     def plain(self, value: Iterable[HostSlots]) -> list[str]:
@@ -101,7 +95,7 @@ class Hostfile(Hosts):
         ]
         hosts = [self._of_line(f"{text}:{number}: {line}", line) for number, line in enumerate(lines, 1) if line]
         if not hosts:
-            raise ValueError(f"{text} names no host; must have lines such as 'name:2' or 'name slots=2'")
+            raise ValueError(f"{text} does not name a host; must have lines such as 'name:2' or 'name slots=2'")
         return _together(hosts)
 
     def _of_line(self, where: str, line: str) -> list[HostSlots]:

@@ -1,7 +1,5 @@
 """How `scope monitor` watches a program."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import HOUR_S, Choice, Duration, Flag, Number, Several, Text, Whole
@@ -21,7 +19,7 @@ class MonitorSettings(Table):
     mpi: str | None = setting(
         None,
         Text(metavar="MPI"),
-        "openmpi, mpich, embedded, a directory or an mpicxx; default: that of the program.",
+        "openmpi, mpich, embedded, a directory or an mpicxx; default: the program's MPI.",
     )
     interval_s: float = setting(0.1, Duration(HOUR_S, least=0.001), "Time of a row of the time series.")
     trace: str = setting(

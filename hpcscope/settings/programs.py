@@ -1,7 +1,5 @@
 """How programs are run, again and again, by `scope campaign`, `placement`, `soak` and `throughput`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.experiment import MOST_RANKS
@@ -49,7 +47,7 @@ class SoakSettings(Table):
     transport: str = setting("default", *_transport)
     check: str | None = setting(None, *_check)
     limit_s: float | None = setting(None, *_limit)
-    interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a process's memory.")
+    interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a rank's memory.")
     unmonitored: bool = setting(False, Flag(), "Without the monitor: only times and exit codes of any program.")
 
 
@@ -59,5 +57,5 @@ class MixSettings(Table):
 
     rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the mix's, else 6.")
     time_s: float | None = setting(
-        None, Duration(366 * DAY_S), "Time of all rounds; none begins that would end later."
+        None, Duration(366 * DAY_S), "Time of all rounds; no round begins that would exceed it."
     )

@@ -1,7 +1,5 @@
 """How much of a cluster the jobs on each host, or pair of hosts, may take."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, Duration, Whole

@@ -1,7 +1,5 @@
 """What `scope tune` searches for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +17,7 @@ class LinpackSearch(Table):
 
     n: int | None = setting(None, Whole(32, 1_000_000), "Order of the matrix in the last round.")
     memory_fraction: float = setting(
-        0.8, Share(0.95, above=True), "Without --n: share of the available memory for the matrix."
+        0.8, Share(0.95, above=True), "Without --n: fraction of the available memory for the matrix."
     )
     solution_s: float = setting(
         10.0,

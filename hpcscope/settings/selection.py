@@ -1,7 +1,5 @@
 """A case that is asked for: a benchmark and the values of its factors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -36,7 +34,6 @@ class Case(Kind):
         super().__init__(metavar="CASE")
 
     def read(self, value: Any) -> Selection:
-        """Return the case."""
         if isinstance(value, Selection):
             return value
         if isinstance(value, str):
@@ -62,7 +59,6 @@ class Case(Kind):
 
 
 def selected(cases: Iterable[dict[str, Any]]) -> tuple[Selection, ...]:
-    """Return the cases of tables."""
     return tuple(Case().read(case) for case in cases)
 
 

@@ -1,7 +1,5 @@
 """On what a run is simulated or predicted, and what that may take."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, Choice, Duration, Flag, Number, Several, Size, Text, Whole, parts
@@ -36,9 +34,9 @@ class SimulationSettings(Table):
     ranks: tuple[int, ...] = setting(
         (), RankCounts(), "Further numbers of ranks: a list such as 16,64, or 16..1024."
     )
-    hosts: int | None = setting(None, _count, "Number of hosts, each like those of the run.")
+    hosts: int | None = setting(None, _count, "Number of hosts, each like the hosts of the run.")
     topology: str | None = setting(
-        None, Choice("fat-tree", "dragonfly", "torus"), "A network of links like those of the run."
+        None, Choice("fat-tree", "dragonfly", "torus"), "A network of links like the links of the run."
     )
     cost: float | None = setting(
         None, Number(above=True), "Cost of the change, in any currency: shows what each percent gained costs."
@@ -46,7 +44,7 @@ class SimulationSettings(Table):
     collectives: str | None = setting(
         None,
         Choice("openmpi", "mpich", "mvapich", "intelmpi"),
-        "Library whose choice of algorithms is simulated; default: that of the run.",
+        "Library whose choice of algorithms is simulated; default: the run's library.",
     )
     share_memory: bool = setting(
         False,
@@ -65,10 +63,10 @@ class PredictionSettings(Table):
     ranks: tuple[int, ...] = setting(
         tuple(range(1, 17)),
         RankCounts(),
-        "Numbers of processes: a list such as 2,4,8, or 1..64 for the powers of two and both ends.",
+        "Numbers of ranks: a list such as 2,4,8, or 1..64 for the powers of two and both ends.",
     )
     grid_rows: int = setting(
         0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, mostly a square."
     )
-    grids: bool = setting(False, Flag(), "Every process grid of each number of processes, best first.")
+    grids: bool = setting(False, Flag(), "Every process grid of each number of ranks, best first.")
     transport: str = setting("default", Text(metavar="NAME"), "default or tcp.")

@@ -1,7 +1,5 @@
 """What carries the messages of MPI."""
 
-from __future__ import annotations
-
 ACTIVE_MESSAGES = "active-messages"
 """Scope's own provider of libfabric."""
 WITHOUT_FLOW_CONTROL = f"{ACTIVE_MESSAGES}.no-flow-control"

@@ -6,8 +6,6 @@ of the library. SMPI takes such lines as factors of a route's latency and bandwi
 https://simgrid.org/doc/latest/Configuring_SimGrid.html
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -136,7 +134,11 @@ def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
     send, receive = known.get("o_s_s"), known.get("o_r_s")
     # Without a time on the way, the overheads contain waiting.
     if busy is None or send is None or receive is None or "L_s" not in known:
-        return 0.0, {}, ["sender and receiver are busy for no time: the run cannot tell it from that on the way"]
+        return (
+            0.0,
+            {},
+            ["no overhead of sender and receiver: the run cannot separate it from the time on the network"],
+        )
     costs = {"smpi/os": send.value, "smpi/ois": send.value, "smpi/or": receive.value}
     words = [
         f"{name}: {in_unit(parameter, 's')}, {busy.subject.label}"

@@ -1,7 +1,5 @@
 """Changes of a platform that was measured: other speeds of hosts, ports and trunks, and more hosts like them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 https://simgrid.org/doc/latest/XML_reference.html
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations, takewhile

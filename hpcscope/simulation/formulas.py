@@ -1,7 +1,5 @@
 """What closed formulas say of the cases that are simulated: as `scope predict`, the models that the run fitted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.errors import UsageError

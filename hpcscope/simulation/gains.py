@@ -1,7 +1,5 @@
 """What a changed platform gains: how much more is done in the same time, and what a percent of that costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from hpcscope.catalog.catalog import Catalog

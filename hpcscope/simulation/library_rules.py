@@ -3,8 +3,6 @@
 What SMPI 3.32 itself has for Open MPI takes half of the time for a broadcast of 256 KiB on 16 hosts of a switch.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path

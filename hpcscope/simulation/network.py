@@ -3,8 +3,6 @@
 https://simgrid.org/doc/latest/Platform_examples.html
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import ceil, isqrt, prod
 

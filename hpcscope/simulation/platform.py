@@ -5,8 +5,6 @@ library, else those of the network without MPI. What was not measured is refused
 equal hosts where it decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -55,8 +53,6 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Node:
-    """One host."""
-
     name: str
     cores: int
     flops_per_s: PlatformFigure

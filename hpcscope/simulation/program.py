@@ -1,7 +1,5 @@
 """A program of the user's own in a simulation: how long it takes on so many simulated ranks."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

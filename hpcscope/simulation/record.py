@@ -1,7 +1,5 @@
 """`simulation.json`: which run was simulated with which changes, and how wrong its simulated figures are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

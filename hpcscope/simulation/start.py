@@ -1,7 +1,5 @@
 """How a program is started in a simulation: smpirun, a platform, the host of each rank, a bound of memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 6 and 8. Draws ar
 figure itself; what is computed from them element by element keeps that order.
 """
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

@@ -7,8 +7,6 @@ first-order autoregression (Box, Jenkins, Reinsel & Ljung 2015, Time Series Anal
 estimated beside the change, without the bias of short series (Kendall 1954, Biometrika 41, 403-404).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

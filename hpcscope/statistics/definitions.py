@@ -13,8 +13,6 @@ streaming        largest elapsed time of any rank over a loop of operations back
 barrier_loop     the same over a loop of the operation followed by a barrier (Melas 2000, sec. 6.5.4)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether successive samples depend on each other, and how much of their variance lies between launches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@
 `scipy.special` computes the same, and is loaded by its first use.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many tests at once: how many of the rejected ones may be chance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

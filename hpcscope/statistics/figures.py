@@ -1,7 +1,5 @@
 """The figures that describe the values of one metric over all launches of a case."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
@@ -10,7 +8,6 @@ import numpy as np
 
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.dependence import between_launch_share, variance_inflation
-from hpcscope.statistics.modality import between_modes
 from hpcscope.statistics.order_statistics import Interval, median_interval, quantiles, sanitised
 
 LAUNCHES_FOR_INTERVAL = 6
@@ -167,7 +164,6 @@ def as_rate(time: Figures, work: float) -> Figures:
 
 
 def _by_state(medians: Floats, state: Sequence[int]) -> list[Floats]:
-    """Return the medians of the launches of each state."""
     return [medians[np.array(state) == number] for number in range(max(state, default=-1) + 1)]
 
 
@@ -207,3 +203,28 @@ def _variation(values: Floats) -> float | None:
     """Return the coefficient of variation; None for fewer than two values or a mean of zero."""
     mean = float(values.mean())
     return float(values.std(ddof=1)) / mean if values.size > 1 and mean > 0 else None
+
+
+MANY = 40
+"""So many values show how they are distributed; fewer show only how far they lie apart."""
+SMALLEST_GAP = 0.10
+"""Logarithm of a factor; modes that are closer may as well be one."""
+EMPTY = 0.04
+"""Share of the values in the middle third between the quartiles; of a single mode it is a sixth and more."""
+WIDE = 3.0
+"""A gap between few values exceeds the width of what lies on either side so many times."""
+
+
+def between_modes(values: Floats) -> bool:
+    """Return whether the median of positive values lies in a gap between two modes."""
+    logs = np.sort(np.log(values[values > 0]))
+    if logs.size >= MANY:
+        low, high = np.quantile(logs, [0.25, 0.75])
+        third = (high - low) / 3
+        inside = np.count_nonzero((logs > low + third) & (logs < high - third)) / logs.size
+        return bool(high - low > SMALLEST_GAP and inside < EMPTY and low + third < np.median(logs) < high - third)
+    half = logs.size // 2
+    if logs.size < 6 or logs.size % 2:
+        return False
+    gap = logs[half] - logs[half - 1]
+    return bool(gap > max(SMALLEST_GAP, WIDE * (logs[half - 1] - logs[0]), WIDE * (logs[-1] - logs[half])))

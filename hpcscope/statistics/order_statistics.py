@@ -1,7 +1,5 @@
 """Medians and quantiles with intervals that assume nothing about the distribution."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +13,7 @@ from hpcscope.statistics.distributions import (
     student_cdf,
     student_quantile,
 )
+from hpcscope.statistics.estimate import Estimate
 
 CONFIDENCE = 0.95
 
@@ -60,6 +59,13 @@ def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: f
         coverage = max(reached, confidence) if rank > 1 else reached
     ordered = np.sort(values)
     return Interval(float(ordered[rank - 1]), float(ordered[-rank]), coverage)
+
+
+def median_estimate(values: Floats) -> Estimate:
+    """Return the median of at least one value, with its interval where that reaches 95 %: from six values on."""
+    interval = median_interval(values)
+    ends = {"low": interval.low, "high": interval.high} if interval and interval.coverage >= CONFIDENCE else {}
+    return Estimate(value=float(np.median(values)), **ends)
 
 
 def quantiles(values: Floats, probabilities: list[float]) -> list[float]:

@@ -1,7 +1,5 @@
 """From figures that other programs printed to summaries: nothing is added to what was printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From samples to summaries: every metric of every case, under every definition of time that its series allow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -45,12 +43,10 @@ class Collected:
 
 
 def read_statistics(run: Path) -> Summaries:
-    """Return the statistics of a run."""
     return read_json(RunDirectory(run).statistics, Summaries)
 
 
 def read_summaries(run: Path) -> list[Summary]:
-    """Return the summaries of a run."""
     return read_statistics(run).summaries
 
 

@@ -1,7 +1,5 @@
 """The figures that describe one metric of one case, over all its launches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 
@@ -121,7 +119,6 @@ class Summary(Case):
 
     @property
     def case(self) -> Case:
-        """Its case alone."""
         return Case.model_validate({name: getattr(self, name) for name in Case.model_fields})
 
     @property

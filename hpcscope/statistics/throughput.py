@@ -6,8 +6,6 @@ jobs take alone, over the processors times the seconds that the mix takes (Wong,
 for the machine changes from round to round.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 

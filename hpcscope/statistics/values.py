@@ -1,7 +1,5 @@
 """The raw values behind a summary, for those who need more than its figures."""
 
-from __future__ import annotations
-
 from hpcscope.samples.samples import CaseSamples, Floats
 from hpcscope.statistics.definitions import observed, series_of, times_under
 from hpcscope.statistics.summary import Summary

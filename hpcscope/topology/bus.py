@@ -1,7 +1,5 @@
 """Whether hosts share one medium: concurrent transfers among them never get more than one isolated transfer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

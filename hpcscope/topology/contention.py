@@ -7,8 +7,6 @@ best all observations (correlation clustering, Bansal, Blum & Chawla 2004); the 
 that answers most open questions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The topology that a lab file declares, which a discovery in that lab should find."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 from hpcscope.lab.description import Lab, Trunk

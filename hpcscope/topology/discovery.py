@@ -6,8 +6,6 @@
 4. A held-out check: random transfers, predicted by the topology and then measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

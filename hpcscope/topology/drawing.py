@@ -1,7 +1,5 @@
 """The topology as plain text: a tree of groups with the rate and latency of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """Estimated times of collectives on a topology, by `scope-estimate`, which knows their schedules."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ once, and one further pair exchanges a byte now and then. Levels take turns, so 
 network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -4,8 +4,6 @@ The library never ends a program: whatever it cannot do it leaves to the MPI lib
 algorithm must have run it, so this is checked first.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What the discovery needs: something that runs transfers between hosts and returns their rates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -4,8 +4,6 @@ The content decides how a file is read. Such files tell which hosts share a swit
 those of the links (ibnetdiscover), and no latency at all.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator

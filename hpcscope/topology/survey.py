@@ -4,8 +4,6 @@ In a tree of links the rate of a path is that of its slowest link, so that among
 are equal (an ultrametric): measurements from two pivots tell the rates between the other hosts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """`topology.toml`: groups of hosts, how they are connected, and what they share."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -82,12 +80,10 @@ class Topology(Asked):
 
     @cached_property
     def by_name(self) -> dict[str, Group]:
-        """The groups by their names."""
         return {group.name: group for group in self.group}
 
     @cached_property
     def group_of(self) -> dict[str, Group]:
-        """The group of each host."""
         return {host: group for group in self.group for host in group.hosts}
 
     @property
@@ -137,7 +133,7 @@ def read(path: Path, rates: bool = True) -> Topology:
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     if rates and topology.origin == "declared":
-        raise UsageError(f"{path}: tells no latencies; `scope topology discover` measures them (topology.toml)")
+        raise UsageError(f"{path}: has no latencies; `scope topology discover` measures them (topology.toml)")
     _check_tree(topology, path)
     return topology
 

@@ -4,8 +4,6 @@ All hosts of a group send to hosts outside at once. Their total is the rate of t
 limit is tighter: uplinks are dropped, the largest first, as long as the others still explain every measured load.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

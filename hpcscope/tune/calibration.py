@@ -1,7 +1,5 @@
 """Measurements that the predictions need: one process with every block size, messages, concurrent products."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -54,7 +52,6 @@ def costs(measurements: Measurements, ranks: int, slots: int) -> LuCosts:
 
 
 def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
-    """Return the times of one process, by block."""
     processes: dict[int, list[OneProcess]] = {}
     parts = {
         (int(s.parameters["n"]), int(s.parameters["block"]), s.metric): s.estimate.value
@@ -69,7 +66,7 @@ def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
     complete = {block: several for block, several in processes.items() if len(several) == len(SIZES)}
     if not complete:
         failed = [s for s in measurements.summaries if s.benchmark == BENCHMARK and not s.valid and s.reason]
-        raise ScopeError(f"{BENCHMARK} on one process: {failed[0].reason if failed else 'not measured'}")
+        raise ScopeError(f"{BENCHMARK} on one rank: {failed[0].reason if failed else 'not measured'}")
     return complete
 
 
@@ -102,5 +99,5 @@ def _contention(measurements: Measurements, ranks: int) -> float:
     times = {s.ranks: s.estimate.value for s in measurements.of(PRODUCT, "time_s", plain)}
     one, all_at_once = times.get(1), times.get(ranks)
     if not one or not all_at_once:
-        raise ScopeError(f"{PRODUCT} on {f'{ranks} processes' if one else 'one process'}: no valid sample")
+        raise ScopeError(f"{PRODUCT} on {f'{ranks} ranks' if one else 'one rank'}: no valid sample")
     return all_at_once / one

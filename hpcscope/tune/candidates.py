@@ -1,7 +1,5 @@
 """The settings that are tuned: block size, process grid, broadcast, row exchange, look-ahead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 

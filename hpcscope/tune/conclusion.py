@@ -1,7 +1,5 @@
 """The conclusion of a tuning: the winner, if any, the gain over the defaults, errors of the predictions."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -74,12 +74,10 @@ class Steps:
 
     @property
     def panel_flops(self) -> Floats:
-        """Operations of factoring a panel."""
         return self.width**2 * (self.panel_rows - self.width / 3)
 
     @property
     def panel_values(self) -> Floats:
-        """Values of a panel."""
         return self.width * self.panel_rows
 
     @property

@@ -1,14 +1,11 @@
 """The judgement of a round: how much slower each trial was than the fastest, and which go on."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.errors import ScopeError
 from hpcscope.models.fitting.curve import UNKNOWN_NOISE
 from hpcscope.statistics.estimate import Estimate
-from hpcscope.statistics.figures import LAUNCHES_FOR_INTERVAL
-from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.statistics.order_statistics import median_estimate
 from hpcscope.statistics.summary import Summary
 from hpcscope.tune.candidates import BENCHMARK, Candidate, plainness, untuned
 from hpcscope.tune.record import Round, Try, Tuning
@@ -60,10 +57,7 @@ def slower(case: Summary, other: Summary) -> Estimate:
     mine, theirs = np.array(case.launch_medians), np.array(other.launch_medians)
     if case is other or mine.size != theirs.size or mine.size == 0:
         return Estimate(value=(case.median or 0.0) / (other.median or 1.0) - 1)
-    ratios = mine / theirs - 1
-    interval = median_interval(ratios) if ratios.size >= LAUNCHES_FOR_INTERVAL else None
-    value = float(np.median(ratios))
-    return Estimate(value=value, low=interval.low, high=interval.high) if interval else Estimate(value=value)
+    return median_estimate(mine / theirs - 1)
 
 
 def certain(difference: Estimate | None) -> bool:

@@ -1,7 +1,5 @@
 """The largest order of the matrix that fits into memory."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The record of a tuning, `tune.json`: settings, predictions, trials and conclusion."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from hpcscope.statistics.estimate import Estimate
@@ -66,20 +64,11 @@ class Try(Strict):
 
     @property
     def predicted_flops_per_s(self) -> float:
-        """The predicted rate."""
         return flops(self.n) / self.predicted_s
 
     @property
     def flops_per_s(self) -> Estimate | None:
-        """The measured rate."""
-        if self.measured_s is None:
-            return None
-        time, work = self.measured_s, flops(self.n)
-        return Estimate(
-            value=work / time.value,
-            low=work / time.high if time.high else None,
-            high=work / time.low if time.low else None,
-        )
+        return self.measured_s.as_rate(flops(self.n)) if self.measured_s else None
 
     @property
     def error(self) -> float | None:

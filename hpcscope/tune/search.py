@@ -5,8 +5,6 @@ to deviate from its prediction by as much as at the measured size. The trials of
 that candidates are compared launch by launch.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,8 +32,6 @@ MOST_EQUATIONS = 1_000_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """The state of the search."""
-
     summaries: list[Summary]
     costs: LuCosts
     memory: Sequence[HostMemory]
@@ -124,7 +120,6 @@ def _try(candidate: Candidate, n: int, why: str, costs: LuCosts) -> Try:
 
 
 def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
-    """Return the next round; None after the last."""
     last, size = tuning.rounds[-1], tuning.size
     assert size is not None
     kept = {trial.candidate: trial.verdict for trial in last.tries if trial.kept}

@@ -5,7 +5,6 @@
 //
 // Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written; 4 a rank lacks a
 // file, thread or process.
-#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <system_error>

@@ -1,8 +1,6 @@
 #include "communicators.hpp"
 
 #include <cstdlib>
-#include <new>
-#include <type_traits>
 #include <unordered_map>
 
 #include "files.hpp"

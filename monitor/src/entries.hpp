@@ -3,8 +3,6 @@
 
 #include <mpi.h>
 
-#include <tuple>
-
 #include "handles.hpp"
 #include "lifetime.hpp"
 #include "options.hpp"

@@ -223,8 +223,8 @@ def test_labels_use_the_words_of_the_declaration() -> None:
     )
     assert label("network.latency", protocol="tcp", message_bytes=1024) == "ping-pong without MPI, TCP, 1 KiB"
     assert label("mpi.latency", cache="cold", message_bytes=8) == "ping-pong, 8 B, cold caches"
-    assert label("node.lapack", threads=0).endswith("LU, one thread per processor, matrix order 200")
-    assert label("node.lapack", threads=2).endswith("LU, 2 threads, matrix order 200")
+    assert label("node.lapack", threads=0).endswith("LU, one thread per processor, N = 200")
+    assert label("node.lapack", threads=2).endswith("LU, 2 threads, N = 200")
     assert label("node.clock_rate", interval_ms=500) == "clock rate, register, interval 500 ms"
     assert label("mpi.partitioned", partitions=1).endswith(", 1 partition")
     assert label("algorithm.sort_psrs", n=1000, input="equal").startswith("parallel sort, 1000 keys, equal keys")

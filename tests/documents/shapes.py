@@ -19,7 +19,7 @@ def shape(line: str) -> str:
     plain = HOST.sub("on HOST,", VERSION.sub("v#", BARS.sub(" ", ANSI.sub("", line))))
     numbers = re.sub(rf"(?<![\w.])[-+±]?(?:{NUMBER})(?![\w])", "#", plain)
     # A value of few launches has no interval; a layer may be faster than the one below it.
-    alike = re.sub(r" \[[#, ]+\]", "", re.sub(r"retains # %|# times", "retains", numbers))
+    alike = re.sub(r" \[[#, ]+\]", "", re.sub(r"delivers # %|# times", "delivers", numbers))
     return " ".join(UNIT.sub(r"# \1", alike).split())
 
 

@@ -101,7 +101,7 @@ def test_speeds_and_their_cases(four_hosts: Path) -> None:
     alone = [one for one in headlines(read_summaries(four_hosts)) if (one.ranks, one.unit) == (1, "flop/s")]
     largest = [one.median for one in alone if one.parameters.get("n") == 512]
     assert speed == pytest.approx(max(largest), rel=1e-5)
-    assert "matrix" in text
+    assert "N = 512" in text
     assert mentions(text, "topology.toml ... (measured)")
 
 

@@ -122,7 +122,7 @@ def test_threads_times_processes_over_processors_are_found(healthy_run: Run) -> 
     evidence = {each.what: each.value for each in finding.evidence}
     assert evidence == {
         "OPENBLAS_NUM_THREADS": 8,
-        "processes on node1": finding.where["ranks"],
+        "ranks on node1": finding.where["ranks"],
         "processors usable on node1": 8,
     }
     assert "OPENBLAS_NUM_THREADS" in finding.advice

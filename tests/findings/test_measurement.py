@@ -21,7 +21,7 @@ def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_abou
     assert alone
     assert {one.title for one in alone} <= set(first.also)
     assert "noisy-case" not in {one.code for one in found}
-    shares = [each.value for each in first.evidence if each.what.startswith("share of the time")]
+    shares = [each.value for each in first.evidence if each.what.startswith("fraction of ")]
     assert len(shares) == 2
 
 

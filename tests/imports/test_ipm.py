@@ -90,4 +90,4 @@ def test_a_task_that_was_cut_is_left_out() -> None:
     found = read("ipm", text[: text.rindex("MPI_Allreduce")])
     assert of(found, "MPI_Allreduce")["time_s"] == 2.9182e-04
     (difference,) = found.reading.differences
-    assert "1 of 2 processes" in difference
+    assert "1 of 2 ranks" in difference

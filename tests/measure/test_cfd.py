@@ -92,7 +92,7 @@ def test_an_altered_value_fails_its_case(fault: str, rank: int, measure: Measure
     ended = measure(2, [f"{NAME} n=8 steps=2 case={case}" for case in CASES], SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(CASES)
-    assert all(mentions(case.reason, f"rank {rank} on ... one process") for case in ended.cases)
+    assert all(mentions(case.reason, f"rank {rank} on ... one rank") for case in ended.cases)
 
 
 def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:
@@ -100,7 +100,7 @@ def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None
         "n=9": "n=9: ... even",
         "n=8 case=cavity depth=3": "depth=3: ... even",
         "n=12 depth=6": "depth=6: ... 0 or n ... case=beltrami",
-        "n=4": "4 x 4 x 4 cells: ... 6 processes",
+        "n=4": "4 x 4 x 4 cells: ... 6 ranks",
     }
     ended = measure(6, [f"{NAME} {line}" for line in lines])
     assert ended.code == 0, ended.errors

@@ -58,8 +58,8 @@ def test_every_grid_of_four_and_ill_conditioned_matrices(measure: Measure) -> No
 
 def test_what_does_not_fit_is_refused_in_a_sentence(measure: Measure) -> None:
     cases = {
-        "algorithm.scalapack_lu grid_rows=3": "3 x any ... 2 processes: 1 x 2",
-        "algorithm.scalapack_lu grid_rows=2 grid_columns=2": "2 x 2 ... 2 processes",
+        "algorithm.scalapack_lu grid_rows=3": "3 x any ... 2 ranks: 1 x 2",
+        "algorithm.scalapack_lu grid_rows=2 grid_columns=2": "2 x 2 ... 2 ranks",
         "algorithm.scalapack_qr n=400000": "MB of memory ... MB",
         "algorithm.scalapack_band_lu n=20 band=10": "n=42",
         "algorithm.scalapack_band_lu n=5 band=5": "band=5: ... n=5",

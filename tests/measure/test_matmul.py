@@ -86,7 +86,7 @@ def test_a_grid_that_does_not_fit_is_told(measure: Measure) -> None:
     assert ended.code == 0
     assert {case.status for case in ended.cases} == {"unavailable"}
     for case in ended.cases:
-        assert mentions(case.reason, "grid_rows=4: ... 6 processes")
+        assert mentions(case.reason, "grid_rows=4: ... 6 ranks")
 
 
 def test_memory_that_is_not_there_is_refused_before_it_is_asked_for(measure: Measure) -> None:

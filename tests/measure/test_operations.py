@@ -74,8 +74,8 @@ def test_one_wrong_element_fails_the_case(case: str, fault: str, rank: int, meas
             "operation.shift direction=columns",
             "direction=columns: ... 1 x 3",
         ),
-        ("operation.shift grid_rows=2", "grid_rows=2: ... 3 processes"),
-        ("operation.shift grid_rows=9", "grid_rows=9: ... 3 processes"),
+        ("operation.shift grid_rows=2", "grid_rows=2: ... 3 ranks"),
+        ("operation.shift grid_rows=9", "grid_rows=9: ... 3 ranks"),
     ],
 )
 def test_a_grid_without_neighbors_is_said(case: str, reason: str, measure: Measure) -> None:

@@ -95,7 +95,7 @@ def test_an_altered_coefficient_fails_its_case(fault: str, rank: int, measure: M
     ended = measure(2, plan, SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * 2
-    assert all(mentions(case.reason, f"rank {rank} on ... one process") for case in ended.cases)
+    assert all(mentions(case.reason, f"rank {rank} on ... one rank") for case in ended.cases)
 
 
 def test_shares_may_differ(measure: Measure) -> None:
@@ -111,8 +111,8 @@ def test_shares_may_differ(measure: Measure) -> None:
 
 def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:
     lines = {
-        "grid_rows=4": "grid_rows=4: must divide 18 processes",
-        "grid_rows=18": "18 x 1 processes: T21 has 16 pairs of latitudes: too few to share among 18 processes",
+        "grid_rows=4": "grid_rows=4: must divide 18 ranks",
+        "grid_rows=18": "18 x 1 ranks: T21 has 16 pairs of latitudes: too few to share among 18 ranks",
         "grid_rows=1": "the 16 pairs of latitudes of a grid row are too few for 18 grid columns",
         "grid_rows=6 fft=distributed": "the grid columns must be a power of two that divides the 64 longitudes",
     }

@@ -76,7 +76,7 @@ def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None
         assert rungs[program].retained == pytest.approx(held_against, rel=0.02), "neither contains the other"
     assert (rungs["application"].value or 0.0) > 1.1 * (rungs["operation"].value or 0.0)
     assert re.fullmatch(r"\d\.\d\d times \[\d\.\d+, \d\.\d+\]", retained(rungs["application"]))
-    assert retained(rungs["algorithm"]).startswith("retains ")
+    assert retained(rungs["algorithm"]).startswith("delivers ")
 
 
 def test_tcp_over_the_loopback(golden_run: Path) -> None:

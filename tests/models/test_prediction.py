@@ -33,7 +33,7 @@ def test_cannon_is_predicted_from_its_lower_levels() -> None:
     assert found.median_error < 0.02
     assert found.reason == ""
     assert set(found.parameters_from) == {
-        "algorithm.matmul_cannon on one process",
+        "algorithm.matmul_cannon on one rank",
         "mpi.latency, shared memory inside a host",
     }
 

@@ -37,8 +37,8 @@ def test_communication_is_not_stacked_on_its_own_parts(run: Run) -> None:
 def test_every_rank_has_its_bar_and_its_row(run: Run) -> None:
     figures = list(phases_by_rank.figures(run, CANNON))
     plain, transposed = (figure.title for figure in figures)
-    assert mentions(plain, "matrix order 512, 16 ranks")
-    assert mentions(transposed, "matrix order 512, transposed, 16 ranks")
+    assert mentions(plain, "N = 512, 16 ranks")
+    assert mentions(transposed, "N = 512, transposed, 16 ranks")
     for figure in figures:
         assert named(figure, "bar") == ["initialise", "distribute", "compute", "exchange", "collect", "idle"]
         assert [row[0] for row in figure.table.rows] == [str(rank) for rank in range(16)]
@@ -86,10 +86,10 @@ def test_speedup_has_the_ideal_line_the_law_and_the_counts(run: Run) -> None:
 
 
 def test_without_a_law_its_reason_is_told(run: Run) -> None:
-    short = [one.model_copy(update={"amdahl": None, "reason": "2 process counts"}) for one in run.models.speedups]
+    short = [one.model_copy(update={"amdahl": None, "reason": "2 rank counts"}) for one in run.models.speedups]
     changed = run.replaced(models=run.models.model_copy(update={"speedups": short}))
     for figure in speedup.figures(changed, CANNON):
-        assert "2 process counts" in figure.caption
+        assert "2 rank counts" in figure.caption
         assert named(figure, "fit") == []
 
 

@@ -47,7 +47,7 @@ def lu(size: str, *counts: int) -> Application:
         operations=1.193e11,
         computation_s=Estimate(value=8, low=7.9, high=8.1) if len(counts) > 1 else None,
         deviation=0.01 if len(counts) > 1 else None,
-        reason="" if len(counts) > 1 else "1 process count",
+        reason="" if len(counts) > 1 else "1 rank count",
         points=[point(ranks) for ranks in counts],
     )
 

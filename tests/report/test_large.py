@@ -82,8 +82,8 @@ def test_a_pair_alone_and_a_matrix_without_times_have_no_figure(golden_run):
 
 
 def test_why_nothing_was_looked_for_is_said(golden_run):
-    figure = drawn(golden_run, matrix(3, reason="3 processes; 4 are needed"))
-    assert "3 processes; 4 are needed" in figure.caption, "the reason, word for word"
+    figure = drawn(golden_run, matrix(3, reason="3 ranks; 4 are needed"))
+    assert "3 ranks; 4 are needed" in figure.caption, "the reason, word for word"
 
 
 def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):

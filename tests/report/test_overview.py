@@ -59,7 +59,7 @@ def test_the_tiles_are_those_of_the_library_and_of_the_node(run: Run) -> None:
     assert (bandwidth.figure, bandwidth.what) == (units.quantity(rung.value, "B/s"), rung.name)
     assert memory.figure == "60.0 GB/s"
     assert memory.interval == "[54.0, 66.0]"
-    assert (arithmetic.figure, arithmetic.what) == ("2.00 Tflop/s", "GEMM, matrix order 500, 1 rank")
+    assert (arithmetic.figure, arithmetic.what) == ("2.00 Tflop/s", "GEMM, N = 500, 1 rank")
 
 
 def test_what_was_not_measured_is_said(run: Run) -> None:
@@ -136,7 +136,7 @@ def test_the_roof_is_the_lower_of_rate_and_memory(run: Run) -> None:
 
 def test_speed_ups_end_at_the_ideal(run: Run) -> None:
     (figure,) = speedup.compared(run)
-    assert [panel.head for panel in figure.panels] == ["16 processes"]
+    assert [panel.head for panel in figure.panels] == ["16 ranks"]
     for panel in figure.panels:
         shares = [mark.middle for mark in panel.marks]
         assert shares == sorted(shares, reverse=True)

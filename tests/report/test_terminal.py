@@ -64,7 +64,7 @@ def test_the_verdict_fits_and_needs_no_color(golden_run):
 def test_bars_start_and_figures_end_in_one_column(golden_run):
     bars = [line for line in said(golden_run) if "█" in line or "▏" in line]
     assert len({line.index("█") for line in bars}) == 1
-    shares = [line.index("retains") for line in bars if "retains" in line]
+    shares = [line.index("delivers") for line in bars if "delivers" in line]
     assert len(set(shares)) == 1
 
 

@@ -49,10 +49,10 @@ def bomb() -> bytes:
 def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
     escaping = archive(**{"run__run.json": b"{}", "run__..__..__..__escaped": b"x"})
     for body, said in (
-        (b"no archive", "no packed run"),
+        (b"no archive", "not a packed run"),
         (bomb(), "must be at most"),
         (escaping, "must be a path inside one directory"),
-        (archive(run__run_json=b"{}"), "no packed run"),
+        (archive(run__run_json=b"{}"), "not a packed run"),
         (archive(**{"run__run.json": b'{"format": 999}'}), "run.json"),
         (archive(**{"run__run.json": b"<script>"}), "run.json"),
     ):

@@ -13,7 +13,7 @@ from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import SentinelRecord
 from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
 from hpcscope.statistics.course import course_of
-from hpcscope.statistics.modality import between_modes
+from hpcscope.statistics.figures import between_modes
 from tests.draws import draws
 
 CASES, LAUNCHES, REPETITIONS = 30, 18, 8

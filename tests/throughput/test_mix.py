@@ -8,7 +8,7 @@ import pytest
 
 from hpcscope.errors import UsageError
 from hpcscope.programs.throughput import mix as mixes
-from hpcscope.programs.throughput.slots import Slots
+from hpcscope.programs.throughput.rounds import Slots
 from hpcscope.programs.throughput.starting import processor_time
 from tests.messages import mentions
 

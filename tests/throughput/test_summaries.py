@@ -99,7 +99,7 @@ def test_runs_of_a_mix_are_compared_like_any_other(run: Path) -> None:
 def test_a_run_of_benchmarks_has_the_views_of_its_programs(golden_run: Path) -> None:
     users, analysts, managers = readers.views(Run(golden_run))
     for view in (users, analysts, managers):
-        assert [one.name for one in view.answers] == ["Cannon's algorithm, matrix order 512"]
+        assert [one.name for one in view.answers] == ["Cannon's algorithm, N = 512"]
     assert "serial" in analysts.answers[0].note
     assert managers.lacks == ""
 

@@ -148,7 +148,7 @@ def test_what_a_file_does_not_tell_is_neither_drawn_nor_used(tmp_path: Path) -> 
     text = drawing.text(read(tmp_path / "site", rates=False))
     assert text.splitlines()[0] == "TOP: local join"
     assert text.splitlines()[-1] == "origin: declared"
-    with pytest.raises(UsageError, match=r"site: tells no latencies; `scope topology discover` measures them"):
+    with pytest.raises(UsageError, match=r"site: has no latencies; `scope topology discover` measures them"):
         read(tmp_path / "site")
 
 

@@ -107,7 +107,7 @@ def test_a_data_sheet_of_the_run(tuned: Path, capsys: pytest.CaptureFixture[str]
     assert dispatch("show", [str(tuned), "--top500"]) == 0
     sheet = capsys.readouterr().out
     assert "R_max / R_peak, measured" in sheet
-    assert "(n=1000, 2 processes)" in sheet
+    assert "(n=1000, 2 ranks)" in sheet
     assert re.search(r"\b16: passed", sheet), "the bound on the residual"
 
 

@@ -1,7 +1,6 @@
 // What the schedules of the MPI libraries are made of.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <vector>
 

@@ -3,8 +3,6 @@
 Every request needs the token, also on the loopback interface, which all users of a host share.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Serve an application until Ctrl-C."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

@@ -1,7 +1,5 @@
 """A figure in the course of time: its intervals, and lines where its level changed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

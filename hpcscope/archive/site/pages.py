@@ -1,7 +1,5 @@
 """The pages of the site of a repository: clusters, ranking, runs, comparison; their data come in pieces."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,27 +16,21 @@ from hpcscope.report.frame import as_json, environment
 
 @dataclass(frozen=True)
 class ClusterPage:
-    """A cluster and its runs."""
-
     name: str
     runs: Sequence[Entry]
     """Newest first; at least one."""
 
     @property
     def id(self) -> str:
-        """The name of its page."""
         return cluster_id(self.name)
 
     @property
     def newest(self) -> Entry:
-        """Its newest run."""
         return self.runs[0]
 
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change of one figure in words."""
-
     case: str
     """The id of its case."""
     words: str
@@ -58,8 +50,6 @@ class ShownEvent:
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of a site."""
-
     live: bool
     """Whether a server shows runs in progress, too."""
 

@@ -3,8 +3,6 @@
 A page that was opened as a file may load scripts beside it, but fetch nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -137,7 +135,6 @@ def standings(
 
 
 def shown(course: FigureSeries, point: SeriesPoint) -> str:
-    """Return a figure with its interval in words."""
     if units.is_share(course.metric):
         return units.share(point.median, point.low, point.high)
     return units.interval(point.median, point.low, point.high, course.unit)

@@ -1,7 +1,5 @@
 """The site of a repository: a folder of pages and data that any web server, or none, can show."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,8 +45,6 @@ class Manifest(Strict):
 
 @dataclass(frozen=True)
 class Built:
-    """What was built."""
-
     pages: int
     reports: int
     """New ones."""
@@ -100,7 +96,7 @@ def _manifest(folder: Path) -> Manifest:
         refuse_future(str(mark), read_json(mark, dict[str, Any]).get("format", FORMAT))
         return read_json(mark, Manifest)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder}: has files and is no site; must be new, empty, or a site")
+        raise UsageError(f"{folder}: is neither empty nor a site; must be new, empty, or a site")
     return Manifest(files=[])
 
 

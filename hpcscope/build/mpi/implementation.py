@@ -1,7 +1,5 @@
 """What every MPI implementation says of itself: how it is recognised and how its processes are steered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -65,8 +63,6 @@ class MpiFamily(Protocol):
 
 @dataclass(frozen=True)
 class MpiImplementation:
-    """One implementation of MPI."""
-
     name: str
     """As `--mpi` and machine.json spell it."""
     title: str

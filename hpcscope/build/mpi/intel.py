@@ -3,8 +3,6 @@
 See the Developer Reference of the Intel MPI Library: I_MPI_FABRICS, I_MPI_OFI_PROVIDER, I_MPI_THREAD_YIELD.
 """
 
-from __future__ import annotations
-
 from hpcscope.build.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
 from hpcscope.build.mpi.mpich import MpichFamily
 

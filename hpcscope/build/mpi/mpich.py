@@ -3,8 +3,6 @@
 See the README.envvar of MPICH, fi_tcp(7) of libfabric and the UCX documentation (UCX_TLS, UCX_NET_DEVICES).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from hpcscope.build.mpi.implementation import LOOPBACK, Conditions, MpiImplementation

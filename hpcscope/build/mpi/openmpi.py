@@ -1,7 +1,5 @@
 """Open MPI, versions 4 (ORTE) and 5 (PRRTE). See https://docs.open-mpi.org (MCA parameters)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """All implementations, and how one is recognised by its name, header, launcher or library."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

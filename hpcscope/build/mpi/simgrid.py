@@ -1,7 +1,5 @@
 """SMPI, the MPI of SimGrid, whose ranks are simulated in one process. See https://simgrid.org/doc/latest/app_smpi.html."""
 
-from __future__ import annotations
-
 from hpcscope.build.mpi.implementation import MpiImplementation
 
 SIMGRID = MpiImplementation(

@@ -1,7 +1,5 @@
 """Tries the settings that findings of a run advise, one finding after the other: before and after in turn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf
 from pathlib import Path

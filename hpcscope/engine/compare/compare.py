@@ -1,7 +1,5 @@
 """Measures two sides in turn, A B B A, until every case is decided or the time is over."""
 
-from __future__ import annotations
-
 import os
 import random
 import time
@@ -86,15 +84,12 @@ class Measured:
 
 @dataclass
 class _GrowingRun:
-    """The growing run of one side."""
-
     side: MeasuredSide
     directory: RunDirectory
     setup: Setup
     plan: Plan
 
     def measure(self, launch: Launch) -> None:
-        """Measure one more launch."""
         self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
         write_text(self.directory.plan, planning.write(self.plan))
         with _set(self.side.environment):

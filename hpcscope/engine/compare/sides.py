@@ -1,7 +1,5 @@
 """The two sides of an interleaved comparison: what is measured on each, with which program and how."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +36,6 @@ class SideCase:
 
     @property
     def key(self) -> Key:
-        """Its identity."""
         return key_of(self.case.benchmark, self.case.parameters, self.batch)
 
 

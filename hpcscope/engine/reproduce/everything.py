@@ -1,7 +1,5 @@
 """`scope reproduce --all`: every published experiment, one after the other, on one page."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A command of Scope that another one starts: its output, what it said last, and its end in time."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -25,8 +23,6 @@ LAST_WORDS_S = 5.0
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """How a command ended."""
-
     code: int
     output: str
     """What it printed on its standard output."""

@@ -1,7 +1,5 @@
 """A published experiment on several networks, repeated here: one run for each place, in a lab where it says so."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path

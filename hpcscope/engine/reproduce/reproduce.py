@@ -1,7 +1,5 @@
 """A published experiment at a size that fits this machine, and the published figures beside ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A published study of a program, repeated here: one campaign for each place, in a lab where it says so."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Cases without a result that a person asked for by name: the run has failed, however well its other cases are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path

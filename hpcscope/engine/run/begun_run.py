@@ -1,7 +1,5 @@
 """The files of a run that are written before its first launch, when it is resumed, and when it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What is known while a run goes on: after the first launch of each batch, before there are intervals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The same small experiment on every host, or every pair of hosts, as a job each; their figures in one table."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Mapping, Sequence
@@ -48,8 +46,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """The outcome of all jobs."""
-
     folder: Path
     rows: list[GatheredCase]
     """The figures of the runs that are well."""

@@ -1,7 +1,5 @@
 """The launches of a run under supervision; whatever ends them leaves a run that can be resumed."""
 
-from __future__ import annotations
-
 import logging
 import time
 from dataclasses import dataclass, replace

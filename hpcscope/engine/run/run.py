@@ -1,7 +1,5 @@
 """A run from its options to its report: settle, probe, plan, measure, refine, analyse."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,8 +38,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended."""
-
     directory: RunDirectory
     well: bool
     """Whether every case is well."""

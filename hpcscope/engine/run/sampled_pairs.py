@@ -1,7 +1,5 @@
 """What random pairs will cost and can find, told before they are measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

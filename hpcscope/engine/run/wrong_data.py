@@ -1,7 +1,5 @@
 """Shows wrong data once more by minimal programs in the run's directory, without Scope's own program."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

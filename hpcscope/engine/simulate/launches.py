@@ -5,8 +5,6 @@ their computation is timed on this machine. What is refused for lack of memory i
 of all launches, and what sends messages only, at last with one piece of memory for the buffers of all ranks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -87,27 +85,22 @@ class InTurn(Listener):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Pass it on."""
         with self._lock:
             self.listener.launch_started(launch, attempt, cases)
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
-        """Pass it on."""
         with self._lock:
             self.listener.case_ended(launch, case, status)
 
     def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
-        """Pass it on."""
         with self._lock:
             self.listener.sentinel_ended(launch, duration_s)
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
-        """Pass it on."""
         with self._lock:
             self.listener.launch_ended(launch, failure)
 
     def values_known(self, lines: Sequence[str]) -> None:
-        """Pass it on."""
         self.listener.values_known(lines)
 
 
@@ -160,7 +153,6 @@ def simulated_cluster(
     memory_bytes: float,
     shares_memory: bool = False,
 ) -> Simulator:
-    """Return the simulated cluster of a run with its ranks on these hosts."""
     return Simulator(
         smpirun=request.build.mpi.launcher,
         platform=directory.platform,

@@ -1,7 +1,5 @@
 """Several offers simulated for one run: what each would gain, and what a percent of that costs."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +37,7 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
     prepared = [_prepared(run, file, offer, options) for offer in found]
     planned = {launch.ranks for each in prepared for launch in each.asked.plan.launches}
     if too_many := [count for count in options.ranks if count not in planned]:
-        raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for so many")
+        raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for this many")
     made: list[Simulated] = []
     for offer, each in zip(found, prepared, strict=True):
         logger.info("offer %s: %s", offer.name, " ".join(each.changes))

@@ -1,7 +1,5 @@
 """What is simulated on which platform, and with which options."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,8 +52,6 @@ class SimulateOptions(SimulationSettings):
 
 @dataclass(frozen=True)
 class Request:
-    """What is simulated on one platform."""
-
     known: Run
     measured: Platform
     """The platform of the run, without changes."""

@@ -1,7 +1,5 @@
 """A run simulated: its cases again on its own platform, then more ranks, more hosts or other links."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

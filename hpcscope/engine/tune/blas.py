@@ -1,7 +1,5 @@
 """The kernels of OpenBLAS: each that this processor can run is measured in turn with those in use."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

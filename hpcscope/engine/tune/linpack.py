@@ -1,7 +1,5 @@
 """LINPACK tuned: the times of all settings are predicted, a few settings are measured, and a record is kept."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Mapping, Sequence

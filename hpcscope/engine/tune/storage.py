@@ -1,7 +1,5 @@
 """The fastest way to write or read files: all ways are predicted, a few measured, and a record is kept."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Each has `write(runs)`, which returns the content of one or more runs: a text, or bytes that are none.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +21,6 @@ def names() -> list[str]:
 
 
 def writer(name: str) -> Writer:
-    """Return the writer of a format."""
     found: Writer = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").write
     return found
 

@@ -3,8 +3,6 @@
 https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Sequence

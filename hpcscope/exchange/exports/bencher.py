@@ -3,8 +3,6 @@
 https://bencher.dev/docs/reference/bencher-metric-format/
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

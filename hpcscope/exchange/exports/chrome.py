@@ -5,8 +5,6 @@ visit to the case.
 Times of day are recorded to the millisecond: what seems to overlap what follows is cut there.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

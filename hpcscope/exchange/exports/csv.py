@@ -1,7 +1,5 @@
 """All results as comma-separated values, a line each (RFC 4180), in basic units; a column for each parameter."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

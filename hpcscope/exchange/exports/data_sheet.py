@@ -1,7 +1,5 @@
 """A data sheet of a cluster with the figures of the TOP500 list and what else was measured; plain text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units
@@ -65,7 +63,7 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
         best = max(alike, key=lambda one: one.median or 0.0, default=None)
         yield name, _shown(best) if best is not None else f"not measured: run {' or '.join(benchmarks)}"
     if not measurements.machine.hosts:
-        yield "Latency and bandwidth", f"{UNKNOWN}: where the processes ran is not recorded"
+        yield "Latency and bandwidth", f"{UNKNOWN}: where the ranks ran is not recorded"
         return
     for inside, where in ((True, "inside a host"), (False, "between hosts")):
         if not inside and len(measurements.machine.hosts) == 1:

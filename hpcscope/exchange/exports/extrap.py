@@ -5,8 +5,6 @@ documentation of its file formats has it. Equal parameters on several lines are 
 parameters and points for all that a file has. Rates are left out where there is a time: they are work over it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,6 +12,7 @@ from typing import Any
 
 from hpcscope.errors import UsageError
 from hpcscope.findings.results import Run
+from hpcscope.report.order import is_number
 from hpcscope.statistics.summary import Summary
 
 RANKS = "ranks"
@@ -48,7 +47,7 @@ def _varied(figures: list[Summary]) -> set[str]:
     for case in figures:
         for name, value in {RANKS: case.ranks, **case.parameters}.items():
             values[name].add(value)
-    return {name for name, found in values.items() if len(found) > 1 and all(map(_is_number, found))}
+    return {name for name, found in values.items() if len(found) > 1 and all(map(is_number, found))}
 
 
 def _lines(run: Run, case: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -74,10 +73,6 @@ def _refuse_missing_points(lines: Sequence[dict[str, Any]]) -> None:
     for path, found in points.items():
         if missing := sorted(everything - found):
             raise UsageError(
-                f"extrap: {path}: has no value at {missing[0]}, which others have: all in a file have the same"
+                f"extrap: {path}: has no value at {missing[0]}, which others have: all series need the same"
                 " points; choose with --only, such as --only transport=default"
             )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

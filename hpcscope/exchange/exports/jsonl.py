@@ -1,7 +1,5 @@
 """All results as JSON Lines: an object for each metric of each case, with all quantiles and the run's name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

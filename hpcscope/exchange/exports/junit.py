@@ -4,8 +4,6 @@ Passed are verified cases; failed, wrong data; an error, a case that crashed or 
 https://github.com/testmoapp/junitxml
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Tables for a paper: LaTeX with booktabs and siunitx, one for each benchmark and metric, a row for each case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """A summary of runs in Markdown, for a job's page on GitHub or GitLab, an issue or a note."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units

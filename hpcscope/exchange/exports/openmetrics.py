@@ -6,8 +6,6 @@ No line has a time stamp, which that collector refuses; the end of the run is a 
 https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from hpcscope.exchange.exports import only

@@ -3,8 +3,6 @@
 https://parquet.apache.org/docs/file-format/
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.exchange.exports import arrow

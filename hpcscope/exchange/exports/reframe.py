@@ -4,8 +4,6 @@ A reference is the median; a figure may be worse by what two such intervals allo
 https://reframe-hpc.readthedocs.io/en/stable/regression_test_api.html
 """
 
-from __future__ import annotations
-
 import json
 import math
 import pprint

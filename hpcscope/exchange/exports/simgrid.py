@@ -3,8 +3,6 @@
 Latencies and rates are those that processes saw: SimGrid's own factors, which account for protocols, are set to 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.exchange.exports import only

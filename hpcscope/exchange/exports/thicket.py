@@ -5,8 +5,6 @@ Brink et al., Thicket: seeing the performance experiment forest for the individu
 https://software.llnl.gov/Caliper/OutputFormats.html#json-split
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import accumulate

@@ -13,8 +13,6 @@ cut, hold the noise of a batch system between the program's lines, and hold seve
 read by itself, so that no run takes what another one said.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re
@@ -65,8 +63,6 @@ class PrintedFigure:
 
 @dataclass(frozen=True)
 class Reading:
-    """What an output says."""
-
     program: str
     """With its version where it is printed: `OSU Micro-Benchmarks 7.4`."""
     figures: list[PrintedFigure]
@@ -115,7 +111,6 @@ def names() -> list[str]:
 
 
 def format_of(name: str) -> Format:
-    """Return a format by its name."""
     found: Format = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return found
 
@@ -172,9 +167,7 @@ def _read_run(format_: Format, run: Sequence[Line]) -> Reading:
         return reading
     except MixedRunsError as error:
         where = f"lines {run[0].number} to {run[-1].number}"
-        refusal = (
-            f"{where} are not read: runs of {format_.TITLE} stand between one another, they say {error} twice"
-        )
+        refusal = f"{where} are not read: runs of {format_.TITLE} are interleaved, they say {error} twice"
         return Reading(format_.TITLE, [], set(), refused=[refusal])
 
 

@@ -5,8 +5,6 @@ number of threads is not printed: what a rank of Scope would have of the arrays 
 stand beside those of `node.stream`. The table prints the array with one digit behind the point.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -60,7 +58,6 @@ claims = claiming(_TITLE, _CSV_HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

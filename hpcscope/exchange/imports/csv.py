@@ -3,8 +3,6 @@
 It has the number of launches and not the median of each: all count as one.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +29,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all lines."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}

@@ -5,8 +5,6 @@ and cumulative seconds. A value of -1 was not monitored. `--perf` estimates the 
 and the time of the slowest rank (MiB/s). Counters are described in the documentation of darshan-util.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -62,7 +60,6 @@ claims = claiming(_LOG)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all logs."""
     return _DarshanReader().read(lines)
 
 

@@ -1,7 +1,5 @@
 """Figures of Scope's own exports, read again: medians with all that the format holds of their summaries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

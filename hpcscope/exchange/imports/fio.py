@@ -7,8 +7,6 @@ laid out are cases of `storage.read`: fio evicts them before. All others stand a
 files that fio writes it allocates before, and what happens in a given time is no amount of data.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +62,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all jobs."""
     versions: dict[str, None] = {}
     figures: list[PrintedFigure] = []
     understood = {line.number for line in lines if _SAID.match(line.text)}

@@ -5,8 +5,6 @@ rank (2^20 bytes); 99 % of the samples are better than `99%`. Key results are im
 without.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -40,7 +38,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     return _GpcnetReader(TITLE).read(lines)
 
 

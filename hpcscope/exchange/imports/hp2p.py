@@ -5,8 +5,6 @@ maximum are over the pairs, of bisection bandwidth over the iterations. The numb
 of a matrix, printed where the output is binary.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -115,9 +113,7 @@ class _Hp2pReader(LineReader):
             if ("Avg", what) not in self._whole:
                 continue
             mean, line = self._whole["Avg", what]
-            self.benchmarks.append(
-                declared(_NAME, TITLE, f"pairs of processes, as {TITLE} sees them", [one], where)
-            )
+            self.benchmarks.append(declared(_NAME, TITLE, f"pairs of ranks, as {TITLE} sees them", [one], where))
             beside = {
                 name: self._whole[key, what][0] for key, name in _BESIDE.items() if (key, what) in self._whole
             }

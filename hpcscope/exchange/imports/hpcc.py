@@ -6,8 +6,6 @@ its repetitions; all others are of one execution (io.c, STREAM/stream.c, PTRANS/
 printed where any test was wrong, without saying which.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -137,7 +135,9 @@ class _Summary:
         if not ranks:
             return
         success = self._text("Success")
-        failure = {"1": "", "0": "a test of the run failed: Success=0"}.get(success, "the summary says no success")
+        failure = {"1": "", "0": "a test of the run failed: Success=0"}.get(
+            success, "the summary does not report success"
+        )
         yield from (replace(printed, failure=failure) for printed in self._linpack())
         for key, one in _MEASURES.items():
             value = self._value(key, one.exponent)
@@ -269,24 +269,24 @@ def _benchmarks() -> list[Benchmark]:
         "kernel": parameter("kernel", "kernel", list(stream.KERNELS.values())),
         "generator": parameter("generator", "random numbers", ["polynomial", "linear"]),
         "pair": parameter("pair", "of all pairs", ["lowest", "mean", "highest"]),
-        "order": parameter("order", "order of processes", ["natural", "random"]),
+        "order": parameter("order", "order of ranks", ["natural", "random"]),
     }
     declarations = [
         ("algorithm.hpcc_ptrans", "HPCC PTRANS", "transposition of a distributed matrix", "n"),
-        ("algorithm.hpcc_fft", "HPCC MPIFFT", "one-dimensional Fourier transform of all processes", "n"),
+        ("algorithm.hpcc_fft", "HPCC MPIFFT", "one-dimensional Fourier transform of all ranks", "n"),
         ("algorithm.hpcc_random_access", "HPCC RandomAccess", "updates of a distributed table", "n generator"),
-        ("node.hpcc_star_dgemm", "HPCC StarDGEMM", "matrix product, mean over all processes", "n"),
-        ("node.hpcc_fft", "HPCC SingleFFT", "Fourier transform of one process", "n"),
-        ("node.hpcc_star_fft", "HPCC StarFFT", "Fourier transform, mean over all processes", "n"),
-        ("node.hpcc_random_access", "HPCC SingleRandomAccess", "updates of a table, one process", "n generator"),
+        ("node.hpcc_star_dgemm", "HPCC StarDGEMM", "matrix product, mean over all ranks", "n"),
+        ("node.hpcc_fft", "HPCC SingleFFT", "Fourier transform of one rank", "n"),
+        ("node.hpcc_star_fft", "HPCC StarFFT", "Fourier transform, mean over all ranks", "n"),
+        ("node.hpcc_random_access", "HPCC SingleRandomAccess", "updates of a table, one rank", "n generator"),
         (
             "node.hpcc_star_random_access",
             "HPCC StarRandomAccess",
-            "the same, mean over all processes",
+            "the same, mean over all ranks",
             "n generator",
         ),
-        ("node.hpcc_star_stream", "HPCC StarSTREAM", "STREAM, mean over all processes", "array_bytes kernel"),
-        ("mpi.hpcc_ping_pong", "HPCC ping-pong", "ping-pong of 8 B and 2 MB over pairs of processes", "pair"),
+        ("node.hpcc_star_stream", "HPCC StarSTREAM", "STREAM, mean over all ranks", "array_bytes kernel"),
+        ("mpi.hpcc_ping_pong", "HPCC ping-pong", "ping-pong of 8 B and 2 MB over pairs of ranks", "pair"),
         ("mpi.hpcc_ring", "HPCC ring", "exchange of 8 B and 2 MB with both neighbors", "order"),
     ]
     benchmarks = [hpl.benchmark()]

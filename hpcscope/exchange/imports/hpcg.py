@@ -4,8 +4,6 @@ GFLOP/s are 10^9 operations over the time of all sets of iterations, GB/s 10^9 b
 overhead of setting up and optimising the problem (ReportResults.cpp). Scope has no benchmark of the same work.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ the numbering of processes (none in 1.0: along columns), look-ahead, broadcast, 
 Scope has one way. What `algorithm.linpack` cannot do stands as `algorithm.hpl`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -72,7 +70,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all problems."""
     return read_all(_own(lines))
 
 

@@ -5,8 +5,6 @@ solution, and of the factorization alone. GFLOPS are 10^9 operations per second,
 residual is that of the refined solution.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -35,7 +33,6 @@ claims = claiming(_PROBLEM)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a problem."""
     return _MxpReader(TITLE).read(lines)
 
 

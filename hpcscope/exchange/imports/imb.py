@@ -7,8 +7,6 @@ repetitions of a collective and the root stays; before, they followed one anothe
 (IMB_bcast.c of 4.0 and 2018). MB are 2^20 bytes up to version 4 and 10^6 bytes from 2018 (IMB_output.c).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -126,7 +124,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all sections."""
     return _ImbReader().read(lines)
 
 

@@ -6,8 +6,6 @@ of the rates. `[INVALID]` breaks a rule of the list, such as 300 s of writing. I
 formats of their own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -40,7 +38,6 @@ claims = claiming(_PHASE, _SCORE)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     return _Io500Reader(TITLE).read(lines)
 
 

@@ -6,8 +6,6 @@ of 2^20 bytes (`ReduceIterResults` of ior.c; 2.10 prints means only). A test is 
 stand as `storage.ior_write` and `storage.ior_read`.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,8 +60,6 @@ _SAID = re.compile(
 
 @dataclass
 class _Test:
-    """What is printed of one test."""
-
     command: str = ""
     options: dict[str, str] = field(default_factory=dict)
     rates: dict[str, list[float]] = field(default_factory=dict)
@@ -216,7 +212,7 @@ def read(lines: Sequence[Line]) -> Reading:
         figures=figures,
         understood=understood,
         benchmarks=_benchmarks(figures),
-        differences=["the phases open, transfer and close, from the first process to the last one, are left out"],
+        differences=["the phases open, transfer and close, from the first rank to the last one, are left out"],
     )
 
 

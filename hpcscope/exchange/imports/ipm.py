@@ -6,8 +6,6 @@ they are summed over the tasks, and what the least and the most of them took sta
 of the slowest process.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -43,13 +41,13 @@ _TAG = re.compile(
 )
 _WHOLE = "whole program"
 _METRICS = {
-    "time_s": metric("time_s", "s", "time, all processes"),
-    "calls": metric("calls", "1", "calls, all processes"),
-    "sent_bytes": metric("sent_bytes", "B", "bytes, all processes"),
-    "wall_s": metric("wall_s", "s", "time of the slowest process"),
-    "mpi_share": metric("mpi_share", "1", "share of time in MPI"),
-    "least_s": metric("least_s", "s", "time of the process that took least"),
-    "most_s": metric("most_s", "s", "time of the process that took most"),
+    "time_s": metric("time_s", "s", "time, all ranks"),
+    "calls": metric("calls", "1", "calls, all ranks"),
+    "sent_bytes": metric("sent_bytes", "B", "bytes, all ranks"),
+    "wall_s": metric("wall_s", "s", "time of the slowest rank"),
+    "mpi_share": metric("mpi_share", "1", "fraction of time in MPI"),
+    "least_s": metric("least_s", "s", "time of the rank that took least"),
+    "most_s": metric("most_s", "s", "time of the rank that took most"),
 }
 
 
@@ -159,7 +157,7 @@ class _IpmReader(LineReader):
         """End the tasks; of those that were cut nothing is known."""
         whole = [task for task in self._tasks if task.whole]
         if len(whole) < len(self._tasks) or (whole and len(whole) < whole[0].size):
-            self.differences[f"{TITLE}: the file has {len(whole)} of {self._tasks[0].size} processes"] = None
+            self.differences[f"{TITLE}: the file has {len(whole)} of {self._tasks[0].size} ranks"] = None
         if not whole:
             return
         self._ranks = whole[0].size

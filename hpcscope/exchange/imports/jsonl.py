@@ -1,7 +1,5 @@
 """JSON Lines that `scope export jsonl` wrote: summaries with all their keys, the name of the run and its hosts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +18,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all summaries."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}

@@ -4,8 +4,6 @@ Rates are in millions of flops and of bytes per second; bytes are those that the
 what a cache reads before it writes (bench.c). `Size` is that of all streams together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -49,8 +47,6 @@ _FACTS = {
 
 @dataclass
 class Test:
-    """What is printed of a test."""
-
     name: str = ""
     threads: int = 1
     values: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -67,7 +63,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a test."""
     test = Test()
     understood: set[int] = set()
     for line in lines:

@@ -1,7 +1,5 @@
 """Lines of an output as the program wrote them: without what terminals, launchers and other systems put in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -52,7 +50,7 @@ def decoded(file: str, content: bytes) -> str:
         text = content.decode("latin-1")
     if (end := text.find("\0")) >= 0:
         raise UsageError(
-            f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark (of a Darshan log:"
+            f"{file}: character {end} is U+0000: is not text; must be the output of a benchmark (of a Darshan log:"
             " what darshan-parser prints)"
         )
     return text

@@ -6,8 +6,6 @@ for `"size=` numbers of processes with microseconds (lib_timing.c, lat_mem_rd.c,
 median of the trials. Sizes from 1 MB on have two decimals: where one power of two is printed so, it is meant.
 """
 
-from __future__ import annotations
-
 import calendar
 import re
 import time
@@ -64,7 +62,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all lines."""
     return _LmbenchReader().read(lines)
 
 

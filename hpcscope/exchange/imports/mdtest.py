@@ -5,8 +5,6 @@ two barriers (`summarize_results` of mdtest.c). Rates of files are those of `sto
 line says that it was the plain sequence in one folder or one for each process; others stand as `storage.mdtest`.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -109,7 +107,6 @@ claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

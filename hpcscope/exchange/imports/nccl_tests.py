@@ -6,8 +6,6 @@ then in place. The time is the mean over the iterations, and over the ranks unle
 operation is, only newer versions print.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -8,8 +8,6 @@ at once. `np.out` has neither version nor mode; its columns agree with one anoth
 only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,7 +77,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all lines."""
     figures: list[PrintedFigure] = []
     understood: set[int] = set()
     benchmarks: list[Benchmark] = []

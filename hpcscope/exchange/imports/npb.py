@@ -6,8 +6,6 @@ is Scope's of the same name where it runs as processes; with threads, in a large
 stands as `application.nas_cg` and the like.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -160,7 +158,7 @@ def _benchmark(name: str) -> Benchmark:
         [
             metric("time_s", "s", "time"),
             metric("mops_per_s", "Mop/s", "rate", "higher"),
-            metric("mops_per_process_per_s", "Mop/s", "rate of a process", "higher"),
+            metric("mops_per_process_per_s", "Mop/s", "rate of a rank", "higher"),
         ],
         [
             parameter("class", "class", CLASSES, role="size"),

@@ -1,7 +1,5 @@
 """JSON objects that a program printed over many lines, with the lines of other programs between them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence

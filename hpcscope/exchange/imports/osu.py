@@ -7,8 +7,6 @@ collective, and the time is the mean over ranks; before, it was that of a loop o
 processes nor, without `-f`, that of repetitions is printed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -178,7 +176,6 @@ claims = claiming(_TITLE, _INIT)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tables."""
     return _OsuReader().read(lines)
 
 

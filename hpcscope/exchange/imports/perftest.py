@@ -6,8 +6,6 @@ stretch. Latencies are microseconds, half a round trip, for reads and atomics a 
 median (perftest_parameters.c). The JSON has no unit: the message rate says which one it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -66,7 +64,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tests."""
     return _PerftestReader().read(lines)
 
 

@@ -1,7 +1,5 @@
 """What formats that go through an output line by line have in common."""
 
-from __future__ import annotations
-
 import re
 import time
 from abc import ABC, abstractmethod

@@ -5,8 +5,6 @@ reference is not a wrong one. Which direction is better is not said: shorter tim
 other units are better when lower if only an upper bound limits them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

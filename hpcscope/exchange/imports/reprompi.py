@@ -6,8 +6,6 @@ from the first entry to the last exit on the synchronised one (runtimes_computat
 datatype.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +75,6 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tables."""
     return _ReprompiReader().read(lines)
 
 

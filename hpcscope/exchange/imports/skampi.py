@@ -6,8 +6,6 @@ over the middle half of the repetitions, of the slowest process's (extract_final
 measurement is called is free text in the script, and what it measures is not printed.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence
@@ -40,7 +38,6 @@ claims = claiming(_TITLE, _BEGIN)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all results."""
     figures: list[PrintedFigure] = []
     understood: set[int] = set()
     versions: dict[str, None] = {}
@@ -68,7 +65,7 @@ def read(lines: Sequence[Line]) -> Reading:
         understood.add(line.number)
     differences = [
         f"{TITLE}: a time is the mean of the middle half of the repetitions",
-        f"{TITLE}: standard errors and the times of single processes are left out",
+        f"{TITLE}: standard errors and the times of single ranks are left out",
     ]
     return Reading(
         program=" ".join([TITLE, *versions]),

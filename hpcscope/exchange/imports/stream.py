@@ -5,8 +5,6 @@ A rate is the best of all repetitions but the first; MB are 10^6 bytes; two or t
 for ranks: each works on its share of the arrays; so do those of all processes of stream_mpi.c.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,7 +96,6 @@ claims = claiming(_TITLE, _HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

@@ -1,7 +1,5 @@
 """Kinds of findings about many runs of a program: one file each."""
 
-from __future__ import annotations
-
 from hpcscope.findings import find
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Finding

@@ -1,7 +1,5 @@
 """The run time of a program drifts from run to run."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding

@@ -1,7 +1,5 @@
 """The sources of findings about a campaign."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.programs.campaign.analysis import Analysis

@@ -1,7 +1,5 @@
 """Memory grows within a run or from one run to the next; GAMMA saw it over a day."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
@@ -40,7 +38,7 @@ def _within(growth: Growth) -> Finding:
     return Finding(
         code="memory-growth",
         severity="warning",
-        title=f"A process grows by {units.quantity(rate.value, 'B/s')} while it runs",
+        title=f"A rank grows by {units.quantity(rate.value, 'B/s')} while it runs",
         where={"rank": growth.worst_rank},
         evidence=[
             Evidence(what="growth in the second half of a run, mean over the ranks", value=rate.value, unit="B/s"),
@@ -66,12 +64,12 @@ def _between(trend: Trend, endurance: Endurance) -> Finding:
         code="memory-growth",
         severity="warning",
         title=(
-            f"The memory of the processes grows from run to run, by {units.quantity(trend.over_span, 'B')} over"
+            f"The memory of the ranks grows from run to run, by {units.quantity(trend.over_span, 'B')} over"
             f" {units.quantity(endurance.span_s, 's')}"
         ),
         where={},
         evidence=[
-            Evidence(what=f"largest memory of a process, growth {span}", value=growth.value, unit="B"),
+            Evidence(what=f"largest memory of a rank, growth {span}", value=growth.value, unit="B"),
             Evidence(what="at least (95 %)", value=growth.low or 0.0, unit="B"),
             Evidence(what="at most (95 %)", value=growth.high or 0.0, unit="B"),
             Evidence(what="runs", value=float(trend.points)),

@@ -1,7 +1,5 @@
 """Monitored runs without a profile."""
 
-from __future__ import annotations
-
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 

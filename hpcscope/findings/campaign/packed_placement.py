@@ -1,7 +1,5 @@
 """The cost of placing processes on one node."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
@@ -50,12 +48,12 @@ def _filling(layout: LayoutComparison) -> Finding:
         where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
             *_share("computation of all ranks, packed over spread, less one", layout.inflation),
-            *_share("share of the time without a processor", layout.off_processor),
+            *_share("fraction of the time without a processor", layout.off_processor),
         ],
         advice=(
             "Ranks waited for a processor: other processes ran here, and the value does not measure the memory."
             if waited
-            else "If the total work does not depend on the number of processes, this is the cost of shared caches "
+            else "If the total work does not depend on the number of ranks, this is the cost of shared caches "
             "and memory; `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
@@ -70,7 +68,7 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         code="packed-placement",
         severity="advice" if layout.slowdown.value >= MUCH else "information",
         title=(
-            f"Packed placement costs {units.share(layout.slowdown.value)} on {layout.packed.ranks} processes:"
+            f"Packed placement costs {units.share(layout.slowdown.value)} on {layout.packed.ranks} ranks:"
             f" {units.share(part.value)} {cause}"
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
@@ -97,18 +95,18 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if layout.mostly == "communication":
         return (
             "from communication",
-            "Processes of a node share its network interface, and messages inside it go through memory. Check the"
+            "Ranks of a node share its network interface, and messages inside it go through memory. Check the"
             " pairs (`scope run mpi.pairs`), and place neighbors that exchange much on one node.",
         )
     if waits:
         return (
             "from waiting for a processor",
-            "The processes of a node do not each have a core: check the binding, threads, and other processes.",
+            "The ranks of a node do not each have a core: check the binding, threads, and other processes.",
         )
     return (
         "from memory contention",
-        "The processes of a node share caches and memory channels: `scope run node.stream` shows how many cores "
-        "the memory can feed. Idle cores, or fewer processes with threads on shared data, may cost less.",
+        "The ranks of a node share caches and memory channels: `scope run node.stream` shows how many cores "
+        "the memory can feed. Idle cores, or fewer ranks with threads on shared data, may cost less.",
     )
 
 

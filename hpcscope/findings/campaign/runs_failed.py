@@ -1,7 +1,5 @@
 """Runs that failed."""
 
-from __future__ import annotations
-
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.programs.campaign.soak import exact_share

@@ -1,7 +1,5 @@
 """Planned runs without a record."""
 
-from __future__ import annotations
-
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Finding
 

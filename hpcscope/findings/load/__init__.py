@@ -1,7 +1,5 @@
 """Kinds of findings about trunks under controlled load: one file each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.findings import find

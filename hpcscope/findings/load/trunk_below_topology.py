@@ -1,7 +1,5 @@
 """A trunk, or the bisection, delivers less under full load than the topology predicts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,8 +51,8 @@ def _finding(loaded_cut: LoadedCut) -> Finding:
             Evidence(what="delivered", value=delivered, unit="B/s"),
             Evidence(what="predicted", value=loaded_cut.predicted, unit="B/s"),
             Evidence(what="streams", value=len(loaded_cut.cut.transfers)),
-            Evidence(what="half round trip at full load", value=beside[0], unit="s"),
-            Evidence(what="half round trip at the lowest load", value=beside[1], unit="s"),
+            Evidence(what="one-way latency at full load", value=beside[0], unit="s"),
+            Evidence(what="one-way latency at the lowest load", value=beside[1], unit="s"),
         ],
         advice=(
             "Look for other traffic and for members of a bond that are down (`ip -s link`, counters of the "

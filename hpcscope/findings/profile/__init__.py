@@ -1,7 +1,5 @@
 """Kinds of findings about a monitored program: one file each."""
 
-from __future__ import annotations
-
 from hpcscope.findings import find
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.profile.facts import ProfileFacts

@@ -1,7 +1,5 @@
 """A routine is slower than its benchmark on the same machine, or uses an inefficient message size."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed
@@ -51,9 +49,9 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         where=_where(facts, routine),
         evidence=[
             Evidence(what="time of a call in the program", value=routine.mean_s, unit="s"),
-            Evidence(what=f"{routine.benchmark} on {routine.ranks} processes", value=routine.machine_s, unit="s"),
-            Evidence(what="calls, all processes", value=routine.calls),
-            Evidence(what="beyond the benchmark's time, all processes", value=routine.avoidable_s, unit="s"),
+            Evidence(what=f"{routine.benchmark} on {routine.ranks} ranks", value=routine.machine_s, unit="s"),
+            Evidence(what="calls, all ranks", value=routine.calls),
+            Evidence(what="beyond the benchmark's time, all ranks", value=routine.avoidable_s, unit="s"),
             *(
                 [Evidence(what="waiting, at least", value=routine.waiting_s, unit="s")]
                 if routine.waiting_s
@@ -73,7 +71,7 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs use the file system, processes write to the same blocks, or the data are on disk;"
+            "Other programs use the file system, ranks write to the same blocks, or the data are on disk;"
             " those of the benchmark were in memory: measure `storage.*` with --storage in their directory."
         )
     if routine.pairwise:
@@ -82,7 +80,7 @@ def _advice(routine: RoutineComparison) -> str:
             " receives, post receives early, and record a trace (`scope monitor --trace`)."
         )
     return (
-        "Processes arrive at different times, buffers are cold, or other traffic shares the network: "
+        "Ranks arrive at different times, buffers are cold, or other traffic shares the network: "
         "check the balance before the call, and record a trace (`scope monitor --trace`)."
     )
 
@@ -119,7 +117,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
                 value=routine.better_s or 0.0,
                 unit="s",
             ),
-            Evidence(what="saved, all processes", value=saved_s, unit="s"),
+            Evidence(what="saved, all ranks", value=saved_s, unit="s"),
         ],
         advice=(
             "Collect small accesses into long ones, or let collective calls do so."
@@ -134,7 +132,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 
 def _named(comparison: RoutineComparison) -> str:
     size = "" if comparison.message_bytes == 0 else f" of {units.quantity(comparison.message_bytes, 'B')}"
-    return f"{comparison.routine}{size} on {comparison.communicator_size} processes"
+    return f"{comparison.routine}{size} on {comparison.communicator_size} ranks"
 
 
 def _where(facts: ProfileFacts, comparison: RoutineComparison) -> dict[str, str | int | float]:

@@ -1,7 +1,5 @@
 """The sources of findings about a monitored program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

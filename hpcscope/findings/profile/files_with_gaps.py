@@ -1,7 +1,5 @@
 """Independent MPI-IO through a view with gaps takes much of the time."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -40,14 +38,14 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in such reads and writes, all processes", value=time_s, unit="s"),
+                Evidence(what="time in such reads and writes, all ranks", value=time_s, unit="s"),
                 Evidence(what="reads and writes", value=sum(file.transfers for file in uses)),
                 Evidence(what="bytes asked for", value=asked, unit="B"),
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
             ],
             advice=(
                 "Use the collective form of the same call (`MPI_File_write_all` for `MPI_File_write`): then the "
-                "processes fill each other's gaps. Or let each process have a contiguous part of the file."
+                "ranks fill each other's gaps. Or let each rank have a contiguous part of the file."
             ),
             lost=time_s / facts.total_s,
         )

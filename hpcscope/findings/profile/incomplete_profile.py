@@ -1,7 +1,5 @@
 """The profile is incomplete."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 

@@ -1,7 +1,5 @@
 """Much of the processor time is spent in the kernel."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -27,12 +25,12 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="advice",
             title=(
                 f"{units.share(system_s / (user_s + system_s))} of the CPU time is spent in the kernel,"
-                f" {units.quantity(system_s / len(processes), 's')} per process"
+                f" {units.quantity(system_s / len(processes), 's')} per rank"
             ),
             where={"layer": "operating system"},
             evidence=[
-                Evidence(what="in the kernel, all processes", value=system_s, unit="s"),
-                Evidence(what="in the program, all processes", value=user_s, unit="s"),
+                Evidence(what="in the kernel, all ranks", value=system_s, unit="s"),
+                Evidence(what="in the program, all ranks", value=user_s, unit="s"),
                 Evidence(what="page faults", value=faults),
                 Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),
                 Evidence(

@@ -1,7 +1,5 @@
 """All other processes wait for one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope import units
@@ -38,7 +36,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="late-process",
             severity="warning",
             title=(
-                f"All processes wait for rank {rank} on {late.host}, the last to enter collectives:"
+                f"All ranks wait for rank {rank} on {late.host}, the last to enter collectives:"
                 f" {units.quantity(waiting_s, 's')} of their time"
             ),
             where={"rank": rank, "host": late.host, "layer": "balance"},
@@ -58,8 +56,8 @@ def _advice(late: Process, others: list[Process]) -> str:
     theirs = [process.usage.processor_s for process in others if process.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
-            f"This process gets less CPU time than others: look for other processes on {late.host}, check"
-            " the binding, and check whether this process waits for files."
+            f"This rank gets less CPU time than others: look for other processes on {late.host}, check"
+            " the binding, and check whether this rank waits for files."
         )
     if late.compute_s <= _mean(others, "compute_s"):
         return (

@@ -1,7 +1,5 @@
 """Late senders and late receivers in the trace."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -33,7 +31,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 severity="warning",
                 title=(
                     f"In the trace window {units.share(waited_s / traced_s)} of all time is waiting for late"
-                    f" {what}s, most of it for those of rank {worst}"
+                    f" {what}s, most of it for rank {worst}"
                 ),
                 where={"rank": worst, "layer": "messages"},
                 evidence=[

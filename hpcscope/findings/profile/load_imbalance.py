@@ -1,7 +1,5 @@
 """Computation is distributed unevenly."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -30,7 +28,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             where={"rank": spread.most_rank, "host": host, "layer": "balance"},
             evidence=[
                 Evidence(what=f"computation of rank {spread.most_rank}", value=spread.most, unit="s"),
-                Evidence(what="mean over the processes", value=spread.mean, unit="s"),
+                Evidence(what="mean over the ranks", value=spread.mean, unit="s"),
                 Evidence(what=f"least, rank {spread.least_rank}", value=spread.least, unit="s"),
                 Evidence(what="imbalance", value=100 * (spread.imbalance or 0.0), unit="%"),
                 Evidence(

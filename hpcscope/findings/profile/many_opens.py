@@ -1,7 +1,5 @@
 """Opening and closing files takes much of the time: many opens, or slow ones."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -29,11 +27,11 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="advice",
             title=(
                 f"Opening and closing files takes {units.share(time_s / facts.total_s)} of the time:"
-                f" {opens} opens, {opens / len(merged.processes):.0f} per process"
+                f" {opens} opens, {opens / len(merged.processes):.0f} per rank"
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in opening, closing and seeking, all processes", value=time_s, unit="s"),
+                Evidence(what="time in opening, closing and seeking, all ranks", value=time_s, unit="s"),
                 Evidence(what="time per opened file", value=time_s / opens, unit="s"),
                 Evidence(what="reads and writes per opened file", value=transfers / opens),
                 Evidence(

@@ -1,7 +1,5 @@
 """Reading and writing files in many small pieces takes much of the time."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -41,14 +39,14 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in such reads and writes, all processes", value=time_s, unit="s"),
+                Evidence(what="time in such reads and writes, all ranks", value=time_s, unit="s"),
                 Evidence(what="time per read or write", value=time_s / number, unit="s"),
                 Evidence(what="reads and writes", value=number),
                 Evidence(what="rate", value=moved / time_s, unit="B/s"),
             ],
             advice=(
                 "Move more with each call: collect the data in a buffer of 1 MiB or more, use streams (`fwrite`), "
-                "or collective MPI-IO with a file view: the library then combines the pieces of all processes."
+                "or collective MPI-IO with a file view: the library then combines the pieces of all ranks."
             ),
             lost=time_s / facts.total_s,
         )

@@ -1,7 +1,5 @@
 """Processes are off the processor for much of the time: GAMMA calls this the overhead of the protocol."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -26,21 +24,21 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="off-cpu-time",
             severity="warning",
             title=(
-                f"Processes were off the processor for {units.share(off_s / facts.total_s)} of their time:"
+                f"Ranks were off the processor for {units.share(off_s / facts.total_s)} of their time:"
                 f" {units.quantity(facts.total_s / len(processes), 's')} wall,"
                 f" {units.quantity(processor_s / len(processes), 's')} CPU time each"
             ),
             where={"layer": "operating system"},
             evidence=[
-                Evidence(what="wall-clock, all processes", value=facts.total_s, unit="s"),
-                Evidence(what="processor, all processes", value=processor_s, unit="s"),
-                Evidence(what="in MPI, all processes", value=facts.merged.mpi_s, unit="s"),
+                Evidence(what="wall-clock, all ranks", value=facts.total_s, unit="s"),
+                Evidence(what="processor, all ranks", value=processor_s, unit="s"),
+                Evidence(what="in MPI, all ranks", value=facts.merged.mpi_s, unit="s"),
                 Evidence(what="voluntary context switches", value=voluntary),
                 Evidence(what="involuntary context switches", value=involuntary),
                 Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),
             ],
             advice=(
-                "They were preempted: look for more processes or threads than processors, other programs, ranks "
+                "They were preempted: look for more ranks or threads than processors, other programs, ranks "
                 "bound to the same cores, and processor quotas."
                 if preempted
                 else "They slept in the kernel until messages or files arrived. Use a transport that polls, and "

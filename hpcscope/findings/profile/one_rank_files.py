@@ -1,7 +1,5 @@
 """One process does all the input and output."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -37,15 +35,15 @@ def find(facts: ProfileFacts) -> list[Finding]:
             evidence=[
                 Evidence(what=f"time of rank {busy.rank} in files", value=busy.file_s, unit="s"),
                 Evidence(
-                    what="time of another process in files, on average",
+                    what="time of another rank in files, on average",
                     value=sum(process.file_s for process in others) / len(others),
                     unit="s",
                 ),
                 Evidence(what="rate", value=busy.file_bytes / busy.file_s, unit="B/s"),
             ],
             advice=(
-                "Let every process write its own part of a shared file with MPI-IO (`MPI_File_write_at_all`), or "
-                "let that process write while the others compute."
+                "Let every rank write its own part of a shared file with MPI-IO (`MPI_File_write_at_all`), or "
+                "let that rank write while the others compute."
             ),
             lost=lost,
         )

@@ -1,7 +1,5 @@
 """Receiving many small messages takes much of the time."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed
@@ -46,11 +44,11 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where=placed({"layer": "messages"}, facts.site(calls)),
             evidence=[
-                Evidence(what="time in such receives, all processes", value=time_s, unit="s"),
+                Evidence(what="time in such receives, all ranks", value=time_s, unit="s"),
                 Evidence(what="receives", value=number),
                 Evidence(what="time per receive", value=time_s / number, unit="s"),
                 Evidence(what="mean message size", value=size / number, unit="B"),
-                Evidence(what="share of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
+                Evidence(what="fraction of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
             ],
             advice=(
                 "Send fewer, longer messages: combine messages per receiver, or do several steps per exchange. "

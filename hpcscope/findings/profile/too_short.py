@@ -1,7 +1,5 @@
 """The program was too short to be judged."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import SHORTEST_S, ProfileFacts

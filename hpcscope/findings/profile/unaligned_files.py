@@ -1,7 +1,5 @@
 """Large reads and writes begin within blocks of the file system."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
@@ -42,10 +40,10 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in such files, all processes", value=time_s, unit="s"),
+                Evidence(what="time in such files, all ranks", value=time_s, unit="s"),
                 Evidence(what="mean size", value=sum(file.bytes for file in files) / number, unit="B"),
                 Evidence(what="block of the file system", value=most.block_bytes, unit="B"),
-                Evidence(what="processes that share the file", value=most.processes),
+                Evidence(what="ranks that share the file", value=most.processes),
             ],
             advice=(
                 f"Let every part of a file begin at a multiple of {block}: pad headers and records, or give "

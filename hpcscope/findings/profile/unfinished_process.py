@@ -1,7 +1,5 @@
 """Processes that did not reach the end of MPI_Finalize."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope.findings.finding import Evidence, Finding
@@ -25,7 +23,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
 
 def _finding(state: str, routine: str, processes: list[Process]) -> Finding:
     ranks = ", ".join(str(process.rank) for process in processes[:8]) + (", ..." if len(processes) > 8 else "")
-    who = f"Rank {ranks}" if len(processes) == 1 else f"{len(processes)} processes (ranks {ranks})"
+    who = f"Rank {ranks}" if len(processes) == 1 else f"{len(processes)} ranks (ranks {ranks})"
     usages = [process.usage for process in processes if process.usage is not None]
     codes = sorted({process.abort_code for process in processes if process.abort_code is not None})
     return Finding(
@@ -58,6 +56,6 @@ def _finding(state: str, routine: str, processes: list[Process]) -> Finding:
         ],
         advice=(
             "Check the messages of the program and the kernel (`dmesg`: out of memory, segmentation fault). "
-            "Processes inside a call when others ended are often victims, not the cause."
+            "Ranks inside a call when others ended are often victims, not the cause."
         ),
     )

@@ -1,7 +1,5 @@
 """Collectives wait more than they transfer data."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed
@@ -39,7 +37,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 facts.site(sites),
             ),
             evidence=[
-                Evidence(what="in these collectives, all processes", value=time_s, unit="s"),
+                Evidence(what="in these collectives, all ranks", value=time_s, unit="s"),
                 Evidence(what="waiting, at least", value=waiting_s, unit="s"),
                 Evidence(
                     what="waiting, at most",

@@ -1,7 +1,5 @@
 """Kinds of findings about a measured run: one file each, in a package for the layer that they are about."""
 
-from __future__ import annotations
-
 from hpcscope.findings import find
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

@@ -4,8 +4,6 @@ A message that takes twice as long costs a program little if it computes nine te
 those of the run: its algorithms and applications, on their largest number of processes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from statistics import median
 

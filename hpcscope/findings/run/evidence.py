@@ -1,7 +1,5 @@
 """How findings compare two results of a run, and cite them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """Cases of algorithms and applications as findings need them: all metrics of a case together."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +38,7 @@ class ProgramCase:
 
     @property
     def name(self) -> str:
-        """The name for people, without the ranks: `Cannon's algorithm, matrix order 360`."""
+        """The name for people, without the ranks: `Cannon's algorithm, N = 360`."""
         return self.run.benchmarks.described(self.total.benchmark, self.total.parameters)
 
     def seconds(self, metric: str) -> float:
@@ -54,7 +52,6 @@ class ProgramCase:
         return case is not None and two is not None and certainly_longer(case, two)
 
     def evidence(self, *metrics: str) -> list[Evidence]:
-        """Return the medians of metrics as evidence."""
         return self.run.evidence(*(self.figures[name] for name in metrics if name in self.figures))
 
     @property

@@ -1,7 +1,5 @@
 """Rungs of ladders on which much is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -33,7 +31,6 @@ class RungLoss(NamedTuple):
 
     @property
     def evidence(self) -> list[Evidence]:
-        """The figures of both rungs."""
         return [
             Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in (self.below, self.rung)
         ]

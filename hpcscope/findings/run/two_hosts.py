@@ -1,7 +1,5 @@
 """The two hosts between which a case measured."""
 
-from __future__ import annotations
-
 from hpcscope.findings.results import Run
 from hpcscope.statistics.summary import Summary
 

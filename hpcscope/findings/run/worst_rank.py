@@ -1,7 +1,5 @@
 """The rank, and its host, with most of a quantity that every rank observed."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kinds of findings about a topology: one file each."""
 
-from __future__ import annotations
-
 from hpcscope.findings import find
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.topology.facts import TopologyFacts

@@ -1,7 +1,5 @@
 """Ports are slower than declared."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """A host sends and receives at different rates."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.topology.facts import TopologyFacts

@@ -1,7 +1,5 @@
 """The sources of findings about a topology."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """One host is slower than the others on its switch."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.topology.facts import TopologyFacts

@@ -1,7 +1,5 @@
 """Successive ranks are far apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -44,7 +42,7 @@ def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int)
         where={"group": group.name, "layer": "placement"},
         evidence=[
             Evidence(what="pairs of successive ranks across it", value=crossed),
-            Evidence(what="minimum for so many groups", value=needed),
+            Evidence(what="minimum for this many groups", value=needed),
         ],
         advice=(
             "List the hosts group by group (`scope topology show` prints them in this order): communication with"

@@ -1,7 +1,5 @@
 """One run as a job of a batch system: what it asks for, the script it is given, and how it ended."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,12 +31,10 @@ class JobFiles:
 
     @property
     def experiment(self) -> Path:
-        """The experiment that the job runs."""
         return self.run.job / "experiment.toml"
 
     @property
     def script(self) -> Path:
-        """The job script."""
         return self.run.job / "script.sh"
 
     @property

@@ -5,8 +5,6 @@ lowered priority (nice). A job that stays pending after all, because another use
 submitted again when its hosts are idle.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,8 +25,6 @@ POLL_S = (0.2, 5.0)
 
 @dataclass(frozen=True)
 class HostJob:
-    """One small job."""
-
     name: str
     hosts: tuple[str, ...]
     run: RunDirectory

@@ -1,7 +1,5 @@
 """One file per launcher; each holds a `LAUNCHER` and is found by walking this package."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import cast

@@ -1,7 +1,5 @@
 """Intel MPI's mpiexec: a hydra that binds ranks by variables, see the Developer Reference of the library."""
 
-from __future__ import annotations
-
 from hpcscope.launch.launchers.mpich import Mpich
 from hpcscope.settings.experiment import Binding
 

@@ -1,7 +1,5 @@
 """MPICH's mpiexec (hydra)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hpcscope.launch.launcher import MPIEXEC, Command, MpiProgram, Site
@@ -17,7 +15,6 @@ class Mpich:
     program = None
 
     def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
-        """Return the command line."""
         per_host = program.ranks_per_host or site.ranks_per_host
         names = list(map(str, site.hosts))
         words, variables = self.bound(site.binding_of(program))

@@ -1,7 +1,5 @@
 """Open MPI's mpiexec: versions 4 (ORTE) and 5 (PRRTE)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 
@@ -17,7 +15,6 @@ class OpenMpi:
     program = None
 
     def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
-        """Return the command line."""
         conditions = site.conditions(program)
         prrte = conditions.major >= 5
         # mpiexec hands variables of its own (OMPI_*) to all ranks by itself, others only when told to.

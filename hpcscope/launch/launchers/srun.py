@@ -1,7 +1,5 @@
 """Slurm's srun inside a job: Slurm's own daemons start the ranks, without any mpiexec."""
 
-from __future__ import annotations
-
 import functools
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """One file per batch system; each holds a `SCHEDULER` and is found by walking this package."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import time

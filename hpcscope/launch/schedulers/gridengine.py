@@ -1,7 +1,5 @@
 """Grid Engine: the hosts that a job was granted, the directives of a job script, and the queue."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

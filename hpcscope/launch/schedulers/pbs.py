@@ -1,7 +1,5 @@
 """PBS: the directives of a job script, and the hosts that a job was granted. Scope does not submit to it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +26,6 @@ class Pbs:
         )
 
     def directives(self, request: Request) -> list[str]:
-        """Return the #PBS lines."""
         ranks = request.ranks_per_node
         each = f":ncpus={ranks}:mpiprocs={ranks}" if ranks else ":ncpus=1"
         chunks = [f"1{each}:host={host}" for host in request.nodelist] or [f"{request.nodes}{each}"]

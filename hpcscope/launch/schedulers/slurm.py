@@ -1,7 +1,5 @@
 """Slurm: what a job was granted, the directives of a job script, and the queue: submit, watch, cancel."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import time
@@ -80,7 +78,6 @@ class Slurm:
         return Allocation(self.name, self.title, job, {host: slots.get(host) for host in hosts}, end_unix_s)
 
     def directives(self, request: Request) -> list[str]:
-        """Return the #SBATCH lines."""
         asked = [
             f"--job-name={request.name}",
             f"--output={shlex.quote(str(request.output).replace('%', '%%'))}",

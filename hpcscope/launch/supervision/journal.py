@@ -178,7 +178,6 @@ def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _entry(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the journal entry of a record of the samples."""
     attempt = {"record": record["record"], "launch": record["launch"], "attempt": record["attempt"]}
     if record["record"] == "launch":
         return attempt | {"transport": record["transport"], "placement": record["placement"]}
@@ -207,7 +206,7 @@ def _parsed(path: Path, line: bytes) -> dict[str, Any]:
 
 
 def _damaged(path: Path, line: str) -> UsageError:
-    return UsageError(f"{path}: {line[:60]!r}: is no record; remove the line or start a new run")
+    return UsageError(f"{path}: {line[:60]!r}: is not a record; remove the line or start a new run")
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

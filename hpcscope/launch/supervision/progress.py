@@ -1,7 +1,5 @@
 """The progress file of a launch: one slot of 256 bytes per rank, renewed twice a second by the rank itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where each rank was when a case was ended from outside, and which ranks the others waited for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hpcscope.launch.diagnosis import Death

@@ -4,8 +4,6 @@ Only this module knows about time limits, restarts and resuming. A case that exc
 dies, gets a record that names the ranks that did not arrive; the remaining cases go on in a new attempt.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil
@@ -69,7 +67,6 @@ class Limits:
     """From the last case to the end of mpiexec: all records are written, and some MPIs hang in MPI_Finalize."""
 
     def of(self, case: PlannedCase) -> float:
-        """Return the limit of one case."""
         return self.case_s if self.case_s is not None else max(30.0, 20 * case.budget_s)
 
 
@@ -94,8 +91,6 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended."""
-
     code: int | None
     """Exit code of mpiexec; None when it was ended from outside."""
     death: Death
@@ -155,11 +150,9 @@ class Supervisor:
         return self.journal.spent_s + planning.START_S * len(self.journal.opened)
 
     def unfinished(self, plan: Plan) -> Plan:
-        """Return the plan of the visits that remain."""
         return unfinished(plan, self.journal)
 
     def remaining(self, launch: Launch) -> list[int]:
-        """Return the positions of a launch that remain to be visited."""
         return remaining(launch, self.journal)
 
     def _with_warmup(self, launch: Launch) -> Launch:
@@ -286,7 +279,7 @@ class Supervisor:
 
     def _overdue(self, launch: Launch, attempt: int, limit_s: float) -> str:
         if (launch.number, attempt) not in self.journal.opened:
-            return f"no process wrote a record within {limit_s:g} s"
+            return f"no rank wrote a record within {limit_s:g} s"
         return f"not finished within {limit_s:g} s"
 
     def _ranks(self, launch: Launch, watch: Watch, death: Death | None = None) -> list[RankState]:
@@ -400,11 +393,9 @@ class Supervisor:
 
 
 def unfinished(plan: Plan, journal: Journal) -> Plan:
-    """Return the plan of the visits that remain."""
     left = [replace(each, cases=tuple(each.cases[i] for i in remaining(each, journal))) for each in plan.launches]
     return replace(plan, launches=tuple(launch for launch in left if launch.cases))
 
 
 def remaining(launch: Launch, journal: Journal) -> list[int]:
-    """Return the positions of a launch that remain to be visited: those that have no record yet."""
     return [at for at in range(len(launch.cases)) if (launch.number, at) not in journal.statuses]

@@ -4,8 +4,6 @@ On a switch, trees take ceil(log2 p) steps. A shared medium, or a process that s
 message after another.
 """
 
-from __future__ import annotations
-
 from hpcscope.models.fitting.terms import CostModel, CostTerm, ones, steps
 from hpcscope.samples.samples import Floats
 
@@ -46,7 +44,7 @@ MODELS = (
     CostModel(
         name="linear_broadcast",
         equation="t(n, p) = t_oc_s + (t_s_s + t_w_s_per_byte n) (p - 1)",
-        source="Melas 2000, sec. 7.3: a shared medium serves its receivers in turn",
+        source="Melas 2000, sec. 7.3: a shared medium serves its receivers one after another",
         variable="message_bytes_and_ranks",
         terms=lambda n, p: [_call(p), *_messages(n, p - 1)],
     ),
@@ -54,7 +52,7 @@ MODELS = (
     CostModel(
         name="linear_collective",
         equation="t(p) = t_oc_s + t_p_s (p - 1)",
-        source="Melas 2000, sec. 7.3: collectives on shared Ethernet grow linearly with the processes",
+        source="Melas 2000, sec. 7.3: collectives on shared Ethernet grow linearly with the ranks",
         variable="ranks",
         terms=lambda _n, p: [_call(p), CostTerm("t_p_s", "s", p - 1, essential=True)],
     ),
@@ -87,7 +85,7 @@ MODELS = (
     CostModel(
         name="shared_exchange",
         equation="t(m, p) = t_oc_s + (t_s_s + t_w_s_per_byte m) p (p - 1)",
-        source="Melas 2000, sec. 6.5.4 and 7.3: a shared medium carries the p (p - 1) messages in turn",
+        source="Melas 2000, sec. 6.5.4 and 7.3: a shared medium carries the p (p - 1) messages one after another",
         variable="message_bytes_and_ranks",
         terms=lambda n, p: [_call(p), *_messages(n, p * (p - 1))],
     ),

@@ -3,8 +3,6 @@
 After Chunduri et al. 2019, GPCNeT (SC19).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np
@@ -14,7 +12,7 @@ from hpcscope.plan.case import Case, Key
 from hpcscope.samples.records import Origin
 from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
 from hpcscope.statistics.estimate import Estimate
-from hpcscope.statistics.order_statistics import CONFIDENCE, median_interval
+from hpcscope.statistics.order_statistics import median_estimate
 from hpcscope.strict import Strict
 
 IMPACT, ALONE = "impact_factor", "isolated_s"
@@ -59,8 +57,8 @@ def _of(launches: list[CaseSamples]) -> Congestion | None:
         origin=launches[0].origin,
         launches=len(pairs),
         repetitions=sum(beside.size for beside, _ in pairs),
-        median=_estimate([float(np.median(beside / alone)) for beside, alone in pairs]),
-        tail=_estimate(tails) if tails else None,
+        median=median_estimate(np.array([float(np.median(beside / alone)) for beside, alone in pairs])),
+        tail=median_estimate(np.array(tails)) if tails else None,
     )
 
 
@@ -72,14 +70,3 @@ def _both(series: Times) -> tuple[Floats, Floats] | None:
     slowest: Floats = series.extremes.maximum_s if series.extremes else series.elapsed_s.max(axis=0)
     counted = series.counted & (alone > 0)
     return slowest[counted], alone[counted]
-
-
-def _estimate(values: list[float]) -> Estimate:
-    interval = median_interval(np.array(values))
-    if interval is not None and interval.coverage < CONFIDENCE:
-        interval = None
-    return Estimate(
-        value=float(np.median(values)),
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-    )

@@ -4,8 +4,6 @@ The logarithm of a pair's time is taken as m + a_i + a_j + c [i and j in differe
 Exploratory Data Analysis, ch. 11: median polish). Medians make a slow host no burden for the pairs of the others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One straight line over message sizes: start-up time and asymptotic bandwidth."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.models.fitting.curve import Curve

@@ -1,7 +1,5 @@
 """The library's own settings near the breakpoints of a curve."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -6,8 +6,6 @@ over many pairs, which a few slow hosts cannot distort (Tukey 1977, Exploratory 
 group its members are not told one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

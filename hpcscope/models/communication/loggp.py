@@ -1,7 +1,5 @@
 """How long sender and receiver are busy with a message, how long it is under way, how soon the next can follow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -106,7 +104,7 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
 
 def _way_not_told(parameter: FittedParameter) -> str:
     interval = in_unit(parameter, "s")
-    return f"L_s: the wire time cannot be separated from the overheads; half a round trip minus these: {interval}"
+    return f"L_s: the wire time cannot be separated from the overheads; one-way latency minus these: {interval}"
 
 
 MODELS = (LogGP(),)

@@ -1,7 +1,5 @@
 """The steps of the network layer near the breakpoints of a curve: full segments and frames, and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.catalog.catalog import Catalog

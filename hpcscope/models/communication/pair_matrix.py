@@ -1,7 +1,5 @@
 """The pair matrix of a cluster: the time of a message between every two processes, and which stand out."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np
@@ -105,7 +103,7 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
     whole = times_s[~np.isnan(times_s[:, ~np.eye(ranks, dtype=bool)]).any(axis=1)]
     reason = ""
     if ranks < FEWEST:
-        reason = f"{ranks} processes; {FEWEST} are needed to distinguish a slow process from slow pairs"
+        reason = f"{ranks} ranks; {FEWEST} are needed to distinguish a slow rank from slow pairs"
     elif len(whole) < FEWEST_LAUNCHES:
         reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
     decomposition = decompose(np.nan_to_num(whole)) if not reason else None

@@ -5,8 +5,6 @@ broadcast them along their rows of the grid, those that have these rows of B alo
 Watts 1997). Which links that loads depends on how the grid lies on the hosts, and on the tree of a broadcast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,11 +37,9 @@ class Grid:
         return self.rows * self.columns
 
     def rank(self, row: int, column: int) -> int:
-        """Return the rank at this position."""
         return row * self.columns + column if self.order == "rows" else row + column * self.rows
 
     def __str__(self) -> str:
-        """Write it as people say it."""
         return f"{self.rows} x {self.columns} along {self.order}"
 
 
@@ -59,7 +55,6 @@ class Product:
 
     @property
     def known(self) -> bool:
-        """Whether its messages are known."""
         return self.broadcast in KNOWN
 
 

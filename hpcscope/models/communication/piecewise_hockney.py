@@ -1,7 +1,5 @@
 """Several straight lines over message sizes, as for a library with several protocols."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

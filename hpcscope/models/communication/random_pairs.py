@@ -1,7 +1,5 @@
 """Random pairs of a cluster that has too many to measure each: what is slow, and with which chance it is seen."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np
@@ -136,7 +134,7 @@ def _sample(
     attributes = host_groups(hosts, ranks, topology)
     reason = ""
     if ranks < FEWEST:
-        reason = f"{ranks} processes; {FEWEST} are needed"
+        reason = f"{ranks} ranks; {FEWEST} are needed"
     elif len(pairs.logs) < FEWEST_LAUNCHES:
         reason = f"{len(pairs.logs)} launches have every round; {FEWEST_LAUNCHES} are needed"
     groups = {attribute.name: np.array(attribute.of, np.int64) for attribute in attributes}

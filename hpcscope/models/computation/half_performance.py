@@ -1,7 +1,5 @@
 """The rate of a loop over its length, or over its arithmetic for each word of memory."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.models.fitting.curve import Curve

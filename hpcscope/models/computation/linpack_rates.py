@@ -5,8 +5,6 @@ which half of it is reached: the figures of the TOP500 list (Dongarra, Luszczek 
 Computation 15, section 3).
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

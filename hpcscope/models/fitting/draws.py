@@ -1,7 +1,5 @@
 """Bootstrap draws of a summary's median, which carry its uncertainty through a model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.models.fitting.curve import relative_noise

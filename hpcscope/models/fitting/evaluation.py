@@ -1,7 +1,5 @@
 """The time that a fitted model gives for any size and number of processes, also outside of its points."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.models.fitting.fit import Fit

@@ -1,7 +1,5 @@
 """Fitted models: parameters with intervals, range of validity, residuals, and why they were chosen or rejected."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from hpcscope.plan.case import Case

@@ -1,7 +1,5 @@
 """Weighted least squares for models that are linear in their parameters, with intervals that rest on launches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """When a fitted law does not describe its points."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 WORST_ERROR = 0.3

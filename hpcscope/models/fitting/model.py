@@ -1,7 +1,5 @@
 """The type of a model, the search for models, and the choice among them by the data."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from functools import cache

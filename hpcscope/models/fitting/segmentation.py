@@ -1,7 +1,5 @@
 """The best division of a curve into straight pieces, exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope.samples.samples import Floats

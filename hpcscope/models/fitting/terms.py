@@ -1,7 +1,5 @@
 """Models that are sums of named costs, of which the data may not tell all apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -60,11 +58,11 @@ def _too_few(curve: Curve) -> str | None:
     if curve.variable == "ranks":
         if counts >= FEWEST_COUNTS:
             return None
-        return f"{counts} process counts; at least {FEWEST_COUNTS} are needed"
+        return f"{counts} rank counts; at least {FEWEST_COUNTS} are needed"
     if counts >= FEWEST_COUNTS_WITH_SIZES and sizes >= FEWEST_SIZES:
         return None
     needed = f"at least {FEWEST_COUNTS_WITH_SIZES} and {FEWEST_SIZES} are needed"
-    return f"{counts} process counts and {sizes} message sizes; {needed}"
+    return f"{counts} rank counts and {sizes} message sizes; {needed}"
 
 
 def ones(ranks: Floats) -> Floats:
@@ -121,4 +119,4 @@ def _pick(index: int) -> Derive:
 
 def _counted(curve: Curve) -> str:
     counts = sorted({int(p) for p in curve.ranks})
-    return f"{curve.x.size} points at {', '.join(map(str, counts))} processes"
+    return f"{curve.x.size} points at {', '.join(map(str, counts))} ranks"

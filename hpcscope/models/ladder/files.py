@@ -4,8 +4,6 @@ A rung that benchmarks declare before others of its layer stands below them: ind
 collective access. On the layer of the file system one client stands below many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

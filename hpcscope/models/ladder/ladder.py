@@ -4,8 +4,6 @@ Which benchmark stands on which rung is declared by the benchmarks (`rungs` in b
 against the best one of the layer below; programs stand side by side on the layer below all of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -100,7 +98,6 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
 
 
 def _library(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> list[Summary]:
-    """Return the rung of the MPI library on a path."""
     ons = measurements.standing(EXCHANGES[exchange], "mpi", unit)
     return [on.summary for on in ons if path.carries(on.summary)]
 
@@ -185,7 +182,7 @@ def _link_limit(path: Path) -> LadderStep:
 
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[LadderStep]:
-    """Take each operation to one other process with the payload nearest to the message; fresh buffers first."""
+    """Take each operation to one other process with the payload nearest to the message; cold buffers first."""
     ons: dict[str, list[On]] = {}
     for on in measurements.standing("transfer", "operation", "s"):
         if on.summary.ranks == 2 and on.summary.work and path.carries(on.summary):
@@ -227,7 +224,7 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
         level,
         f"communication of {largest.label}",
         largest.per_launch.as_rate(moved),
-        note="all bytes moved over the communication time of the slowest process, waiting excluded"
+        note="all bytes moved over the communication time of the slowest rank, waiting excluded"
         + (f"; {shared}" if shared else ""),
     )
 
@@ -254,7 +251,7 @@ def _names(places: Iterable[Standing]) -> str:
 
 def _sharing(ranks: int, machine: Machine) -> str:
     processors = sum(len(host.processor.usable) for host in machine.hosts)
-    return f"{ranks} processes share {processors} processors" if 0 < processors < ranks else ""
+    return f"{ranks} ranks share {processors} processors" if 0 < processors < ranks else ""
 
 
 def _latency(path: Path, measurements: Measurements) -> Ladder | None:
@@ -319,14 +316,14 @@ def _against_one_process(level: Program, chosen: Summary, case: Summary, measure
     steps = [
         LadderStep(
             "limit",
-            f"{workers} times one process ({case.label})",
+            f"{workers} times one rank ({case.label})",
             case.per_launch.scaled(workers),
             note=_sharing(chosen.ranks, measurements.machine),
         ),
         LadderStep(level, chosen.label, chosen.per_launch),
     ]
     rungs = _rungs(steps, chosen.unit, higher_is_better=True)
-    return Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
+    return Ladder(path="from one rank to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
 
 
 def _node(measurements: Measurements) -> Iterator[Ladder]:
@@ -352,7 +349,7 @@ def _inside_a_node(
         return None
     steps = [LadderStep("limit", limit.label, limit.per_launch), *rungs]
     return Ladder(
-        path="one process", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
+        path="one rank", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
     )
 
 

@@ -1,7 +1,5 @@
 """The limits of messages of every size on the measured paths: lines in the curves of network benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The limit of a wire: the arithmetic of frames (Melas 2000, appendix A, generalised)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
 

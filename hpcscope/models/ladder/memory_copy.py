@@ -4,8 +4,6 @@ Files of the operating system are copied by the core that wrote their data. A me
 copied by another, so its limit is the copy between cores: its data come from the cache of the sender.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from hpcscope.catalog.catalog import LIMIT, Catalog

@@ -1,7 +1,5 @@
 """The paths between two processes that were measured, one for each transport, inside a host and between hosts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope.machine.machine import Link, Machine
@@ -47,7 +45,6 @@ class Path:
         return case.placement in self.placements
 
     def carries(self, case: Case) -> bool:
-        """Return whether the messages of a case take the path."""
         return case.transport == self.transport and self.placed(case)
 
 

@@ -1,7 +1,5 @@
 """A ladder and its rungs: figures of one layer after another, each held against what is below it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -124,7 +122,6 @@ def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | No
 
 
 def measured_step(layer: Layer, summary: Summary) -> LadderStep:
-    """Return the step of a measured case."""
     return LadderStep(layer, summary.label, summary.per_launch)
 
 

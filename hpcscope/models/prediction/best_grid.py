@@ -1,7 +1,5 @@
 """The process grid to be chosen: of all that are possible, the one with the shortest predicted time."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from math import isqrt
@@ -24,7 +22,6 @@ class BestGrid(Strict):
 
 
 def every_rows(ranks: int) -> list[int]:
-    """Return the rows of every grid of a number of ranks."""
     few = [rows for rows in range(1, isqrt(ranks) + 1) if ranks % rows == 0]
     return sorted({*few, *(ranks // rows for rows in few)})
 

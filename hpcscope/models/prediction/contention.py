@@ -4,8 +4,6 @@ The part of a time that its data take from memory at the bandwidth of one proces
 with the number of processes; the rest grows as the arithmetic rate falls.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

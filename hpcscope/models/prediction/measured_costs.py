@@ -1,7 +1,5 @@
 """The cost of a message or a collective according to the measured lower levels, with its uncertainty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -168,7 +166,7 @@ class MeasuredCosts:
     def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
         """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
 
-        A program's operation for fresh buffers goes before the library's collective.
+        A program's operation for cold buffers goes before the library's collective.
         """
         for where in (outside, None):
             for level in ["operation", "mpi"] if step.fresh else ["mpi"]:

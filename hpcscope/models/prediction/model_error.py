@@ -7,8 +7,6 @@ errors, at least one, over that of normal errors (median ranks, Benard & Bos-Lev
 hidden communication are a class of their own: how much is hidden is not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import exp, log
 

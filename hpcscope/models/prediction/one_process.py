@@ -1,7 +1,5 @@
 """The rates at which one process does the phases of an algorithm, over the sizes at which it was measured."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -43,7 +41,6 @@ class OneProcess:
         self._rates: dict[tuple[object, ...], Rates | None] = {}
 
     def sizes(self, problem: Problem) -> list[int]:
-        """Return the sizes at which one process was measured."""
         rates = self._of(problem, "compute")
         return [] if rates is None else [int(size) for size in rates[0]]
 
@@ -68,12 +65,12 @@ class OneProcess:
         phase = work.rate_of or work.phase
         rates, beyond = self._of(changed, phase), ""
         if rates is None and work.of:
-            rates, beyond = self._of(problem, phase), f"{self._words(changed)} was not measured on one process"
+            rates, beyond = self._of(problem, phase), f"{self._words(changed)} was not measured on one rank"
         if rates is None:
             if phase != "compute":
                 return np.zeros(1 + DRAWS), ""
             raise NotMeasuredError(
-                f"{self._costs.benchmark} with {self._words(changed)} was not measured on one process: "
+                f"{self._costs.benchmark} with {self._words(changed)} was not measured on one rank: "
                 "the cost of its computation is not known"
             )
         sizes, per_unit_s = rates

@@ -2,11 +2,9 @@
 
 The share of the ping-pong's rate that an operation retains is the time of its messages over its own: each at the
 pace of the ping-pong, one after another as the operation declares (Melas 2000, section 7.5: 29 to 63 %). Further
-cases tell the rest apart: fresh less used buffers is the first touch of fresh pages, columns less rows the
+cases tell the rest apart: cold less warm buffers is the first touch of fresh pages, columns less rows the
 gathering of strided data, and what is left is contention, copies and the library's algorithm.
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 
@@ -31,7 +29,7 @@ LAYOUT, STRIDED, CONTIGUOUS = "layout", "columns", "rows"
 
 
 class OperationParts(Strict):
-    """Where the time of a program's operation goes, on fresh buffers where it has the choice.
+    """Where the time of a program's operation goes, on cold buffers where it has the choice.
 
     All times are of the whole operation.
     """
@@ -43,7 +41,7 @@ class OperationParts(Strict):
     retained: Estimate
     """Share of the ping-pong's figure that the operation delivers: the messages' time over its own."""
     first_touch_s: float | None
-    """Fresh buffers cost so much more than used ones; None where those were not measured."""
+    """How much more cold buffers cost than warm ones; None where those were not measured."""
     packing_s: float | None
     """Additional cost of columns over contiguous rows; None where it is unknown."""
     rest_s: float
@@ -112,7 +110,7 @@ def _apart(
     total = fresh.estimate.value
     used = operations.get(_changed(fresh, {BUFFERS: USED})) if BUFFERS in fresh.parameters else None
     rows = operations.get(_changed(fresh, {BUFFERS: USED, LAYOUT: CONTIGUOUS}))
-    # Shares of the time on fresh buffers, launch by launch where the cases share launches.
+    # Shares of the time on cold buffers, launch by launch where the cases share launches.
     of_used = total * ratio(used.per_launch, fresh.per_launch).value if used else None
     of_rows = total * ratio(rows.per_launch, fresh.per_launch).value if rows else None
     first_touch = total - of_used if of_used is not None else None

@@ -1,7 +1,5 @@
 """A predicted case, beside its measurement if there is one."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from hpcscope.catalog.benchmark import Value

@@ -5,8 +5,6 @@ take their measured times, and computation takes the time of one process for a b
 predicted program on several processes is an input: each such run is a test.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections import defaultdict
@@ -147,7 +145,7 @@ class Predictor:
                 if step.phase == "compute":
                     touched, busy = self._costs.touched_bytes(step.like), self._below.on_a_host(problem.ranks)
                     time_s = self._contention.longer(time_s, busy, touched, step.passes)
-                name = f"{self._costs.benchmark} on one process"
+                name = f"{self._costs.benchmark} on one rank"
             elif step.count <= 0:
                 continue
             elif isinstance(step, Messages):
@@ -271,7 +269,6 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
 
 
 def problem_of(case: Case, catalog: Catalog) -> Problem:
-    """Return the problem of a measured case."""
     sizes = catalog.of_role(case.benchmark, case.parameters, "size")
     parameters = {name: value for name, value in case.parameters.items() if name not in sizes}
     return Problem(catalog.size(case.benchmark, case.parameters) or 0, case.ranks, parameters)

@@ -1,7 +1,5 @@
 """What a source says of its values, held against runs: printed, predicted, ours, and whether it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, prod
@@ -17,7 +15,7 @@ from hpcscope.models.published.statement import Read, Statement, StatementReadin
 from hpcscope.samples.records import Origin
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.figures import LAUNCHES_FOR_INTERVAL
-from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.statistics.order_statistics import median_estimate
 from hpcscope.statistics.ratio import PerLaunch, of_launches, ratio
 
 NAN = float("nan")
@@ -159,7 +157,7 @@ def says(statement: Statement) -> str:
 def relation(statement: Statement) -> str:
     """Return the relation that must hold, in words."""
     if statement.law is not None:
-        return f"{statement.law} in the processes"
+        return f"{statement.law} in the ranks"
     if statement.factor is not None:
         return f"within a factor of {statement.factor:g}"
     low, high = (units.quantity(bound, statement.kind) if bound is not None else "" for bound in statement.bounds)
@@ -239,10 +237,7 @@ def _of_launches(how: Combination, parts: Sequence[PerLaunch], same_run: bool) -
     if not launches:
         found = _of_values(how, [part.estimate.value for part in parts])
         return PerLaunch(Estimate(value=found)) if found is not None else None
-    values = np.array([*launches.values()])
-    interval = median_interval(values) if values.size >= LAUNCHES_FOR_INTERVAL else None
-    ends = {"low": interval.low, "high": interval.high} if interval else {}
-    return PerLaunch(Estimate(value=float(np.median(values)), **ends), launches)
+    return PerLaunch(median_estimate(np.array([*launches.values()])), launches)
 
 
 def _of_values(how: Combination, parts: Sequence[float | None]) -> float | None:

@@ -3,8 +3,6 @@
 A published value has the origin `published`, no interval and no samples; it is never ranked with measured ones.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,7 +140,6 @@ class PublishedMachine:
 
     @property
     def name(self) -> str:
-        """Its name for people."""
         return self.facts.name
 
     @property

@@ -1,7 +1,5 @@
 """What a run gave of the values that a published experiment asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -52,8 +50,6 @@ COUNTED = "_bytes"
 
 @dataclass(frozen=True)
 class ReadValue:
-    """What is known of a reading."""
-
     measured: PerLaunch | None = None
     predicted: float | None = None
     """By the models of the run."""
@@ -128,7 +124,6 @@ class ObservedRun:
         return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
 
     def read(self, reading: StatementReading) -> ReadValue:
-        """Return what is known of a reading of this run."""
         if reading.read == "growth":
             return self._growth(reading)
         cases = self._cases(reading)

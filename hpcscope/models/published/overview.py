@@ -1,7 +1,5 @@
 """Published experiments repeated here: each printed value beside ours, and how many of the relations hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 
@@ -83,7 +81,6 @@ class Overview(Strict):
 
     @property
     def tally(self) -> Tally:
-        """Return the tally of all experiments."""
         return tally(row for outcome in self.outcomes for row in outcome.rows)
 
 

@@ -1,7 +1,5 @@
 """Published experiments as data: the printed values, their source, and the cases that reproduce them here."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -37,7 +35,6 @@ class ReproductionPlace(Strict):
     """None: the same cases."""
 
     def scale(self, full: bool) -> Scale:
-        """Return the cases to run."""
         return self.full if full and self.full is not None else self.fitting
 
 
@@ -121,12 +118,10 @@ class Reference(Strict):
     """What the source prints, and what must hold here."""
 
     def scale(self, full: bool) -> Scale:
-        """Return the cases to run."""
         return self.full if full else self.fitting
 
 
 def names() -> list[str]:
-    """Return the names of all published experiments."""
     return sorted(path.stem for path in directory().glob("*.toml"))
 
 

@@ -1,7 +1,5 @@
 """What a source says of its values, as data: how a value is read off a run, and what must hold of it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

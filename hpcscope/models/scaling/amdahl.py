@@ -4,8 +4,6 @@ T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n
 one process has nobody to talk to. The speedup is T(1) / T(n) with T(1) = T_ser + T_par.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -46,8 +44,8 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     is fitted; what comes out of them is the interval.
     """
     if ranks.size < FEWEST_COUNTS:
-        known = "1 process count" if ranks.size == 1 else f"{ranks.size} process counts"
-        return f"{known} with a processor for each process; at least {FEWEST_COUNTS} are needed"
+        known = "1 rank count" if ranks.size == 1 else f"{ranks.size} rank counts"
+        return f"{known} with a processor for each rank; at least {FEWEST_COUNTS} are needed"
     noise = drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0]
     sigma_s = drawn_s[:, 0] * np.hypot(noise, TOLERANCE)
     design = np.column_stack([np.ones_like(ranks), 1 / ranks, ranks - 1])
@@ -56,7 +54,7 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
     if (miss := quarter_miss(errors)) > WORST_ERROR:
         return (
-            f"the law does not describe the times: a quarter of the points lie {units.percent(miss)} or more away"
+            f"the law does not describe the times: a quarter of the points are {units.percent(miss)} or more away"
         )
     serial, parallel, each = costs
     critical, reason = critical_count(parallel, each)
@@ -107,8 +105,8 @@ def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str
     if np.isfinite(counts[0]) and np.isfinite(high):
         value = float(counts[0])
         return Estimate(value=value, low=min(float(low), value), high=max(float(high), value)), ""
-    known = f"; it lies beyond {low:.0f}" if np.isfinite(low) else ""
-    return None, f"not within reach: what a further process costs cannot be told from 0{known}"
+    known = f"; it is beyond {low:.0f}" if np.isfinite(low) else ""
+    return None, f"not within reach: what a further rank costs cannot be told from 0{known}"
 
 
 def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> FitPoint:

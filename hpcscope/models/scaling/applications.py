@@ -4,8 +4,6 @@ Operations, messages, bytes and memory do not depend on the machine: NetFinity's
 computation is held against a0 / p, communication and idle time stand beside it for each number of processes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np
@@ -151,8 +149,8 @@ def _point(whole: Summary, metrics: Metrics, over: bool) -> ApplicationPoint:
 def _law(computing: dict[int, Summary]) -> tuple[Estimate | None, float | None, str]:
     """Return a0, the largest deviation from it, and why there is neither."""
     if len(computing) < FEWEST_COUNTS:
-        known = "1 process count" if len(computing) == 1 else f"{len(computing)} process counts"
-        return None, None, f"{known} with a processor for each process; at least {FEWEST_COUNTS} are needed"
+        known = "1 rank count" if len(computing) == 1 else f"{len(computing)} rank counts"
+        return None, None, f"{known} with a processor for each rank; at least {FEWEST_COUNTS} are needed"
     random = np.random.default_rng(SEED)
     drawn_s = np.array([draw(case, random) for case in computing.values()])
     counts = np.array(list(computing), dtype=np.float64)

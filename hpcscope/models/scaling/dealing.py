@@ -7,8 +7,6 @@ distribution of computations solving linear algebra problems on networks of hete
 and Distributed Computing 61, 520-535).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 

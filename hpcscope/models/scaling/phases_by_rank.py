@@ -1,7 +1,5 @@
 """The phases of each process of an algorithm or application."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import numpy as np

@@ -7,8 +7,6 @@ closed queueing network with one saturated station (Lazowska, Zahorjan, Graham &
 Performance, ch. 5), without its corner.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np
@@ -83,13 +81,13 @@ def _saturation(group: list[Summary]) -> Saturation:
     alone = saturated = enough = error = None
     reason = ""
     if ranks.size < FEWEST_COUNTS:
-        reason = f"{ranks.size} numbers of processes with a processor each; at least {FEWEST_COUNTS} are needed"
+        reason = f"{ranks.size} numbers of ranks with a processor each; at least {FEWEST_COUNTS} are needed"
     else:
         own, shared, fitted = _fit(ranks, drawn)
         errors = np.abs(fitted / drawn[:, 0] - 1)
         if (miss := quarter_miss(errors)) > WORST_ERROR:
             away = units.percent(miss)
-            reason = f"the law does not describe the bandwidths: a quarter of the points lie {away} or more away"
+            reason = f"the law does not describe the bandwidths: a quarter of the points are {away} or more away"
         else:
             alone = estimate(1 / (own + shared))
             saturated, enough, reason = _limit(own, shared)
@@ -123,5 +121,5 @@ def _limit(own: Floats, shared: Floats) -> tuple[Estimate | None, Estimate | Non
     low, high = np.quantile(counts[1:], [0.025, 0.975], method="inverted_cdf")
     if np.isfinite(counts[0]) and np.isfinite(high):
         return estimate(limits), estimate(counts), ""
-    known = f"; it takes more than {low:.0f} processes" if np.isfinite(low) else ""
+    known = f"; it takes more than {low:.0f} ranks" if np.isfinite(low) else ""
     return None, None, f"no saturation within reach{known}"

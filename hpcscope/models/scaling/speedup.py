@@ -1,7 +1,5 @@
 """The effect of more processes: speedup, efficiency, the most cost-effective number."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 

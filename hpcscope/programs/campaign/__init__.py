@@ -1,7 +1,5 @@
 """Many runs of a program: studies over parameters, process counts and placements, and their joint analysis."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 HEAD = "campaign.json"

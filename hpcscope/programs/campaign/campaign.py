@@ -1,7 +1,5 @@
 """The runs of a campaign, one after the other; a crash loses at most the run in progress."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ one broad group decides whether there is more than one at all. As a second opini
 of any shape and leaves out runs that belong to none.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """All runs of one configuration: their times, raw and sanitised, and how many failed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The effect of each factor on the time, all other factors equal; and the fastest point."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

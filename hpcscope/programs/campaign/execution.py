@@ -1,7 +1,5 @@
 """One run: started, ended after its time limit, and judged."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

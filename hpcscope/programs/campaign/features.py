@@ -4,8 +4,6 @@ Times are means over the ranks, as NetFinity's are: computation is the time betw
 mpi_s add up to wall_s exactly. A wait counts for the operation that it completes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,13 +36,13 @@ NAMES = {
     "cpu_s": "CPU time",
     "user_s": "CPU time in user mode",
     "system_s": "CPU time in the kernel",
-    "communications": "communications per process",
-    "sent_bytes": "bytes sent per process",
+    "communications": "communications per rank",
+    "sent_bytes": "bytes sent per rank",
     "compute_imbalance": "slowest computation over the mean, minus one",
-    "peak_resident_bytes": "peak memory of a process",
+    "peak_resident_bytes": "peak memory of a rank",
     "memory_slope_bytes_per_s": "memory growth in the second half, mean over the ranks",
-    "memory_slope_worst_bytes_per_s": "memory growth of the process that grows most",
-    "memory_slope_worst_rank": "rank of that process",
+    "memory_slope_worst_bytes_per_s": "memory growth of the rank that grows most",
+    "memory_slope_worst_rank": "that rank",
 }
 
 
@@ -58,8 +56,6 @@ class Routine(Strict):
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a run."""
-
     figures: dict[str, float] = field(default_factory=dict)
     """By the names of `NAMES`; unknown ones are absent."""
     routines: dict[str, Routine] = field(default_factory=dict)

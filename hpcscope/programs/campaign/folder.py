@@ -1,7 +1,5 @@
 """The folder of a campaign: the names of its files, and the records of its begin and end."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from dataclasses import dataclass
@@ -75,7 +73,6 @@ class CampaignFolder:
 
     @property
     def head(self) -> Path:
-        """The request."""
         return self.path / HEAD
 
     @property
@@ -144,5 +141,4 @@ def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
 
 
 def mark(folder: CampaignFolder, status: Status) -> None:
-    """Write the status of a campaign."""
     write_json(folder.head, read_json(folder.head, Head).model_copy(update={"status": status}))

@@ -5,8 +5,6 @@ same nodes (fixed nodes). Figures are means over ranks and runs: the mean time o
 its time in MPI, so that both parts add up to the slow-down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -34,7 +32,6 @@ class Layout(Strict):
 
     @property
     def words(self) -> str:
-        """The layout in words."""
         several = "" if self.nodes == 1 else "s"
         return f"{self.ranks} rank{'' if self.ranks == 1 else 's'} on {self.nodes} {self.unit}{several}"
 
@@ -105,8 +102,8 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if not 2 <= packed <= slots[0]:
         raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
-        "One host with one socket: all cores share one memory; a fixed number of processes cannot be spread."
-        " Only a full node is compared with a single process on it."
+        "One host with one socket: all cores share one memory; a fixed number of ranks cannot be spread."
+        " Only a full node is compared with a single rank on it."
     )
     full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))
     return [Pairing(fixed="nodes", packed=full, spread=alone)], [note]

@@ -1,7 +1,5 @@
 """MPI programs of published studies: applications of the native build, and benchmarks as programs of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hpcscope.build import native
@@ -11,7 +9,6 @@ from hpcscope.machine.machine import MpiInstallation
 
 
 def names() -> list[str]:
-    """Return the names of all programs."""
     return sorted([*native.programs(), *declared().names])
 
 

@@ -1,7 +1,5 @@
 """The records of runs: one line of `runs.jsonl` each, appended and flushed when the run ends."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -45,15 +43,12 @@ class RunRecord(Planned):
 
     @property
     def point(self) -> Point:
-        """Its configuration."""
         return Point(
             parameters=self.parameters, ranks=self.ranks, placement=self.placement, transport=self.transport
         )
 
 
 class CampaignJournal:
-    """The records of a campaign."""
-
     def __init__(self, path: Path) -> None:
         """Read the records; an incomplete last line is removed, and its run will be repeated."""
         self.path = path

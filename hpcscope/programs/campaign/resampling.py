@@ -1,7 +1,5 @@
 """Bootstrap draws of figures from a few runs, which carry their uncertainty through any computation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

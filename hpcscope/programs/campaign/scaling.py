@@ -1,7 +1,5 @@
 """How times grow with processes and with parameters: the terms that the data support, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The results of a soak: errors, wrong results, drift, and memory growth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,12 +7,9 @@ import numpy as np
 from hpcscope.programs.campaign.configurations import Spread, numbers, spread, well
 from hpcscope.programs.campaign.record import RunRecord
 from hpcscope.programs.campaign.trend import Trend, trend
-from hpcscope.samples.samples import Floats
 from hpcscope.statistics.estimate import Estimate
-from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.statistics.order_statistics import median_estimate
 from hpcscope.strict import Strict
-
-FEWEST_RUNS = 6
 
 
 class Growth(Strict):
@@ -74,7 +69,7 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
     seconds = numbers(good, "wall_s")
     known = seconds.size == len(good) > 0
     drift = trend("time of a run", "s", begin_s, seconds if known else numbers(good, "elapsed_s"))
-    memory = trend("largest memory of a process", "B", begin_s, peaks) if peaks.size == len(good) else None
+    memory = trend("largest memory of a rank", "B", begin_s, peaks) if peaks.size == len(good) else None
     return Endurance(
         runs=len(records),
         well=len(good),
@@ -106,20 +101,11 @@ def _growth(good: Sequence[RunRecord]) -> Growth | None:
     ranks = numbers(good, "memory_slope_worst_rank").astype(np.int64)
     return Growth(
         runs=int(slopes.size),
-        bytes_per_s=_median(slopes),
+        bytes_per_s=median_estimate(slopes),
         worst_rank=int(np.bincount(ranks).argmax()),
-        worst_bytes_per_s=_median(numbers(good, "memory_slope_worst_bytes_per_s")),
+        worst_bytes_per_s=median_estimate(numbers(good, "memory_slope_worst_bytes_per_s")),
         resident_bytes=float(np.median(numbers(good, "peak_resident_bytes"))),
         run_s=float(np.median(numbers(good, "wall_s"))),
-    )
-
-
-def _median(values: Floats) -> Estimate:
-    interval = median_interval(values) if values.size >= FEWEST_RUNS else None
-    return Estimate(
-        value=float(np.median(values)),
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
     )
 
 

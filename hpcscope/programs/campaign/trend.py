@@ -1,7 +1,5 @@
 """Whether something grows or shrinks from run to run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """Distribution of quantities over the processes, raw and without values above the 99th percentile."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The functions of a program as its file tells them: by its symbols, and without any by its unwinding table."""
 
-from __future__ import annotations
-
 import mmap
 import struct
 from dataclasses import dataclass, field

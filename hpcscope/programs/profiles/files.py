@@ -1,7 +1,5 @@
 """What the processes did with files: a row per file and layer, of all processes together."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby

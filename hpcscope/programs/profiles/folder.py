@@ -1,7 +1,5 @@
 """The profiles of a monitored command: those that belong to one start of one program."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -41,7 +39,7 @@ def job(folder: Path) -> Job:
     exist, ScopeError where no process left a profile that can be read.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder}: is no directory; must be that of a monitored run")
+        raise UsageError(f"{folder}: is not a directory; must be the directory of a monitored run")
     place = folder / PROFILES if (folder / PROFILES).is_dir() else folder
     found: list[Profile] = []
     damaged: list[str] = []
@@ -51,7 +49,7 @@ def job(folder: Path) -> Job:
         except ScopeError as error:
             damaged.append(str(error))
     if not found:
-        raise ScopeError(damaged[0] if damaged else f"{place}: no process left a profile")
+        raise ScopeError(damaged[0] if damaged else f"{place}: no rank left a profile")
     jobs = sorted(apart(found), key=lambda one: one.total_s, reverse=True)
     largest = jobs[0]
     largest.profiles.sort(key=lambda profile: profile.rank)
@@ -59,7 +57,7 @@ def job(folder: Path) -> Job:
     if len(jobs) > 1:
         largest.warnings.append(
             f"{len(jobs)} MPI programs ran below the command; this is the one that took most time,"
-            f" {largest.ranks} processes of {largest.profiles[0].header.program or 'a program'}"
+            f" {largest.ranks} ranks of {largest.profiles[0].header.program or 'a program'}"
         )
     return largest
 

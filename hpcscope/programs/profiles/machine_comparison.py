@@ -4,8 +4,6 @@ The time of a call is compared with the time of the same call in its benchmark; 
 The part of it that was waiting for other processes, where the sums show it, is no fault of the library or network.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
@@ -159,7 +157,6 @@ def measured_run(path: Path) -> MeasuredRun:
 
 
 def compare_with_machine(merged: Merged, run: MeasuredRun) -> MachineComparison:
-    """Compare a profile with a measured run."""
     catalog, machine = run.catalog, run.machine
     known = curves(run.summaries, catalog, spread=len(merged.hosts) > 1)
     compared: list[RoutineComparison] = []
@@ -316,4 +313,4 @@ def _nearest(known: Sequence[Curve], ranks: int) -> tuple[Curve | None, str]:
         return None, ""
     curve = min(known, key=lambda one: abs(log2(one.ranks) - log2(max(ranks, 1))))
     pairwise = curve.bound.benchmark.ranks.maximum == 2
-    return curve, "" if pairwise or curve.ranks == ranks else f"measured on {curve.ranks} processes"
+    return curve, "" if pairwise or curve.ranks == ranks else f"measured on {curve.ranks} ranks"

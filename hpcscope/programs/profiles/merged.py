@@ -1,7 +1,5 @@
 """The merged profile of a monitored program, from the profiles of all its processes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -153,7 +151,7 @@ def _warnings(processes: Sequence[Process], missing: Sequence[int], ranks: int) 
     warnings = []
     if missing:
         named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        warnings.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
+        warnings.append(f"{len(missing)} of {ranks} ranks left no profile: ranks {named}")
     for name in _LOST:
         lost = sum(process.lost.get(name, 0) for process in processes)
         if lost:

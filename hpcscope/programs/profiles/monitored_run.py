@@ -1,7 +1,5 @@
 """Runs any command under the monitor: finds its MPI, puts the library below its processes, passes all on."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
@@ -51,7 +49,6 @@ class Options(MonitorSettings):
     """How a command is monitored, in the words of the library."""
 
     def words(self) -> str:
-        """Return the value of SCOPE_MONITOR_OPTIONS."""
         words = f"interval={self.interval_s:g} trace={self.trace} depth={self.frames} sample={self.sample_hz:g}"
         return words if self.files else f"{words} files=0"
 
@@ -67,7 +64,7 @@ class Options(MonitorSettings):
         memory, written = (TRACED_CALLS * size / 1e6 for size in (_TRACED_BYTES, _WRITTEN_BYTES))
         calls_per_s = TRACED_CALLS / self.traced_s
         return (
-            f"trace: room for {TRACED_CALLS} calls of each process ({memory:.0f} MB, {written:.0f} MB of"
+            f"trace: room for {TRACED_CALLS} calls of each rank ({memory:.0f} MB, {written:.0f} MB of"
             f" trace.json): {quantity(self.traced_s, 's')} at up to {calls_per_s:.0f} calls per second,"
             f" {quantity(TRACED_CALLS / 1e6, 's')} at a million"
         )
@@ -211,7 +208,6 @@ def wrappers(folder: Path) -> tuple[str, ...]:
 
 
 def is_monitored(folder: Path) -> bool:
-    """Say whether a folder is that of a monitored run."""
     return (folder / MONITOR).is_file()
 
 

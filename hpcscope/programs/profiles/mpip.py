@@ -4,8 +4,6 @@ What mpiP does not count stays unknown: processor time, communicators, partners,
 of its user guide (mpiP 3.5, "mpiP Output"): times of the processes in s, of calls in ms.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import time
@@ -95,7 +93,7 @@ def read(path: Path) -> Merged:
     words = _words(report)
     warnings = [f"{path}: {one} are left out: only their sum over all ranks is printed" for one in report.sums]
     if not report.rows:
-        warnings.append(f"{path}: has no times of call sites by process; it was written without (-d, -c)")
+        warnings.append(f"{path}: has no times of call sites by rank; it was written without (-d, -c)")
     return Merged(
         format=FORMAT,
         source=f"mpiP {report.facts.get('Version', [''])[0]}".strip(),
@@ -128,7 +126,7 @@ def read(path: Path) -> Merged:
 def _parse(path: Path) -> Report:
     lines = read_text(path).splitlines()
     if not lines or lines[0].strip() != "@ mpiP":
-        raise ScopeError(f"{path}: is no report of mpiP: it does not begin with '@ mpiP'")
+        raise ScopeError(f"{path}: is not an mpiP report: it does not begin with '@ mpiP'")
     facts: dict[str, list[str]] = defaultdict(list)
     sections: dict[str, list[list[str]]] = defaultdict(list)
     section = ""

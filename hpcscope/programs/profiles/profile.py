@@ -3,8 +3,6 @@
 The file is complete at every moment, so that of a killed process can be read like any other.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json
@@ -190,8 +188,6 @@ class Header:
 
 @dataclass(frozen=True)
 class Profile:
-    """The profile of one process."""
-
     path: Path
     header: Header
     tables: Mapping[str, Rows]
@@ -294,7 +290,7 @@ def _read(path: Path, file: BinaryIO) -> Profile:
 
 def _lines(path: Path, head: bytes) -> list[str]:
     if not head.startswith(f"{MAGIC} ".encode()):
-        raise ScopeError(f"{path}: is no profile: it does not begin with {MAGIC!r}")
+        raise ScopeError(f"{path}: is not a profile: it does not begin with {MAGIC!r}")
     lines = head.split(b"\0", 1)[0].decode("utf-8", errors="replace").splitlines()
     version = lines[0].split()[1]
     if version != str(VERSION):
@@ -325,7 +321,7 @@ def _header(path: Path, words: Mapping[str, str]) -> Header:
         )
     except KeyError as error:
         raise ScopeError(
-            f"{path}: its header has no line {error.args[0]!r}; the process ended in MPI_Init"
+            f"{path}: its header has no line {error.args[0]!r}; the rank ended in MPI_Init"
         ) from error
     except (ValueError, TypeError) as error:
         raise ScopeError(f"{path}: its header cannot be understood: {error}") from error

@@ -1,7 +1,5 @@
 """The parts of a command: its launcher, the program below it, and the MPI of both."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -134,7 +132,6 @@ def _implementation(launcher: Path | None) -> MpiImplementation | None:
 
 
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
-    """Return the installation whose library a program uses."""
     names = registry.of_library(linked.soname)
     alike: list[MpiInstallation] = []
     for installation in _known(launcher, linked.library):

@@ -1,7 +1,5 @@
 """The merged profiles of a program: `profile.json`. All times in seconds, all sizes in bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """The parts of a program that MPI_Pcontrol or scope-timer begin."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

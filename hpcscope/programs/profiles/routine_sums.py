@@ -1,7 +1,5 @@
 """The calls of a program as benchmarks measure them: alike by routine, communicator size and message size."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The kinds of MPI routines, by which a profile adds up time."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Literal

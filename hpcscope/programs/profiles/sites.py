@@ -4,8 +4,6 @@ A program in Python has the places themselves. A call path is a site of several 
 on to MPI are folded away where the path shows who wanted them.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

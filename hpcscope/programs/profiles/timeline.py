@@ -1,7 +1,5 @@
 """The course of a program: the processes' rows of their own lengths, brought to common steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The trace window: every call of all processes on one clock, and which send belongs to which receive."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -93,7 +91,6 @@ class Clocked:
 
     @property
     def rank(self) -> int:
-        """Return the rank of the profile."""
         return self.profile.rank
 
 

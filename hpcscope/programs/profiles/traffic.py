@@ -1,7 +1,5 @@
 """Point-to-point traffic between processes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

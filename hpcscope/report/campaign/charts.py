@@ -1,7 +1,5 @@
 """How times grow: medians with their intervals, and the laws through them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -25,7 +23,7 @@ def charts(
     for number, group in enumerate(groups.values()):
         points = [(law, point) for law in group for point in law.points]
         times = [bound for _, point in points for bound in point.measured_s.bounds]
-        across = "processes" if group[0].variable == "ranks" else group[0].variable
+        across = "ranks" if group[0].variable == "ranks" else group[0].variable
         yield Figure(
             key=f"scaling-{number}",
             title=named(group[0]),

@@ -1,7 +1,5 @@
 """A campaign as one HTML page that needs nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.findings.finding import Finding
@@ -13,7 +11,6 @@ from hpcscope.report.run.introduction import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
-    """Return the page."""
     tables = sections(head, analysis)
     return (
         environment()

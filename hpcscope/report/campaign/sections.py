@@ -1,7 +1,5 @@
 """A campaign as tables: the terminal prints them and the page shows them, made once for both."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -117,7 +115,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
         "effects",
         "Effect of each factor",
         "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
-        " mean over the pairs of points. Intervals by bootstrap over the runs, from four runs of each point on.",
+        " mean over the pairs of points. Intervals by bootstrap over the runs, with at least four of each point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -153,12 +151,7 @@ def _change(effect: FactorEffect) -> str:
     if ratio.low is not None and not effect.certain:
         return f"no significant change, {in_percent(_minus_one(ratio))}"
     if ratio.value <= 1:
-        turned = Estimate(
-            value=1 / ratio.value,
-            low=1 / ratio.high if ratio.high is not None else None,
-            high=1 / ratio.low if ratio.low is not None else None,
-        )
-        return f"{in_unit(turned)} times as fast"
+        return f"{in_unit(ratio.as_rate(1))} times as fast"
     return f"{in_unit(ratio)} times as long"
 
 
@@ -229,7 +222,7 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
                 *([OVERSUBSCRIBED if each.oversubscribed else ""] if oversubscribed else []),
             ]
         )
-    what = "from MPI_Init to MPI_Finalize, per process" if time == "wall_s" else "of the whole command"
+    what = "from MPI_Init to MPI_Finalize, per rank" if time == "wall_s" else "of the whole command"
     return TableSection(
         "runs",
         "Runs",
@@ -281,7 +274,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     return TableSection(
         "overhead",
         "Wall-clock and CPU time",
-        "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
+        "Per rank, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
         " the disk, or the scheduler. An MPI library that polls uses the processor while it waits;"
         " then see the last column.",
         Table(columns, rows),
@@ -306,7 +299,7 @@ def _speedups(analysis: Analysis, head: Head) -> TableSection:
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
         " Oversubscribed points are excluded.",
-        Table(["of", "serial fraction P", "critical number of processes", "error", "remark"], rows),
+        Table(["of", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
     )
 
 
@@ -314,7 +307,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     rows = []
     for law in analysis.laws:
         letter = "p" if law.variable == "ranks" else "n"
-        over = "processes p" if law.variable == "ranks" else f"n = {law.variable}"
+        over = "ranks p" if law.variable == "ranks" else f"n = {law.variable}"
         alone = law.inverse_alone_s
         rows.append(
             [
@@ -331,7 +324,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
         "scaling",
         "Scaling of times",
         "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
-        "Support is the share of bootstrap draws that selected the same terms. The last column is a0 / p "
+        "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone, the law that the NetFinity study fits to computation.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
         charts=list(
@@ -385,17 +378,17 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
         "groups",
         "Groups of runs",
         f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(clusters)} Centroids are"
-        f" means per process{per}, in the units of the features, with the standard deviation within the group.",
+        f" means per rank{per}, in the units of the features, with the standard deviation within the group.",
         Table(["", *heads], rows),
     )
     if count > 1:
         yield TableSection(
             "apart",
             "What distinguishes the groups",
-            "For measured features, the share of the variance that lies between the groups; for chosen parameters,"
-            " Cramer's V, which is 1 where the parameter alone determines the group.",
+            "Measured features: the fraction of the variance between the groups. Chosen parameters: Cramer's V,"
+            " which is 1 if the parameter alone determines the group.",
             Table(
-                ["", "kind", "share"],
+                ["", "kind", "fraction"],
                 [
                     [NAMES[separation.name], "measured", units.share(separation.share)]
                     for separation in clusters.features_apart
@@ -438,7 +431,7 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
         "Packed against spread",
         "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
         " Computation that takes longer while its ranks stay on their processors is contention for memory and"
-        " caches. Off the processor is the additional share of time in which ranks waited for one. Intervals"
+        " caches. Off the processor is the additional fraction of time in which ranks waited for one. Intervals"
         " by bootstrap, with at least four runs.",
         Table(columns, rows),
     )
@@ -474,7 +467,7 @@ def _endurance(endurance: Endurance) -> TableSection:
         ["failed", str(endurance.failed), ""],
         ["with wrong results", str(endurance.wrong), ""],
         ["timed out", str(endurance.timeouts), ""],
-        ["share without a valid result", in_percent(endurance.failure_share), "exact 95 % interval"],
+        ["fraction without a valid result", in_percent(endurance.failure_share), "exact 95 % interval"],
         ["from the first run to the last", units.quantity(endurance.span_s, "s"), ""],
     ]
     if endurance.elapsed_s:
@@ -489,9 +482,7 @@ def _endurance(endurance: Endurance) -> TableSection:
     if endurance.growth:
         growth = endurance.growth
         rate = in_unit(growth.bytes_per_s, "B/s")
-        rows.append(
-            ["memory growth of a process within a run", rate, f"second half of each of {growth.runs} runs"]
-        )
+        rows.append(["memory growth of a rank within a run", rate, f"second half of each of {growth.runs} runs"])
         worst = units.quantity(growth.worst_bytes_per_s.value, "B/s")
         rows.append([f"of rank {growth.worst_rank}, which grows fastest", worst, ""])
     rows += [

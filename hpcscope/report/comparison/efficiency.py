@@ -1,7 +1,5 @@
 """The shares of their peaks that benchmarks reach in several runs, as a figure."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.comparison.efficiency import Efficiencies, EfficiencyRow
 from hpcscope.comparison.efficiency_table import share

@@ -1,15 +1,13 @@
 """B over A by size, a figure for each benchmark: medians of the ratio with bands, and surfaces over processes."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from statistics import median
 
 from hpcscope import units
 from hpcscope.comparison.comparison import ComparedCase, Comparison
 from hpcscope.report.comparison.rows import groups
-from hpcscope.report.comparison.surfaces import surfaces
 from hpcscope.report.figure import (
     Figure,
     Plot,
@@ -22,6 +20,8 @@ from hpcscope.report.figure import (
     size_axis,
 )
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
+from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.run.figures.surfaces import places
 
 
 def figures(comparison: Comparison) -> list[Figure]:
@@ -111,3 +111,62 @@ def _traces(name: str, line: list[ComparedCase], variable: str, xs: list[float],
     text = [f"{case.label}: {_shown(case)}" for case in line]
     points = scatter(x, middle, name, slot=slot, mode="lines+markers", text=text, legendgroup=name)
     return [band([(x, low, high)], name, slot), points]
+
+
+_WRITTEN = 9
+"""Up to this many sizes the cells contain the ratios."""
+
+
+def surfaces(cases: Sequence[ComparedCase]) -> list[Figure]:
+    """Return a figure for each variant of a benchmark that both runs swept over sizes and numbers of processes."""
+    variable = swept(cases)
+    if variable is None:
+        return []
+    variants: dict[Hashable, list[ComparedCase]] = defaultdict(list)
+    for case in cases:
+        if variable in case.parameters:
+            others = {name: value for name, value in case.parameters.items() if name != variable}
+            variants[case.metric, case.transport, tuple(sorted(others.items()))].append(case)
+    figures = [_surface(variant, variable, number) for number, variant in enumerate(variants.values())]
+    return [figure for figure in figures if figure is not None]
+
+
+def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Figure | None:
+    grid = {(float(case.parameters[variable]), case.ranks): case for case in variant}
+    sizes = sorted({size for size, _ in grid})
+    counts = sorted({ranks for _, ranks in grid})
+    if min(len(sizes), len(counts)) < FEWEST_POINTS or len(grid) < len(variant):
+        return None
+    rows = [[grid.get((size, ranks)) for size in sizes] for ranks in counts]
+    by = units.named(variable)
+    first = variant[0]
+    return Figure(
+        key=f"ratio-{first.benchmark}-surface-{number}",
+        title=f"{first.label.partition(',')[0]}: B over A by {by} and number of ranks",
+        caption=f"{first.metric_words.capitalize()}: colors on a logarithmic scale. Intervals are in the table.",
+        traces=[
+            cells(
+                range(len(sizes)),
+                range(len(counts)),
+                [[case.ratio if case else None for case in row] for row in rows],
+                [[f"{case.label}: {_shown(case)}" if case else "" for case in row] for row in rows],
+                [[f"{case.ratio:.2f}" if case and case.ratio else "" for case in row] for row in rows]
+                if len(sizes) <= _WRITTEN
+                else None,
+                "",
+            )
+        ],
+        layout={
+            "height": max(260, 110 + 30 * len(counts)),
+            "xaxis": places(by, range(len(sizes)), [units.parameter(variable, size) for size in sizes]),
+            "yaxis": places("ranks", range(len(counts)), [str(count) for count in counts]),
+        },
+        table=Table(
+            ["ranks", by, "B over A [95 %]"],
+            [
+                [str(ranks), units.parameter(variable, size), _shown(case)]
+                for (size, ranks), case in sorted(grid.items(), key=lambda item: (item[0][1], item[0][0]))
+            ],
+        ),
+        origins=sorted({origin for case in variant for origin in case.origins}),
+    )

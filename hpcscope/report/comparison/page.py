@@ -1,7 +1,5 @@
 """A comparison as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 from hpcscope.comparison.comparison import Comparison
 from hpcscope.comparison.efficiency import Efficiencies
 from hpcscope.comparison.letters import letter

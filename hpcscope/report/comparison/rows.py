@@ -1,7 +1,5 @@
 """The cases of a comparison as rows of its page: a row for each time, with the place of its change on one axis."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +16,6 @@ _WIDEST = 1.0
 
 @dataclass(frozen=True)
 class VerdictGroup:
-    """Cases of one verdict."""
-
     verdict: Verdict
     rows: list[ComparedRow]
     seen: float | None

@@ -1,7 +1,5 @@
 """Curves with a line for each run (thesis, Fig. 7.12; PARAM 10000, Figs. 1 to 11)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from math import inf, log

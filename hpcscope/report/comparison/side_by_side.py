@@ -1,7 +1,5 @@
 """Runs side by side as one HTML file that needs nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope.comparison.compare import Side

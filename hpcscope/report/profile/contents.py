@@ -1,7 +1,5 @@
 """The contents of the folder of a monitored run, read once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

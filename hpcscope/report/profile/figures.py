@@ -1,7 +1,5 @@
 """Figures of a monitored program: where its time goes, by process, routine, size, partner and moment."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -47,10 +45,10 @@ def by_process(merged: Merged) -> Figure:
     left_out = len(merged.processes) - len(chosen)
     return Figure(
         key="by-process",
-        title="Where the time of each process goes",
+        title="Where the time of each rank goes",
         caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, files and everything else."
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
-        + (f" {left_out} processes between those shown are left out." if left_out else ""),
+        + (f" {left_out} ranks between those shown are left out." if left_out else ""),
         traces=[bars(name, _SLOTS[name], labels, seconds) for name, seconds in parts.items()],
         layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -82,7 +80,7 @@ def by_routine(merged: Merged) -> Figure:
     whole_s = merged.calls_s
     return Figure(
         key="by-routine",
-        title="Time in each routine, all processes together",
+        title="Time in each routine, all ranks together",
         caption="For nonblocking messages this is only the time of the call; their completion is under the waits."
         + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
         traces=[
@@ -137,9 +135,8 @@ def by_size(merged: Merged) -> Figure:
     ]
     return Figure(
         key="by-size",
-        title="Time by message size, all processes together",
-        caption="The size is that of the message, or of this process's contribution to a collective."
-        " The table has each routine.",
+        title="Time by message size, all ranks together",
+        caption="Size of the message, or of this rank's contribution to a collective. The table has each routine.",
         traces=traces,
         layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -183,18 +180,18 @@ def course(merged: Merged) -> Iterator[Figure]:
     yield Figure(
         key="course-shares",
         title="The course of the program",
-        caption="Shares of the time of all processes, in steps of " + _s(found.step_s) + ".",
+        caption="Fractions of the time of all ranks, in steps of " + _s(found.step_s) + ".",
         traces=[
             _line(name, slot, moments, values) for slot, (name, values) in zip(slots, shares.items(), strict=True)
         ],
-        layout={"xaxis": axis, "yaxis": {"title": {"text": "share of the time"}, "tickformat": ".0%"}},
+        layout={"xaxis": axis, "yaxis": {"title": {"text": "fraction of the time"}, "tickformat": ".0%"}},
         table=_course_table(moments, {name: [units.share(v) for v in values] for name, values in shares.items()}),
         origins=_MEASURED,
     )
     yield Figure(
         key="course-memory",
         title="Memory and messages over time",
-        caption="Resident memory of all processes together, and bytes sent point to point in each second.",
+        caption="Resident memory of all ranks together, and bytes sent point to point in each second.",
         traces=[
             _line("resident memory in GiB", _MEMORY, moments, [value / 2**30 for value in found.resident_bytes]),
             _line(
@@ -262,7 +259,7 @@ def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, ti
         title=title,
         caption=("A dark row is a sender that others wait for, or that sends much. " if unit == "s" else "")
         + "A row for each sender, a column for each receiver."
-        + (f" {block} successive processes share a row and a column." if block > 1 else ""),
+        + (f" {block} successive ranks share a row and a column." if block > 1 else ""),
         traces=[cells(places, places, values, hover, shown if side <= _WRITTEN else None, unit)],
         layout={
             "height": min(_HIGHEST, max(_LOWEST, 110 + _SIDE * side)),
@@ -284,9 +281,9 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
     left_out = len(merged.processes) - len(found.ranks)
     return Figure(
         key="course-by-rank",
-        title="Share of time in MPI, by process and moment",
+        title="Fraction of time in MPI, by rank and moment",
         caption="Dark is MPI: stripes across all rows are phases of communication, a light row among dark ones is"
-        " a process for which the others wait." + (f" {left_out} processes are left out." if left_out else ""),
+        " a rank for which the others wait." + (f" {left_out} ranks are left out." if left_out else ""),
         traces=[
             {
                 "type": "heatmap",
@@ -374,4 +371,4 @@ def described(merged: Merged) -> str:
     """Describe a program in a line: `lmp: 4 processes on 2 hosts`."""
     name = (merged.arguments or [merged.program])[0].rpartition("/")[2] or "a program"
     hosts = f" on {merged.hosts[0]}" if len(merged.hosts) == 1 else f" on {len(merged.hosts)} hosts"
-    return f"{name}: {count(merged.ranks, 'process', 'processes')}{hosts}"
+    return f"{name}: {count(merged.ranks, 'rank', 'ranks')}{hosts}"

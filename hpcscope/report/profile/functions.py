@@ -1,7 +1,5 @@
 """Computation and time in MPI by function of the program: a flame graph, the tree behind it, each by process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -66,9 +64,9 @@ def graph(merged: Merged) -> FlameGraph | None:
     return FlameGraph(
         key="flame-graph",
         title="Call paths",
-        caption="Each box is a function, below its caller, as wide as its share of the time of all processes. "
+        caption="Each box is a function, below its caller, as wide as its fraction of the time of all ranks. "
         + (
-            f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each process"
+            f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each rank"
             f" ({count(found.samples, 'sample')}), time in MPI is measured."
             if found.sample_hz
             else "Only time in MPI is shown: the computation was not sampled (--sample)."
@@ -91,10 +89,10 @@ def by_process(merged: Merged) -> Iterator[Figure]:
     kinds = (
         (
             "computation",
-            "Computation by function and process",
+            "Computation by function and rank",
             [function.compute_by_rank for function in found.functions],
         ),
-        ("mpi", "Time in MPI by function and process", [function.mpi_by_rank for function in found.functions]),
+        ("mpi", "Time in MPI by function and rank", [function.mpi_by_rank for function in found.functions]),
     )
     for key, title, values in kinds:
         chosen = sorted(zip(found.functions, values, strict=True), key=lambda pair: -sum(pair[1]))

@@ -1,7 +1,5 @@
 """The report of a monitored program: one self-contained HTML file."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -54,8 +52,6 @@ _MOSTLY_WRAPPED = 0.5
 
 @dataclass(frozen=True)
 class ProfileSection:
-    """One part of the page."""
-
     key: str
     title: str
     introduction: str
@@ -86,7 +82,6 @@ def template() -> Template:
 
 
 def render(contents: ProfileContents) -> str:
-    """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
@@ -121,7 +116,7 @@ def sentences(contents: ProfileContents) -> list[str]:
         f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize:"
         f" {units.share(merged.mpi_s / total_s)} of the time is in MPI, from"
         f" {units.quantity(mpi.least, 's')} (rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')}"
-        f" (rank {mpi.most_rank}) per process."
+        f" (rank {mpi.most_rank}) per rank."
     ]
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]
@@ -137,7 +132,7 @@ def sentences(contents: ProfileContents) -> list[str]:
         off_s = merged.spreads["off_processor_s"].mean
         processor_s = merged.spreads["user_s"].mean + merged.spreads["system_s"].mean
         words.append(
-            f"Each process used {units.quantity(processor_s, 's')} of CPU time"
+            f"Each rank used {units.quantity(processor_s, 's')} of CPU time"
             f" ({units.quantity(abs(off_s), 's')} {'less' if off_s >= 0 else 'more'} than the wall clock)."
         )
     if merged.window is not None:
@@ -151,7 +146,7 @@ def _traced(window: TraceWindow, events: int) -> str:
     if not window.full:
         return f"The trace holds all {events} calls of {kept} from {start} after MPI_Init on."
     return (
-        f"The trace holds {kept} of the {asked} asked for: {count(window.full, 'process', 'processes')} made"
+        f"The trace holds {kept} of the {asked} asked for: {count(window.full, 'rank', 'ranks')} made"
         f" more calls than there is room for, and {window.lost_calls} calls are left out."
     )
 
@@ -161,9 +156,9 @@ def alerts(contents: ProfileContents) -> list[str]:
     merged, monitored = contents.merged, contents.monitored
     found = []
     if merged.unfinished:
-        found.append(f"{count(len(merged.unfinished), 'process', 'processes')} did not reach MPI_Finalize.")
+        found.append(f"{count(len(merged.unfinished), 'rank', 'ranks')} did not reach MPI_Finalize.")
     if merged.missing_ranks:
-        found.append(f"{count(len(merged.missing_ranks), 'process', 'processes')} left no profile.")
+        found.append(f"{count(len(merged.missing_ranks), 'rank', 'ranks')} left no profile.")
     if monitored.code:
         ended = (
             f"signal {monitored.signal}" if monitored.signal is not None else f"exit code {monitored.exit_code}"
@@ -196,15 +191,15 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
     yield ProfileSection(
         "time",
         "Distribution of the time",
-        "Computation and communication of each process, raw and without values above the 99th percentile.",
+        "Computation and communication of each rank, raw and without values above the 99th percentile.",
         [drawn.by_process(merged)],
         tables.spreads(merged),
     )
     if merged.unfinished:
         yield ProfileSection(
             "unfinished",
-            "Unfinished processes",
-            "Processes that were killed, aborted or exited early, and their last activity.",
+            "Unfinished ranks",
+            "Ranks that were killed, aborted or exited early, and their last activity.",
             table=tables.unfinished(merged, _LINES),
         )
     if merged.calls:
@@ -214,7 +209,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "routines",
             "Routines and call sites",
-            "Time of all processes by routine, by message size and by call site.",
+            "Time of all ranks by routine, by message size and by call site.",
             filled(figures),
             tables.sites(merged, _LINES) if merged.sites else None,
             notes=wrapped(merged),
@@ -234,7 +229,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "waiting",
             "Waiting in collectives",
-            "Bounds on the time spent waiting for the last process; the rest is the operation itself.",
+            "Bounds on the time spent waiting for the last rank; the rest is the operation itself.",
             table=tables.collectives(merged, _LINES),
         )
     if merged.waits:
@@ -343,7 +338,7 @@ def _facts(contents: ProfileContents) -> list[tuple[str, str]]:
         ("Ended", f"signal {monitored.signal}" if monitored.signal else f"exit code {monitored.exit_code}"),
         ("MPI", merged.mpi),
         ("Threads", merged.thread_level),
-        ("Processes", f"{merged.ranks} on {', '.join(merged.hosts[:20])}"),
+        ("Ranks", f"{merged.ranks} on {', '.join(merged.hosts[:20])}"),
         ("Monitor", monitored.library),
         *((f"Option {name}", value) for name, value in monitored.options.items()),
     ]

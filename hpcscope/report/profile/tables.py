@@ -1,7 +1,5 @@
 """Tables of a monitored program, shared by the page and the terminal."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -89,7 +87,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
     whole_s = merged.calls_s
     ordered = sorted(sums.items(), key=lambda pair: -sum(calls.time_s for calls in pair[1]))[:most]
     return Table(
-        ["call site", "routine", "time", "of MPI", "calls", "processes"],
+        ["call site", "routine", "time", "of MPI", "calls", "ranks"],
         [
             [
                 site,
@@ -107,7 +105,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
 def collectives(merged: Merged, most: int) -> Table:
     """Return the waiting time in synchronising collectives."""
     return Table(
-        ["collective", "processes", "size", "calls per process", "time", "waiting at least", "at most", "last"],
+        ["collective", "ranks", "size", "calls per rank", "time", "waiting at least", "at most", "last"],
         [
             [
                 collective.routine,
@@ -150,7 +148,7 @@ def machine_comparison(comparison: MachineComparison, most: int) -> Table:
         [
             "routine",
             "size",
-            "processes",
+            "ranks",
             "per call",
             "on the machine",
             "rate",
@@ -189,7 +187,7 @@ def files(merged: Merged, most: int) -> Table:
     """Return the files with the most time; MPI-IO's time includes that of its own calls of POSIX."""
     return Table(
         [
-            *("file", "layer", "processes", "time", "opens", "read", "written", "per transfer"),
+            *("file", "layer", "ranks", "time", "opens", "read", "written", "per transfer"),
             *("in order", "unaligned", "collective", "gaps in the file", "in memory"),
         ],
         [
@@ -273,7 +271,7 @@ def _seconds(value: float) -> str:
 def regions(merged: Merged) -> Table:
     """Return the regions that the program marks."""
     return Table(
-        ["region", "processes", "entries", "time", "in MPI", "longest"],
+        ["region", "ranks", "entries", "time", "in MPI", "longest"],
         [
             [
                 region.label if region.number else OUTSIDE,

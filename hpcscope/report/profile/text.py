@@ -1,7 +1,5 @@
 """The profile of a program on a terminal: where the time went, by routine and place, and the findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType
@@ -102,7 +100,7 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
         yield line
     if len(shown) < len(processes):
         left = len(processes) - len(shown)
-        yield Text(f"  and {left} processes in between", style="dim")
+        yield Text(f"  and {left} ranks in between", style="dim")
 
 
 def _shortened(table: Table) -> Table:

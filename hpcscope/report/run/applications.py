@@ -1,7 +1,5 @@
 """Tables of applications: their machine-independent characteristics, and their times."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -15,11 +13,11 @@ from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.report.figure import Table
 from hpcscope.statistics.estimate import in_percent, in_unit
 
-STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
-STATIC += ["memory per process", "messages", "sent", "per message"]
-TIMES = ["application", "processes", "time", "speedup", "efficiency", "compute", "of a0/p", "communicate", "idle"]
+STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "ranks"]
+STATIC += ["memory per rank", "messages", "sent", "per message"]
+TIMES = ["application", "ranks", "time", "speedup", "efficiency", "compute", "of a0/p", "communicate", "idle"]
 WORDS = ("application", "class", "problem")
-OVERSUBSCRIBED = " (more processes than processors)"
+OVERSUBSCRIBED = " (more ranks than processors)"
 
 
 def characterisation(applications: Sequence[Application], catalog: Catalog) -> Table:

@@ -1,7 +1,5 @@
 """The same cases of many runs side by side: the best and the worst host or pair."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from statistics import median
 
@@ -28,12 +26,10 @@ class GatheredCase(Strict):
 
     @property
     def best(self) -> str:
-        """Name of the best run."""
         return (max if self.better == "higher" else min)(self.values, key=lambda name: self.values[name])
 
     @property
     def worst(self) -> str:
-        """Name of the worst run."""
         return (min if self.better == "higher" else max)(self.values, key=lambda name: self.values[name])
 
     @property

@@ -1,7 +1,5 @@
 """The introduction of a report: what the cluster is, what was measured, what must be known first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +41,7 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
         if rung.retained is not None:
             title = _LAYERS.get(rung.layer, rung.name.partition(",")[0])
             of = _LAYERS.get(below.layer, below.name.partition(",")[0])
-            yield rung.retained, f"{title} keeps {units.share(rung.retained)} of the {quantity} of {of}"
+            yield rung.retained, f"{title} delivers {units.share(rung.retained)} of the {quantity} of {of}"
 
 
 def cluster(run: Run) -> str:

@@ -1,7 +1,5 @@
 """Drawing of ladders: captions, lengths of bars, shares that rungs retain."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 
@@ -45,9 +43,9 @@ def retained_share(rung: LadderRung) -> tuple[str, str]:
 
 
 def retained(rung: LadderRung) -> str:
-    """Return the same in words: `retains 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
+    """Return the same in words: `delivers 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
     return (
-        " ".join(filter(None, ["" if exceeds(rung) else "retains", *retained_share(rung)]))
+        " ".join(filter(None, ["" if exceeds(rung) else "delivers", *retained_share(rung)]))
         if rung.retained
         else ""
     )

@@ -3,8 +3,6 @@
 Which benchmarks are shown follows from their rungs: the library's messages, the limits of a node, arithmetic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """The report of a run: one self-contained HTML file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,8 +64,6 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class BenchmarkSection:
-    """One benchmark on the page."""
-
     benchmark: str
     title: str
     summary: str
@@ -84,8 +80,6 @@ class BenchmarkSection:
 
 @dataclass(frozen=True)
 class LevelSection:
-    """One level of benchmarks."""
-
     name: str
     title: str
     sections: list[BenchmarkSection]
@@ -104,8 +98,6 @@ class FindingGroup:
 
 @dataclass(frozen=True)
 class Modeled:
-    """The models of one benchmark."""
-
     benchmark: str
     title: str
     summary: str
@@ -163,7 +155,6 @@ def write(run: Run, output: Path | None = None) -> Path:
 
 
 def render(run: Run) -> str:
-    """Return the report of a run as HTML."""
     drawn = _drawn(run)
     tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
     trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []

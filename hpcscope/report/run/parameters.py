@@ -1,7 +1,5 @@
 """Fitted models as the page lists them: parameters with intervals, range, error, and the reason of the choice."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -85,7 +83,7 @@ def _segments(fit: Fit) -> list[tuple[str, str]]:
 
 def _range(fit: Fit) -> str:
     if fit.variable == "ranks":
-        return f"{fit.low:g} to {fit.high:g} processes"
+        return f"{fit.low:g} to {fit.high:g} ranks"
     if fit.variable == "vector_length":
         return f"{fit.low:g} to {fit.high:g} elements"
     if fit.variable == "intensity":
@@ -93,7 +91,7 @@ def _range(fit: Fit) -> str:
     sizes = f"{units.size(fit.low)} to {units.size(fit.high)}"
     if fit.variable == "message_bytes":
         return sizes
-    return f"{sizes}, up to {fit.subject.ranks} processes"
+    return f"{sizes}, up to {fit.subject.ranks} ranks"
 
 
 def _name(name: str) -> str:

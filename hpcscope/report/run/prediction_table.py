@@ -1,7 +1,5 @@
 """Rows of tables of predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hpcscope import units
@@ -59,7 +57,7 @@ def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | Non
 def validated_row(point: PredictedPoint) -> list[str]:
     """Return the cells of one measured point."""
     remarks = ["source of the rates"] if point.role == "input" else []
-    remarks += ["more processes than processors"] if point.oversubscribed else []
+    remarks += ["more ranks than processors"] if point.oversubscribed else []
     remarks += [_hidden(point)] if point.hidden_s else []
     remarks += grid_words(point.grid)
     return [
@@ -75,7 +73,6 @@ def validated_row(point: PredictedPoint) -> list[str]:
 
 
 def rows_by_columns(grid: tuple[int, int]) -> str:
-    """Return the rows and columns of a process grid."""
     return f"{grid[0]} x {grid[1]}"
 
 

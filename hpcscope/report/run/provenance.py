@@ -1,7 +1,5 @@
 """Provenance: machine, MPI library, compiler, environment, clock, launches, command."""
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from collections.abc import Sequence

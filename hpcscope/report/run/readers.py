@@ -3,8 +3,6 @@
 The three views of Melas 2000, section 6.1.1. Only what was measured is shown; what was not names what measures it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,8 +20,6 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class ViewAnswer:
-    """One figure of a view."""
-
     name: str
     figure: str
     note: str = ""
@@ -53,7 +49,7 @@ def views(run: Run) -> list[View]:
     if not chosen:
         return []
     scaled = [speedup for speedup in chosen if speedup.sequential_baseline]
-    one_process = "No program was measured on one process and on several."
+    one_process = "No program was measured on one rank and on several."
     return [
         View("For users", "time to solution", [_time(speedup, run) for speedup in chosen]),
         View(
@@ -132,7 +128,7 @@ def _cost(speedup: Speedup, run: Run) -> ViewAnswer:
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(point.cost_core_s.value, "s") for point in (last, first) if point.cost_core_s)
-        note += "; a result costs {} of core time, on one process {}".format(*costs)
+        note += "; a result costs {} of core time, on one rank {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return ViewAnswer(_name(speedup, run), in_percent(last.efficiency), note, states)
 

@@ -1,7 +1,5 @@
 """What the report shows of a run's results, in which order."""
 
-from __future__ import annotations
-
 from hpcscope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from hpcscope.findings.results import Run
 from hpcscope.plan.case import Case

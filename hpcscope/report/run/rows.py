@@ -1,7 +1,5 @@
 """All summaries as rows of the page's table, with sort keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +32,6 @@ Cell = tuple[str, float | None]
 
 @dataclass(frozen=True)
 class CaseRow:
-    """One summary."""
-
     cells: list[Cell]
     valid: bool
     label: str

@@ -1,7 +1,5 @@
 """Selecting summaries by benchmark and factor: `mpi.*`, `mode=standard`, `message_bytes=1Ki`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 

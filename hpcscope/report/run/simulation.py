@@ -1,7 +1,5 @@
 """The section of a simulated run on its page: how wrong it is where that is known, then what is new."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +14,6 @@ from hpcscope.simulation.record import Beside, Simulation, times
 
 @dataclass(frozen=True)
 class SimulationSection:
-    """What the page says of a simulation."""
-
     record: Simulation
     figures: list[Figure]
     new: New | None

@@ -1,7 +1,5 @@
 """A simulated run in words and tables, for the page and the terminal: first how wrong such figures are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

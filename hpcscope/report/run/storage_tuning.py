@@ -1,7 +1,5 @@
 """The record of a search for the fastest way to access files, on the page of its run."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.report.figure import DotPlot, Mark, Panel, Table
 from hpcscope.report.run.tuning import Chosen, signed
@@ -30,7 +28,7 @@ def _figure(trials: list[Trial]) -> DotPlot:
     return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
-        caption="All processes together, with 95 % intervals.",
+        caption="All ranks together, with 95 % intervals.",
         panels=[Panel("", [_mark(trial, rate, most) for trial, rate in ordered])],
         table=Table(
             ["way", "predicted", "measured [95 %]", "error", "verdict"],

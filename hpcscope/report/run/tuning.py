@@ -1,7 +1,5 @@
 """The record of a tuning on the page of its run: the chosen settings, predicted and measured times."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,8 +22,6 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a tuning found."""
-
     title: str
     words: list[str]
     """Sentences without a full stop."""
@@ -104,7 +100,7 @@ def figures(rates: LinpackRates) -> Iterator[str]:
     if rates.efficiency is not None and rates.product_rate is not None:
         share = in_percent(rates.efficiency)
         product = units.quantity(rates.product_rate.value, "flop/s")
-        yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
+        yield f"{share} of matrix products (DGEMM) on as many ranks, {product}"
 
 
 def half(rates: LinpackRates) -> str:

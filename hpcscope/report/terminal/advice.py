@@ -1,7 +1,5 @@
 """What tried advice brought, as a terminal shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """Bars of block characters, an eighth of a column fine, or of `#` where those cannot be printed."""
 
-from __future__ import annotations
-
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 

@@ -1,7 +1,5 @@
 """The figures of a small run on the terminal: the first result of each benchmark, one line and bar per case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """The terminal: as wide as it is, and as wide as the text needs when there is none."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence

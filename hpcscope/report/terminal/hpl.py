@@ -1,7 +1,5 @@
 """Results of `algorithm.linpack` in the output format of HPL, for programs that read it."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Summaries on the terminal: one table for each benchmark and metric, readable when piped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any

@@ -1,7 +1,5 @@
 """Predictions on the terminal: their error, their table, and the measured points."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType

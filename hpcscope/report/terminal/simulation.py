@@ -1,7 +1,5 @@
 """A simulated run on the terminal: first how wrong such figures are, then the figures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """A search for the fastest way to access files as text: the choice, then all trials."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -19,7 +17,7 @@ def page(tuning: StorageTuning) -> RenderableType:
     """Return the record as text and a table."""
     asked = tuning.settings
     where = f" in {asked.storage}" if asked.storage else ""
-    head = f"{DONE[asked.direction]} {units.size(asked.file_bytes)} of each process{where}"
+    head = f"{DONE[asked.direction]} {units.size(asked.file_bytes)} of each rank{where}"
     parts: list[RenderableType] = [Text(head, style="bold")]
     if tuning.conclusion is not None:
         reached = tuning.conclusion.bytes_per_s

@@ -1,7 +1,5 @@
 """A data sheet of LINPACK with the figures of the TOP500 list; unknown entries are marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from hpcscope import units
@@ -27,7 +25,7 @@ def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
         [
             ("Order of the matrix (N)", str(best.parameters["n"])),
             ("Block size (NB)", str(best.parameters["block"])),
-            ("Processes", str(best.ranks)),
+            ("Ranks", str(best.ranks)),
             ("Grid (P x Q)", _grid(rates)),
             ("Broadcast", str(best.parameters["broadcast"])),
             ("Row exchange", str(best.parameters["swap"])),
@@ -65,10 +63,10 @@ def _results(rates: LinpackRates) -> Iterator[tuple[str, str]]:
         yield "R_max / R_peak, theoretical", units.share(rates.theoretical_share)
     product, rate = rates.product, rates.product_rate
     if product is None or rate is None or rates.efficiency is None:
-        yield "R_peak, measured (DGEMM)", f"not measured: run {PRODUCT} on {rates.case.ranks} processes"
+        yield "R_peak, measured (DGEMM)", f"not measured: run {PRODUCT} on {rates.case.ranks} ranks"
     else:
         shown = in_unit(rate, "flop/s")
-        yield "R_peak, measured (DGEMM)", f"{shown} (n={product.parameters['n']}, {product.ranks} processes)"
+        yield "R_peak, measured (DGEMM)", f"{shown} (n={product.parameters['n']}, {product.ranks} ranks)"
         share = rates.efficiency
         yield "R_max / R_peak, measured", in_percent(share)
     yield "Largest scaled residual", _residual(rates)

@@ -1,7 +1,5 @@
 """A tuning of LINPACK as text: the chosen settings, then predictions and measurements round by round."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -41,7 +39,7 @@ def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
 
 def _head(tuning: Tuning) -> Iterator[Text]:
     asked = tuning.settings
-    yield Text(f"LINPACK on {asked.ranks} process{'es' if asked.ranks != 1 else ''}", style="bold")
+    yield Text(f"LINPACK on {asked.ranks} rank{'s' if asked.ranks != 1 else ''}", style="bold")
     if tuning.size is not None:
         yield Text(f"n = {tuning.size.n}: {tuning.size.why}")
         contention = (tuning.contention or 1.0) - 1
@@ -50,7 +48,7 @@ def _head(tuning: Tuning) -> Iterator[Text]:
             if asked.ranks > 1
             else ""
         )
-        yield Text(f"predictions from one process and the ping-pong of this run{slower}; {tuning.source}")
+        yield Text(f"predictions from one rank and the ping-pong of this run{slower}; {tuning.source}")
 
 
 def _caption(round_: Round, tuning: Tuning) -> str:

@@ -1,7 +1,5 @@
 """The summary at the end of a run: the ladders, the findings, worst first, and the path of the report."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +31,7 @@ _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
 _FIGURE_COLUMNS = 27
-_REST_OF_A_RUNG = 64
+_REST_OF_A_RUNG = 65
 """Columns beside the bar: layer, value, share."""
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 

@@ -1,7 +1,5 @@
 """The ways to access files among which a search chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Literal
@@ -39,8 +37,7 @@ class FileAccess(Strict):
 
     @property
     def label(self) -> str:
-        """The candidate in words."""
-        processes = f"{self.ranks} process{'es' if self.ranks != 1 else ''}"
+        processes = f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"
         return f"{processes}, {self.way}, {units.size(self.transfer_bytes)} at a time"
 
     @property

@@ -7,8 +7,6 @@ one at a time, from the usual candidate, and are taken to be the same for all me
 holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

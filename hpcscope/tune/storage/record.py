@@ -1,7 +1,5 @@
 """The record of a search, `tune-storage.json`."""
 
-from __future__ import annotations
-
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 from hpcscope.tune.storage.candidates import Direction, FileAccess

@@ -1,7 +1,5 @@
 """The search: which candidates are measured, how they are judged, and what is concluded."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
@@ -121,9 +119,9 @@ def _writers(tuning: StorageTuning) -> list[str]:
     if len(tuning.settings.ranks) < FEWEST_COUNTS:
         return []
     if tuning.enough_ranks is None:
-        return ["more processes than were measured may reach more"]
+        return ["more ranks than were measured may reach more"]
     count = max(round(tuning.enough_ranks), 1)
-    gain = f"beyond {count} process{'es' if count != 1 else ''} at most a tenth is gained"
+    gain = f"beyond {count} rank{'s' if count != 1 else ''} at most a tenth is gained"
     return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
 
 

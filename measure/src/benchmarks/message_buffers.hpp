@@ -18,11 +18,11 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
       {std::move(parameters),
        {layout("alignment", "line,page", "each message buffer begins at a cache line, or at a page")
             .worded(",aligned to pages"),
-        layout("offset_bytes", "B", 0, 0, 4095, "bytes by which each buffer begins behind that boundary")
+        layout("offset_bytes", "B", 0, 0, 4095, "bytes from that boundary to the start of each buffer")
             .labeled("buffer offset"),
-        layout("rotation", "", 1, 1, 1024, "message buffers that successive operations use in turn")
+        layout("rotation", "", 1, 1, 1024, "message buffers, which successive operations use cyclically")
             .labeled("rotating buffers")
-            .worded("{} buffers in turn"),
+            .worded("{} rotating buffers"),
         layout("cache", "warm,cold",
                "cold: message buffers are flushed from all caches before every repetition, which is one "
                "operation")

@@ -16,7 +16,7 @@ bool sharing_memory_now = false;
 }  // namespace
 
 void share_memory() {
-  if (!mpi_simulates) throw std::invalid_argument("--share-memory=yes: must stand with an MPI that simulates");
+  if (!mpi_simulates) throw std::invalid_argument("--share-memory=yes: needs an MPI that simulates");
   sharing_memory_now = true;
 }
 

@@ -19,7 +19,7 @@ ProcessGrid::ProcessGrid(const Communicator& communicator, std::int64_t rows, Gr
     : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))), order_(order) {
   if (rows > communicator.size() || communicator.size() % rows_ != 0) {
     throw Unavailable(sentence(
-        {"grid_rows=", rows, ": must divide ", communicator.size(), " processes, or be 0 for the squarest grid"}));
+        {"grid_rows=", rows, ": must divide ", communicator.size(), " ranks, or be 0 for the squarest grid"}));
   }
   columns_ = communicator.size() / rows_;
   const int rank = communicator.rank();

@@ -2,11 +2,9 @@
 // show when the machine changed: another frequency, a neighbor on the host, another process on a processor.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "memory/buffer.hpp"
 #include "sampling/computation.hpp"

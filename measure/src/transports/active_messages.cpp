@@ -130,10 +130,10 @@ class ActiveMessages final : public Transport {
 std::unique_ptr<Transport> connect_active_messages(const Partner& partner, const TransportOptions& options) {
   if (partner.nearby && options.wire != "automatic")
     throw Unavailable("protocol=active_messages wire=" + options.wire +
-                      ": the two processes are on one host, where messages go through shared memory");
+                      ": the two ranks are on one host, where messages go through shared memory");
   if (partner.nearby && options.lost_per_million > 0)
     throw Unavailable(
-        "protocol=active_messages lost_per_million: the two processes are on one host, where messages go "
+        "protocol=active_messages lost_per_million: the two ranks are on one host, where messages go "
         "through "
         "shared memory");
   am::Options asked;

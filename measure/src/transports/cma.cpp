@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 
 #include "transports/shared_memory.hpp"
 #include "transports/socket.hpp"

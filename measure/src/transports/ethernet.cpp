@@ -8,9 +8,6 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 
-#include <cerrno>
-#include <stdexcept>
-
 #include "active-messages/src/capabilities.hpp"
 #include "transports/datagrams.hpp"
 #include "transports/route.hpp"

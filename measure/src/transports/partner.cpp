@@ -13,7 +13,7 @@ Partner partner_in(const Communicator& communicator) {
 }
 
 void need_one_host(const Partner& partner, const std::string& protocol) {
-  if (!partner.nearby) throw Unavailable("protocol=" + protocol + ": the two processes are on different hosts");
+  if (!partner.nearby) throw Unavailable("protocol=" + protocol + ": the two ranks are on different hosts");
 }
 
 }  // namespace scope

@@ -1,6 +1,4 @@
-"""From some number of processes on, an algorithm communicates longer than it computes."""
-
-from __future__ import annotations
+"""With enough ranks, an algorithm is communication-bound."""
 
 from collections import defaultdict
 
@@ -54,7 +52,7 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
         code="communication-outweighs",
         cause="communication of small problems",
         severity="advice" if every_size else "information",
-        title=f"From {total.ranks} processes on, {case.name} communicates longer than it computes: {times}",
+        title=f"With {total.ranks} or more ranks, {case.name} is communication-bound: {times}",
         where=case.where,
         evidence=[
             *case.evidence("communicate_s", "compute_s", "idle_s", "time_s"),
@@ -66,9 +64,9 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
             ),
         ],
         advice=(
-            "Use fewer processes for this size or larger problems on as many: computation grows faster with the "
-            "size than messages do. Distribution and collection by one process grow with the number of processes: "
-            "let each process create or read its own part."
+            "Use fewer ranks for this size or larger problems on as many: computation grows faster with the "
+            "size than messages do. Distribution and collection by one rank grow with the number of ranks: "
+            "let each rank create or read its own part."
         ),
         lost=communicate / (total.median or 1.0) if communicate < (total.median or 0.0) else None,
     )
@@ -85,10 +83,8 @@ def _counts(speedup: Speedup) -> list[Evidence]:
     evidence = []
     if speedup.effective_ranks is not None:
         evidence.append(
-            Evidence(what="most cost-effective number of processes", value=written(speedup.effective_ranks))
+            Evidence(what="most cost-effective number of ranks", value=written(speedup.effective_ranks))
         )
     if speedup.amdahl is not None and speedup.amdahl.critical_ranks is not None:
-        evidence.append(
-            Evidence(what="critical number of processes", value=written(speedup.amdahl.critical_ranks, 1))
-        )
+        evidence.append(Evidence(what="critical number of ranks", value=written(speedup.amdahl.critical_ranks, 1)))
     return evidence

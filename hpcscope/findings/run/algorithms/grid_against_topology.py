@@ -1,7 +1,5 @@
 """A matrix product whose process grid spans groups of hosts that are joined by a slow link."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """The panels of a LINPACK are on its critical path: few processes factor them while the others wait."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

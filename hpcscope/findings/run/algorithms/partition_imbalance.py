@@ -1,7 +1,5 @@
 """A parallel sort gives one process more than its share."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
@@ -30,12 +28,12 @@ def _finding(case: ProgramCase) -> Finding:
     return Finding(
         code="partition-imbalance",
         severity="warning" if largest > BOUND else "advice",
-        title=f"{case.total.label}: one process gets {largest:.2f} times its share of the keys",
+        title=f"{case.total.label}: one rank gets {largest:.2f} times its share of the keys",
         where=case.where,
         evidence=case.evidence(IMBALANCE, "idle_s", "compute_s", "time_s"),
         advice=(
-            "All others wait for that process in the last stage. Pivots cannot separate equal keys: break ties by "
-            "position (`variant=tuned` does), or take more samples from each process."
+            "All others wait for that rank in the last stage. Pivots cannot separate equal keys: break ties by "
+            "position (`variant=tuned` does), or take more samples from each rank."
         ),
         lost=1 - 1 / largest,
     )

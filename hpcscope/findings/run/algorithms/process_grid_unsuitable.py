@@ -1,7 +1,5 @@
 """A process grid or block size with which linear algebra is slower than with another."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable
@@ -102,6 +100,6 @@ def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: Progra
             *best.evidence(best.total.metric),
             how_compared(total, best.total),
         ],
-        advice=f"Use {better} at this size and number of processes; other sizes may need other values.",
+        advice=f"Use {better} at this size and number of ranks; other sizes may need other values.",
         lost=excess / (1 + excess),
     )

@@ -1,7 +1,5 @@
 """Equal stripes of rows on hosts of different speed: the fast ones wait."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -70,7 +68,7 @@ def _finding(one: Dealing, run: Run) -> Finding:
     slowest = min(one.shares, key=lambda share: share.by_speed / share.even)
     evidence = [
         Evidence(what="time with equal stripes", value=one.time_s.value, unit="s"),
-        Evidence(what="computation of the slowest process", value=one.compute_s, unit="s"),
+        Evidence(what="computation of the slowest rank", value=one.compute_s, unit="s"),
         Evidence(what="computation with rows dealt by speed, predicted", value=one.balanced_compute_s, unit="s"),
         Evidence(what="time with rows dealt by speed, predicted", value=one.predicted_s, unit="s"),
     ]

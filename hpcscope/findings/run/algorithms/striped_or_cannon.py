@@ -1,7 +1,5 @@
 """Which of the two matrix products is faster, striped or Cannon, and why."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -71,8 +69,8 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             how_compared(slower.total, faster.total),
         ],
         advice=(
-            "Use the faster one at this size and number of processes; the other takes "
-            f"{units.percent(excess)} longer. Where communication makes the difference, "
+            "Use the faster one at this size and number of ranks; the other takes "
+            f"{units.percent(excess)} longer. If communication makes the difference, "
             "few long messages suit a network with a high latency, short ones "
             "between neighbors a network that carries many at once."
         ),

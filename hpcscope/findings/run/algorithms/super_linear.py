@@ -1,7 +1,5 @@
 """A program is more than p times as fast on p processes."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -48,7 +46,7 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
         cause=CACHES if share is not None and share <= LESS else "",
         severity="information",
         title=(
-            f"{name} is {speedup} times as fast on {point.ranks} processes as on one: "
+            f"{name} is {speedup} times as fast on {point.ranks} ranks as on one: "
             f"{_why(run, one, point, share, data_caches(run))}"
         ),
         where={
@@ -61,14 +59,14 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
         evidence=[
             *(many.evidence("compute_s", "time_s") if many else []),
             *(sequential.evidence("compute_s", "time_s") if sequential else []),
-            *([] if share is None else [Evidence(what="computation of all over that of one", value=share)]),
+            *([] if share is None else [Evidence(what="computation, all ranks over one", value=share)]),
             *_memory(run, one, point),
         ],
         advice=(
-            "The gain is due to the caches, not to the processors alone: cache blocking would help one process as "
+            "The gain is due to the caches, not to the processors alone: cache blocking would help one rank as "
             "well. Compare with the best sequential version, too."
             if share is not None and share <= LESS
-            else "Compare with the best sequential version: the time on one process is not a sound baseline."
+            else "Compare with the best sequential version: the time on one rank is not a sound baseline."
         ),
     )
 
@@ -100,15 +98,15 @@ def _why(
     if share is None:
         return "its phases were not observed"
     if share > LESS:
-        return "the total computation takes as long; one process loses the time elsewhere"
+        return "the total computation takes as long; one rank loses the time elsewhere"
     costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)
     if costs is None or not costs.touched_bytes(speedup.size):
-        return f"all processes together compute for only {units.share(share)} of the time of one process"
+        return f"all ranks together compute for only {units.share(share)} of the time of one rank"
     whole = costs.touched_bytes(speedup.size)
     holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
     fits = f", which fit into the level {holding[0].level} cache" if holding else ""
     return (
-        f"all processes together compute for only {units.share(share)} of the time of one process, each on "
+        f"all ranks together compute for only {units.share(share)} of the time of one rank, each on "
         f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}{fits}"
     )
 
@@ -120,7 +118,7 @@ def _memory(run: Run, speedup: Speedup, point: SpeedupPoint) -> list[Evidence]:
         return []
     whole = costs.touched_bytes(speedup.size)
     memory = [
-        Evidence(what="working set of one process", value=whole, unit="B"),
+        Evidence(what="working set of one rank", value=whole, unit="B"),
         Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
     ]
     for benchmark, (metric, arrays) in MEMORY.items():

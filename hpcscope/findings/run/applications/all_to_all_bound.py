@@ -1,7 +1,5 @@
 """An application spends more time in its all-to-all exchanges than in computing."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -35,18 +33,18 @@ def _finding(case: ProgramCase) -> Finding:
         code="all-to-all-bound",
         severity="advice",
         title=(
-            f"{case.name} on {total.ranks} processes spends {units.quantity(exchange, 's')} in all-to-all "
-            f"exchanges and {units.quantity(compute, 's')} computing: {units.quantity(rate, 'B/s')} per process"
+            f"{case.name} on {total.ranks} ranks spends {units.quantity(exchange, 's')} in all-to-all "
+            f"exchanges and {units.quantity(compute, 's')} computing: {units.quantity(rate, 'B/s')} per rank"
         ),
         where=case.where,
         evidence=[
             *case.evidence("exchange_s", "compute_s", "idle_s", "time_s", "exchange_bytes"),
-            Evidence(what=f"rate of the {ALL_TO_ALL[total.benchmark]} per process", value=rate, unit="B/s"),
+            Evidence(what=f"rate of the {ALL_TO_ALL[total.benchmark]} per rank", value=rate, unit="B/s"),
         ],
         advice=(
             "Compare the rate with mpi.alltoall of as many bytes: where that is as slow, the bisection bandwidth "
             "of the network or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
-            "With fewer processes on a host each gets more of its link."
+            "With fewer ranks on a host each gets more of its link."
         ),
         lost=min(share, 1.0),
     )

@@ -1,7 +1,5 @@
 """One rank arrives late in every iteration, and all others wait for it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope import units
@@ -81,7 +79,7 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
         },
         evidence=[
             Evidence(what=f"exchanges at which rank {rank} arrived last", value=units.share(share)),
-            Evidence(what="share of the time during which the others wait", value=units.share(waited)),
+            Evidence(what="fraction of the time during which the others wait", value=units.share(waited)),
         ],
         advice=(
             "It has more work or a slower processor: compare the phases by rank. If its computation takes longer "

@@ -1,7 +1,5 @@
 """An application with many dependent messages spends its time on their latency."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.program_case import ProgramCase, application_cases
@@ -10,7 +8,7 @@ from hpcscope.statistics.ratio import ratio
 from hpcscope.statistics.summary import Summary
 
 WHY = {
-    "application.npb_cg": "each product of its solver ends in two sums over all processes",
+    "application.npb_cg": "each product of its solver ends in two sums over all ranks",
     "application.npb_mg": "most of its messages are the few values of coarse grids",
 }
 """The applications that are known to wait for many short messages, and why."""
@@ -52,7 +50,7 @@ def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Fin
         code="latency-bound",
         severity="advice",
         title=(
-            f"{case.name} on {total.ranks} processes waits {waits:.0f} times for a message: latency alone takes "
+            f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for a message: latency alone takes "
             f"{in_percent(share)} of its time, because {WHY[total.benchmark]}"
         ),
         where=case.where,
@@ -62,8 +60,8 @@ def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Fin
             Evidence(what="messages of at most 1 KiB", value=small / max(1.0, case.seconds("exchange_messages"))),
         ],
         advice=(
-            "More bandwidth does not help, a lower latency does: processes on fewer hosts, a kernel-bypass "
-            "transport (`scope run mpi.latency` over each), or a larger problem per process."
+            "More bandwidth does not help, a lower latency does: ranks on fewer hosts, a kernel-bypass "
+            "transport (`scope run mpi.latency` over each), or a larger problem per rank."
         ),
         lost=min(share.value, 1.0),
     )

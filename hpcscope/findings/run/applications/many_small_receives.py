@@ -1,7 +1,5 @@
 """An application that receives very many short messages one after another spends its time receiving them."""
 
-from __future__ import annotations
-
 from math import log
 
 from hpcscope import units
@@ -71,7 +69,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
     slow = beside is not None and beside > SLOW
     compared = f", {beside:.1f} times the ping-pong" if beside else ""
     advice = (
-        "Combine several planes into one message where the program can, or use fewer processes: each receive "
+        "Combine several planes into one message where the program can, or use fewer ranks: each receive "
         "costs a latency, whatever its size. "
     )
     if slow:
@@ -83,7 +81,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
         code="many-small-receives",
         severity="warning" if slow else "advice",
         title=(
-            f"{case.name} on {total.ranks} processes waits {waits:.0f} times for {units.quantity(size, 'B')}, "
+            f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for {units.quantity(size, 'B')}, "
             f"{WAVES[total.benchmark]}: {in_percent(share)} of its time, "
             f"{units.quantity(each_s, 's')} each{compared}"
         ),

@@ -4,8 +4,6 @@ Where a composition needs a size that was not measured, the next larger measured
 always pad.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.findings.run.collectives.guideline import (

@@ -1,7 +1,5 @@
 """A collective sends its payload over a slow trunk more than once."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -19,7 +17,7 @@ BETTER = "collectives"
 def find(run: Run) -> list[Finding]:
     """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
 
-    Only the worst case of each benchmark is reported. Where no topology-aware collective was measured, small
+    Only the worst case of each benchmark is reported. If no topology-aware collective was measured, small
     messages do not count: they are limited by latency, not by the trunk.
     """
     if run.topology is None:
@@ -94,7 +92,6 @@ def _inside(topology: Topology, group: Group, hosts: list[str]) -> list[str]:
 
 
 def _own_rate(topology: Topology, group: Group) -> float:
-    """Return the sending rate of one host of a group."""
     return max(topology.group_of[host].bandwidth_bytes_per_s for host in topology.members(group))
 
 

@@ -4,8 +4,6 @@ After Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" 
 must not be slower than a program that does the same with other calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -71,7 +69,6 @@ class GuidelineCalls:
         ]
 
     def of_benchmark(self, name: str) -> list[Summary]:
-        """Return the times of a benchmark."""
         return [case for case in self.times if case.benchmark == name]
 
 

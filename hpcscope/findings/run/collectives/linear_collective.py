@@ -1,7 +1,5 @@
 """A collective that should take logarithmically many steps grows linearly with the processes."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -53,15 +51,15 @@ def _finding(run: Run, lost: float, fit: Fit) -> Finding:
         severity="advice",
         title=(
             f"{fit.subject.label}: the time grows by "
-            f"{units.quantity(per_process.value if per_process else None, 's')} per process, not logarithmically"
+            f"{units.quantity(per_process.value if per_process else None, 's')} per rank, not logarithmically"
         ),
         where={"benchmark": fit.subject.benchmark, "transport": fit.subject.transport, "layer": "mpi"},
         evidence=[
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
-            Evidence(what=f"measured on {int(last.x)} processes", value=last.measured, unit="s"),
+            Evidence(what=f"measured on {int(last.x)} ranks", value=last.measured, unit="s"),
         ],
         advice=(
-            "Where a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
+            "If a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
             f"{how.words}. On a hub or a shared cable this is expected."
         ),
         trials=how.trials,

@@ -1,7 +1,5 @@
 """A collective takes longer than on the next larger power of two processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, log2
 
@@ -69,7 +67,7 @@ def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
         evidence=[*run.evidence(odd, power), how_compared(odd, power)],
         advice=(
             f"Likely, the library's algorithm favors powers of two: run such programs on {power.ranks} or "
-            f"{power.ranks // 2} processes, or {how.words}."
+            f"{power.ranks // 2} ranks, or {how.words}."
         ),
         trials=how.trials,
         lost=excess / (1 + excess),

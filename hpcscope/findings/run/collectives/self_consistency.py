@@ -4,8 +4,6 @@ Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI p
 21 (5), 698-709). A guideline is one row of `GUIDELINES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A collective takes longer when the same bytes are distributed unequally."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """A cluster below the minimum configuration of the baseline module."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 

@@ -1,7 +1,5 @@
 """The synchronised clocks of the hosts differ too much for the times measured with them."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

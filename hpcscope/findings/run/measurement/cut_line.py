@@ -1,7 +1,5 @@
 """The last line of the samples is incomplete."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 

@@ -1,7 +1,5 @@
 """Lines of the samples are damaged: what they say was left out."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 

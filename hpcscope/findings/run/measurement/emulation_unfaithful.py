@@ -1,7 +1,5 @@
 """An emulated link does not have its declared rate."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -21,7 +19,7 @@ def find(run: Run) -> list[Finding]:
             code="emulation-unfaithful",
             about="measurement",
             severity="warning",
-            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results are those of "
+            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results describe "
             "another network",
             where={"layer": "network", "lab": lab.name},
             evidence=[Evidence(what=link.link, value=units.change(link.deviation)) for link in off],

@@ -1,7 +1,5 @@
 """Cases that failed, crashed, or did not end."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.mpi.wrong_data import is_wrong

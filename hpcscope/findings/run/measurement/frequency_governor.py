@@ -1,7 +1,5 @@
 """The frequency governor may keep the processors below their nominal clock."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.names import several

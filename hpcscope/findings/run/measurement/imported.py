@@ -1,7 +1,5 @@
 """The figures are those of another program, which does not print everything."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.names import several

@@ -1,7 +1,5 @@
 """Repetitions that some rank started too late for its window."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -23,7 +21,6 @@ def find(run: Run) -> list[Finding]:
 
 
 def _late(summary: Summary) -> float:
-    """Return the number of late repetitions."""
     valid = 1 - summary.invalid_share
     return summary.n * summary.invalid_share / valid if valid > 0 else float("inf")
 

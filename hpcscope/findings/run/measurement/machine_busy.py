@@ -1,7 +1,5 @@
 """Other processes were running before the run."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.names import several

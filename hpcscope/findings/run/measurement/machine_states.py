@@ -1,7 +1,5 @@
 """The machine changed its state during the run, and figures depend on it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 
@@ -37,7 +35,7 @@ def find(run: Run) -> list[Finding]:
             f"cases differ by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
-            advice="Figures marked in the report mix both states. Use those of the state that programs will meet "
+            advice="Figures marked in the report mix both states. Use the state that programs will meet "
             "(`state_medians` in statistics.json), or measure again on a dedicated machine: other processes, "
             "other virtual machines on the host and the processor's clock change the state.",
             lost=1 - 1 / factors[0],
@@ -57,10 +55,10 @@ def _times(changes: int) -> str:
 def _states(course: Course) -> list[Evidence]:
     shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"
     return [
-        Evidence(what="share of the time in the fastest state", value=units.share(course.states[0].share)),
+        Evidence(what="fraction of time in the fastest state", value=units.share(course.states[0].share)),
         *(
             Evidence(
-                what=f"share of the time in a state where the {shown_by} takes {state.factor:.3g} times as long",
+                what=f"fraction of time in a state where the {shown_by} takes {state.factor:.3g} times as long",
                 value=units.share(state.share),
             )
             for state in course.states[1:]

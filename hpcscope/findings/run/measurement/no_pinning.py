@@ -1,7 +1,5 @@
 """Processes were not bound as requested, or share a processor."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hpcscope.findings.finding import Evidence, Finding, Severity
@@ -62,7 +60,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         code="no-pinning",
         about="measurement",
         severity=severity,
-        title=f"Processes of {len(launches)} launches {what} between {len(process.processors)} processors",
+        title=f"Ranks of {len(launches)} launches {what} between {len(process.processors)} processors",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
         evidence=[
             Evidence(
@@ -70,7 +68,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
             )
         ],
         advice=(
-            "Bind them: `scope run --binding core` (mpiexec --bind-to core). Where the site forbids it, more "
+            "Bind them: `scope run --binding core` (mpiexec --bind-to core). If the site forbids it, more "
             "launches (`--launches`) show the effect."
         ),
     )
@@ -86,7 +84,7 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         severity="warning",
         title=f"Ranks {', '.join(map(str, ranks))} were all bound to {where}",
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
-        evidence=[Evidence(what=f"processes on {where}", value=len(ranks))],
+        evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
             "Their messages wait for the operating system's scheduler (milliseconds). Concurrent launchers each "
             "start at processor 0 of a host: use `scope run --binding none`, or bind explicitly."

@@ -1,7 +1,5 @@
 """Cases whose intervals are wide."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

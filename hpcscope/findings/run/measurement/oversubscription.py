@@ -1,7 +1,5 @@
 """More processes than processors."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hpcscope.findings.finding import Evidence, Finding
@@ -44,14 +42,14 @@ def _finding(
         code="oversubscription",
         about="measurement",
         severity="warning",
-        title=f"{processes} processes shared {room} processors of {where} in {len(cases)} of {everything} cases",
+        title=f"{processes} ranks shared {room} processors of {where} in {len(cases)} of {everything} cases",
         where={
             "host": several(hosts),
             "ranks": most.ranks,
             "benchmarks": ", ".join(sorted({samples.case.benchmark for samples in ran})),
         },
         evidence=[
-            Evidence(what=f"processes on {where}", value=processes),
+            Evidence(what=f"ranks on {where}", value=processes),
             Evidence(what=f"processors usable on {where}", value=room),
         ],
         advice=(

@@ -1,7 +1,5 @@
 """Something else had the processors of the ranks: another process, or the hypervisor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The figures were simulated, and how wrong that is where they were measured."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 

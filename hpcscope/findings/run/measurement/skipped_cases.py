@@ -1,7 +1,5 @@
 """Cases without a result: skipped, unavailable, or never reached; rounds of a mix without samples."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 

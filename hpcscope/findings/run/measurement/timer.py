@@ -1,7 +1,5 @@
 """The clock is not suitable for the measured times."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpcscope import units
@@ -53,7 +51,7 @@ def _other_cadences(cases: list[tuple[float, str, Clock]]) -> str:
     isolated = sum("isolated" in name for _, name, _ in cases)
     if isolated < len(cases):
         return "Larger sizes take longer than a step of the clock."
-    return "Where these cases have streaming times, one of those holds many operations."
+    return "If these cases have streaming times, one of those holds many operations."
 
 
 def _backwards(clocks: list[Clock], launches: int) -> Finding:
@@ -96,8 +94,8 @@ def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
         evidence=[
             Evidence(what="resolution of the clock", value=clock.resolution_s, unit="s"),
             Evidence(what="cost of a start/stop pair (subtracted)", value=clock.overhead_s, unit="s"),
-            *(Evidence(what=f"share of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
+            *(Evidence(what=f"fraction of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
         ],
         advice="The resolution averages out over repetitions, and the cost is subtracted: differences below this"
-        f" share of a repetition mean nothing. {_other_cadences(cases)}",
+        f" fraction of a repetition mean nothing. {_other_cadences(cases)}",
     )

@@ -1,7 +1,5 @@
 """Lines of another program's output that were not understood: a figure may be among them."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 

@@ -1,7 +1,5 @@
 """What MPI libraries print when they must do without shared memory, or without copies between processes."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

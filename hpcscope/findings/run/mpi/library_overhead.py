@@ -1,7 +1,5 @@
 """The overhead of the MPI library over the latency of the transport below it."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """A library changes its protocol at some message size, and the time jumps."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

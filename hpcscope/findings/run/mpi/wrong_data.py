@@ -1,7 +1,5 @@
 """What arrived, or was computed, is wrong."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The two directions of a path have different rates, or share one medium."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -79,7 +77,7 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
             *run.evidence(cases[OUT], cases[IN], cases[BOTH], duplex),
-            Evidence(what="busiest processor: share of the time", value=cases[PROCESSOR].median or 0.0),
+            Evidence(what="busiest processor: fraction of the time", value=cases[PROCESSOR].median or 0.0),
         ],
         advice=(
             "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "

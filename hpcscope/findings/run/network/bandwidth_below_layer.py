@@ -1,7 +1,5 @@
 """A layer delivers much less bandwidth than the one below it."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -43,8 +41,8 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
 def _subject(loss: RungLoss) -> str:
     if loss.rung.layer == "network":
         if "memory" in loss.ladder.path:
-            return "Two processes without MPI copy"
-        return "TCP delivers" if _over_tcp(loss) else "Two processes without MPI reach"
+            return "Two ranks without MPI copy"
+        return "TCP delivers" if _over_tcp(loss) else "Two ranks without MPI reach"
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[loss.rung.layer]
 
 
@@ -79,7 +77,7 @@ def _below_the_library(loss: RungLoss) -> str:
     if not _over_tcp(loss):
         return (
             "Check the MTU (9000 where all switches support it), the retransmissions of the cases without MPI, and"
-            " that each process has a processor to itself."
+            " that each rank has a processor to itself."
         )
     return (
         "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "

@@ -1,7 +1,5 @@
 """Small messages wait for tens of milliseconds in queues that streams on the same path have filled."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import certainly_longer, written

@@ -1,7 +1,5 @@
 """An exchange that certainly takes longer while others, with whom it shares only the network, communicate."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.models.communication.congestion import Congestion

@@ -6,8 +6,6 @@ remained. So long messages are judged by what each layer retains of the bandwidt
 layer adds to the start-up time, and n_1/2 separates the two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Messages inside a host are slower than messages between hosts."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -57,7 +55,7 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
         ],
         advice=(
             "Messages inside a host should go through shared memory: check that the library uses it, and that the "
-            f"two processes do not share a core; {how.words}."
+            f"two ranks do not share a core; {how.words}."
         ),
         trials=how.trials,
         lost=excess / (1 + excess),

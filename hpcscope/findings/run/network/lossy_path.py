@@ -1,7 +1,5 @@
 """A path loses packets: on its own, or only when streams fill it."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

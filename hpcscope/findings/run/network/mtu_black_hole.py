@@ -1,7 +1,5 @@
 """Packets that both hosts take for allowed never arrive, and nobody says so."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.two_hosts import figures_by_case, two_hosts
@@ -46,10 +44,10 @@ def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
             Evidence(what="ICMP messages about the size", value="none"),
         ],
         advice=(
-            f"Raise the MTU of the switch, tunnel or VLAN on the way, or lower that of the hosts to {largest:.0f} "
+            f"Raise the MTU of the switch, tunnel or VLAN on the way, or lower the hosts' MTU to {largest:.0f} "
             f"(`ip link set dev ... mtu {largest:.0f}`). Let routers' ICMP messages 'fragmentation needed' pass; "
             "jumbo frames need the support of every device on the path. `sysctl "
-            "net.ipv4.tcp_mtu_probing=1` lets TCP recover meanwhile."
+            "net.ipv4.tcp_mtu_probing=1` lets TCP recover until then."
         ),
         lost=1.0,
     )

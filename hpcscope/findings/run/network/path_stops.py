@@ -1,7 +1,5 @@
 """A path without load stands still again and again."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

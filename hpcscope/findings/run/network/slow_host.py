@@ -1,7 +1,5 @@
 """Hosts that are slower than their peers: one or several, in all launches or in some."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from math import exp, log

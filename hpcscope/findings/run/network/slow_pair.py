@@ -1,7 +1,5 @@
 """A host, a pair of hosts, or the path between two groups of hosts is slower than its peers."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -49,7 +47,7 @@ def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatri
             Evidence(what="excess, lower bound (95 %)", value=excess.low or 0.0),
             Evidence(what="excess, upper bound (95 %)", value=excess.high or 0.0),
             Evidence(what="launches", value=matrix.launches),
-            Evidence(what="processes compared", value=len(matrix.names)),
+            Evidence(what="ranks compared", value=len(matrix.names)),
         ],
         advice=advice,
         lost=lost,

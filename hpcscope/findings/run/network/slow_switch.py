@@ -1,7 +1,5 @@
 """Hosts, switches, rails, paths or pairs that a sample of random pairs shows to be slower than their peers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hpcscope import units

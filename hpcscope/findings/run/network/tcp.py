@@ -1,7 +1,5 @@
 """What TCP costs at the start of a transfer: Nagle's algorithm, delayed acknowledgements, slow start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, log2
 

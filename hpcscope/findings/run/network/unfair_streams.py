@@ -1,7 +1,5 @@
 """Equal streams between two hosts certainly get unequal shares of the path."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

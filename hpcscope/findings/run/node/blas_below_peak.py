@@ -1,7 +1,5 @@
 """Matrix multiplication by the BLAS is far below the peak of the processor."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.build.blas import CORETYPE
 from hpcscope.findings.finding import Finding

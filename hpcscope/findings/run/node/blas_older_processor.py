@@ -1,7 +1,5 @@
 """The BLAS chose kernels for a processor with shorter vectors than this one."""
 
-from __future__ import annotations
-
 from hpcscope.build.blas import CORETYPE
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

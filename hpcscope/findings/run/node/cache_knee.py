@@ -1,7 +1,5 @@
 """The same work takes longer from some size on: the working set no longer fits into a cache."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import pairwise
 

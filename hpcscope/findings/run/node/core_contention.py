@@ -1,7 +1,5 @@
 """A core computes more slowly when all others compute too, although they use no memory."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.node.memory_saturated import share

@@ -1,7 +1,5 @@
 """A part of the cores of a host already saturates its memory."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from math import inf

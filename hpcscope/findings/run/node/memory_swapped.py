@@ -1,7 +1,5 @@
 """The working set no longer fits into the memory: pages are read back from a disk, again and again."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The operating system or other activity on the host takes more than 1 % of a processor."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -53,6 +51,6 @@ def _finding(run: Run, share: Summary) -> Finding:
         evidence=run.evidence(*beside.values()),
         advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
         "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "
-        "specialization, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",
+        "specialization, `isolcpus`, `nohz_full`): a collective waits for every delay of each rank.",
         lost=share.median,
     )

@@ -1,7 +1,5 @@
 """The BLAS threads of all processes on a host outnumber its processors."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hpcscope.findings.finding import Evidence, Finding
@@ -45,18 +43,18 @@ def find(run: Run) -> list[Finding]:
             code="threads-over-cores",
             severity="warning",
             title=(
-                f"{processes} processes with {threads} threads each ({name}) shared {room} processors of {host} "
+                f"{processes} ranks with {threads} threads each ({name}) shared {room} processors of {host} "
                 f"in {len(cases)} cases of linear algebra"
             ),
             where={"host": host, "layer": "node", "ranks": processes},
             evidence=[
                 Evidence(what=name, value=threads),
-                Evidence(what=f"processes on {host}", value=processes),
+                Evidence(what=f"ranks on {host}", value=processes),
                 Evidence(what=f"processors usable on {host}", value=room),
             ],
             advice=(
-                f"Threads that wait for a processor delay all others of their process: set {name} to "
-                f"{max(1, room // processes)}, or use fewer processes on a host."
+                f"Threads that wait for a processor delay all others of their rank: set {name} to "
+                f"{max(1, room // processes)}, or use fewer ranks on a host."
             ),
         )
     ]

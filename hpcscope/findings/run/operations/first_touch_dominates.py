@@ -1,6 +1,4 @@
-"""The first touch of fresh buffers dominates the time of an operation."""
-
-from __future__ import annotations
+"""The first touch of cold buffers dominates the time of an operation."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding
@@ -14,7 +12,7 @@ from hpcscope.statistics.ratio import ratio
 from hpcscope.statistics.summary import Summary
 
 DOMINATES = 2.0
-"""Factor by which fresh buffers slow the operation; above it, first touch is most of the time."""
+"""Factor by which cold buffers slow the operation; above it, first touch is most of the time."""
 
 
 def find(run: Run) -> list[Finding]:
@@ -49,8 +47,8 @@ def _finding(run: Run, excess: Estimate, fresh: Summary, used: Summary) -> Findi
         cause=fresh_buffers.CAUSE,
         severity="advice",
         title=(
-            f"{fresh.label} takes {units.quantity(fresh.median, 's')} with fresh buffers and "
-            f"{units.quantity(used.median, 's')} with used ones: first touch is {units.share(share)} of its time"
+            f"{fresh.label} takes {units.quantity(fresh.median, 's')} with cold buffers and "
+            f"{units.quantity(used.median, 's')} with warm ones: first touch is {units.share(share)} of its time"
         ),
         where={
             "benchmark": fresh.benchmark,

@@ -1,11 +1,9 @@
-"""What to do about the first touch of fresh buffers, given the settings of the run."""
-
-from __future__ import annotations
+"""What to do about the first touch of cold buffers, given the settings of the run."""
 
 from hpcscope import units
 from hpcscope.findings.results import Run
 
-CAUSE = "first touch of fresh buffers"
+CAUSE = "first touch of cold buffers"
 TUNABLES = "GLIBC_TUNABLES"
 HUGE = "glibc.malloc.hugetlb"
 

@@ -1,7 +1,5 @@
 """An operation of a program reaches only a part of the bandwidth of the library's messages."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from hpcscope import units
@@ -21,10 +19,10 @@ TOLERATED = 0.7
 MUCH = 0.3
 """The thesis found 29 to 63 % (Melas 2000, sec. 7.5): less than its worst cluster."""
 MESSAGES = "messages at the pace of the ping-pong"
-FIRST_TOUCH = "first touch of fresh buffers"
+FIRST_TOUCH = "first touch of cold buffers"
 PACKING = "packing of columns"
 REST = "contention, copies, the library's algorithm"
-UNKNOWN = "causes that cases with used buffers, not measured here, would separate"
+UNKNOWN = "causes that cases with warm buffers, not measured here, would separate"
 """Names of the parts; the last two are of the rest."""
 
 
@@ -72,7 +70,7 @@ def _of_parts(run: Run, operation_parts: OperationParts) -> Finding:
     with_used = operation_parts.messages_s.value / max(
         operation_parts.time_s.value - (operation_parts.first_touch_s or 0.0), 1e-12
     )
-    # With used buffers it is no worse than others: then nothing but the buffers is to blame.
+    # With warm buffers it is no worse than others: then nothing but the buffers is to blame.
     is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
     return Finding(
         code="operation-below-ping-pong",
@@ -99,11 +97,11 @@ def _advice(run: Run, parts: OperationParts, largest: str, lost_s: float) -> str
         return fresh_buffers.advice(run, time_s, time_s - lost_s)
     if largest == UNKNOWN:
         command = f"`scope run --module standard {parts.subject.benchmark}`"
-        return f"Measure it with used buffers, too, which separates these causes: {command}."
+        return f"Measure it with warm buffers, too, which separates these causes: {command}."
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
-    return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
+    return f"Overlap computation with the messages that one rank sends to many: this gains {gain}."
 
 
 def _finding(run: Run, loss: RungLoss) -> Finding:
@@ -112,17 +110,17 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
     used = _with_used_buffers(run, rung)
     below = loss.below.value or 0.0
     is_first_touch = used is not None and used >= TOLERATED * below
-    evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
+    evidence = [] if used is None else [Evidence(what=f"{rung.name} with warm buffers", value=used, unit="B/s")]
     trials: list[Trial] = []
     if is_first_touch and used is not None:
         advice = fresh_buffers.advice_for_rate(run, rung.value or 0.0, used)
     elif used is not None:
         how = another_algorithm(run, run.benchmarks.routine(_benchmark(run, rung)), case_of(run, rung))
-        advice = f"Used buffers do not help: the library's algorithm or the copies take the time; {how.words}."
+        advice = f"Warm buffers do not help: the library's algorithm or the copies take the time; {how.words}."
         trials = how.trials
     else:
         advice = (
-            "Measure the operation with used buffers, too; the difference is the first touch of fresh buffers: "
+            "Measure the operation with warm buffers, too; the difference is the first touch of cold buffers: "
             f"`scope run --module standard {_benchmark(run, rung)}`."
         )
     return Finding(
@@ -146,7 +144,7 @@ def _benchmark(run: Run, rung: LadderRung) -> str:
 
 
 def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
-    """Return the rate of the same operation with used buffers, which separates memory from messages.
+    """Return the rate of the same operation with warm buffers, which separates memory from messages.
 
     Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
     """

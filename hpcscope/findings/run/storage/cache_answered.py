@@ -1,7 +1,5 @@
 """The page cache answered instead of the storage: the warning of Melas 2000, appendix E.5."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -59,7 +57,7 @@ def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
         where=where(rate),
         evidence=[
             *run.evidence(rate),
-            Evidence(what="share of the file in memory", value=resident.median or 0.0),
+            Evidence(what="fraction of the file in memory", value=resident.median or 0.0),
         ],
         advice=advice,
     )

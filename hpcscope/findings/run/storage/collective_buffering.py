@@ -1,7 +1,5 @@
 """Collective access of MPI-IO is slower than independent access of the same data."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written
@@ -25,7 +23,7 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         title=f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of independent access ({written(loss.fast)})",
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
-        advice=f"Where each process accesses large pieces, call the independent routines, or {how.words}.",
+        advice=f"If each rank accesses large pieces, call the independent routines, or {how.words}.",
         trials=how.trials,
         lost=loss.lost,
     )

@@ -1,7 +1,5 @@
 """The cases of a run that access files, and pairs of them that differ in one choice."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

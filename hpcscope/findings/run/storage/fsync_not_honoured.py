@@ -1,7 +1,5 @@
 """A flush costs nothing: the data of fsync are not on the storage when it returns."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,7 +1,5 @@
 """Processes that create, look up or remove files in one folder hinder each other."""
 
-from __future__ import annotations
-
 from hpcscope.catalog.benchmark import Metric
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -31,12 +29,12 @@ def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
         severity="advice",
         title=(
             f"{loss.slow.label}: {metric.label} {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} "
-            "with a directory for each process"
+            "with a directory for each rank"
         ),
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
         advice=(
-            "Give each process, or each few of them, their own directory, and keep many small records in one file "
+            "Give each rank, or each few of them, their own directory, and keep many small records in one file "
             "instead of many files."
         ),
         lost=loss.lost,

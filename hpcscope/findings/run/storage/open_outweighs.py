@@ -1,7 +1,5 @@
 """Opening and closing a file takes much of the time in which it is read or written."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run

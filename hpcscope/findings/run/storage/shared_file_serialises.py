@@ -1,7 +1,5 @@
 """One file for all processes is slower than a file for each: its locks serialise them."""
 
-from __future__ import annotations
-
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written
@@ -22,13 +20,13 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         severity="advice",
         title=(
             f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} with a file for "
-            "each process"
+            "each rank"
         ),
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
         advice=(
-            "Write a file per process or per host, or let collective access of MPI-IO give each region of the "
-            "file to one process; on a parallel file system stripe the file over more servers."
+            "Write a file per rank or per host, or let collective access of MPI-IO give each region of the "
+            "file to one rank; on a parallel file system stripe the file over more servers."
         ),
         lost=loss.lost,
     )

@@ -1,7 +1,5 @@
 """Some processes take far longer for as much data: a slow client, or a slow server behind some files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,18 +79,16 @@ def _uneven(case: Summary, launches: list[CaseSamples], run: Run) -> UnevenClien
 
 def _finding(run: Run, uneven: UnevenClients) -> Finding:
     case, hosts = uneven.summary, uneven.slow_hosts
-    times = f"{units.digits(uneven.worst)} times as long as the typical process"
+    times = f"{units.digits(uneven.worst)} times as long as the typical rank"
     if hosts:
-        title = f"{case.label}: processes on {', '.join(hosts)} take {times} in every launch: slow client"
-        advice = "Compare the network, mount options and load of the slow client with those of the other hosts."
+        title = f"{case.label}: ranks on {', '.join(hosts)} take {times} in every launch: slow client"
+        advice = "Compare the network, mount options and load of the slow client with the other hosts."
     else:
-        title = (
-            f"{case.label}: some processes take {times} in every launch, on no one host: possibly a slow server"
-        )
+        title = f"{case.label}: some ranks take {times} in every launch, on no one host: possibly a slow server"
         advice = (
             "On a parallel file system, look at the load and the disks of the servers: one slow server slows every"
-            " file that is striped over all servers; of files for single processes it slows only those that it"
-            " holds. On a local disk, processes compete for it: check their binding."
+            " file that is striped over all servers; of files for single ranks it slows only those that it"
+            " holds. On a local disk, ranks compete for it: check their binding."
         )
     return Finding(
         code="slow-storage-client" if hosts else "slow-storage-server",
@@ -101,7 +97,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         where={**where(case), **({"host": ", ".join(hosts)} if hosts else {})},
         evidence=[
             *run.evidence(case),
-            Evidence(what="slowest process over the typical one", value=uneven.worst),
+            Evidence(what="slowest rank over the typical one", value=uneven.worst),
         ],
         advice=advice,
         lost=1 - 1 / uneven.worst,

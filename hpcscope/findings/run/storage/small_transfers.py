@@ -1,7 +1,5 @@
 """Small transfers reach a fraction of the bandwidth of large ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """A launch takes far longer than another one for the same: where its files lie, or who else uses the servers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """More processes gain nothing: the part of the storage that all share is saturated."""
 
-from __future__ import annotations
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -27,7 +25,7 @@ def find(run: Run) -> list[Finding]:
 
 def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Finding:
     count = max(round(enough.value), 1)
-    processes = f"{count} process{'es' if count != 1 else ''}"
+    processes = f"{count} rank{'s' if count != 1 else ''}"
     return Finding(
         code="storage-saturated",
         severity="information",
@@ -38,9 +36,9 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
         where={"benchmark": saturation.subject.benchmark, "ranks": saturation.subject.ranks},
         evidence=[
             Evidence(what="saturated bandwidth by the fitted law", value=limit.value, unit="B/s"),
-            Evidence(what="processes that reach 90 % of it", value=enough.value),
+            Evidence(what="ranks that reach 90 % of it", value=enough.value),
             *(
-                Evidence(what=f"measured on {point.ranks} processes", value=point.bytes_per_s.value, unit="B/s")
+                Evidence(what=f"measured on {point.ranks} ranks", value=point.bytes_per_s.value, unit="B/s")
                 for point in saturation.points
             ),
         ],

@@ -1,7 +1,5 @@
 """Transfers that are no multiple of the file system's block are slower than smaller ones that are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units
@@ -36,7 +34,7 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         code="unaligned-transfers",
         severity="advice",
         title=(
-            f"{loss.slow.label}: transfers of {size_of(loss.slow)} B, no multiple of {BLOCK_BYTES} B, reach "
+            f"{loss.slow.label}: transfers of {size_of(loss.slow)} B, not a multiple of {BLOCK_BYTES} B, reach "
             f"{written(loss.slow)}; those of {units.size(size_of(loss.fast))} reach {written(loss.fast)}"
         ),
         where={**where(loss.slow), "transfer_bytes": size_of(loss.slow)},

@@ -7,8 +7,6 @@ shift at once, so that the thesis's 4 sqrt(p) for each shift counts too much; T_
 t_c is that of the inner loop's length; T_gather = (p - 1) (t_s + t_w N^2 / p).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import lcm
 

@@ -1,7 +1,5 @@
 """Costs that a benchmark declares itself: the steps of `costs` in benchmarks.json, evaluated for a problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from hpcscope.catalog.benchmark import Benchmark, Phase, Value
@@ -54,7 +52,7 @@ class Declared:
         """Say which numbers of ranks the benchmark can use."""
         if self._ranks.allows(problem.ranks):
             return ""
-        return f"{problem.ranks} processes: must be {self._ranks.description}"
+        return f"{problem.ranks} ranks: must be {self._ranks.description}"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the declared steps in their order; what is sent only among several processes."""

@@ -1,7 +1,5 @@
 """The common part of all matrix products."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 

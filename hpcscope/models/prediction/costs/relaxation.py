@@ -7,8 +7,6 @@ and broadcast of 8 bytes (the thesis counts both once, and p steps for each), or
 T_gather = (p - 1) (t_s + t_w 8 m w).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 

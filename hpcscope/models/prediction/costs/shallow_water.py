@@ -6,8 +6,6 @@ of a column latitudes. Shares differ by at most one pair of latitudes, longitude
 those of the process that has most, messages those of the one that sends most bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,7 +63,6 @@ class Sharing:
 
     @property
     def longitudes(self) -> int:
-        """Return the longitudes of a whole line."""
         return POINTS[self.truncation][0]
 
     @property
@@ -74,7 +71,6 @@ class Sharing:
         return POINTS[self.truncation][1] // 2
 
     def pairs_of(self, row: int) -> int:
-        """Return the pairs of latitudes of a row of processes."""
         return _part(self.pairs, self.rows, row)
 
     def lines_of(self, at: Process) -> int:
@@ -83,7 +79,6 @@ class Sharing:
         return pairs if self.shares_lines else _part(pairs, self.columns, at.column)
 
     def longitudes_of(self, column: int) -> int:
-        """Return the longitudes of a column of processes."""
         return _part(self.longitudes, self.columns, column)
 
     @property
@@ -169,7 +164,7 @@ class ShallowWater:
             return f"{columns} columns: must be a power of two that divides {sharing.longitudes} longitudes"
         return next(
             (
-                f"{rows} x {columns} processes: {items} {what} are too few to share among {count}"
+                f"{rows} x {columns} ranks: {items} {what} are too few to share among {count}"
                 for items, what, count in shares
                 if items < count
             ),
@@ -252,7 +247,6 @@ def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | 
 
 
 def _flops(sharing: Sharing, at: Process, levels: int) -> float:
-    """Return the operations of a process in one step."""
     values = levels * (READ + WRITTEN)
     pairs, longitudes = sharing.pairs_of(at.row), sharing.longitudes_of(at.column)
     points, wavenumbers = sharing.longitudes, sharing.truncation + 1

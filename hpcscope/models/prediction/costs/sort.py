@@ -10,8 +10,6 @@ sort costs one process (glibc's qsort merges); the plain variant sorts again, wh
 levels of sorted items, too: at what one process takes for sorted input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import log2
 

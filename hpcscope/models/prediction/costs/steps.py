@@ -1,7 +1,5 @@
 """The steps that make up the time of a program: work at the rate of one process, and all that it sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isqrt
@@ -40,7 +38,6 @@ class Messages:
 
     @property
     def sent_bytes(self) -> float:
-        """Return the bytes of all messages."""
         return self.count * self.bytes
 
 
@@ -55,7 +52,7 @@ class CollectiveStep:
     bytes: float
     ranks: int
     fresh: bool = False
-    """Into buffers that are used for the first time: as an operation on fresh buffers, where that was measured."""
+    """Into buffers that are used for the first time: as an operation on cold buffers, where that was measured."""
     messages: int = 0
     """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
     stand for a collective that was not measured. 0: those of a binomial tree stand for it."""
@@ -67,7 +64,6 @@ class CollectiveStep:
 
     @property
     def sent_bytes(self) -> float:
-        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 
@@ -89,7 +85,6 @@ class NeighborExchange:
 
     @property
     def sent_bytes(self) -> float:
-        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 
@@ -103,8 +98,6 @@ def crossing(phase: Phase, count: float, bytes_: float) -> CollectiveStep:
 
 @dataclass(frozen=True)
 class Problem:
-    """The problem to predict."""
-
     size: int
     ranks: int
     parameters: dict[str, Value]
@@ -154,7 +147,7 @@ def refuse_grid(problem: Problem) -> str:
     """Say why no such grid exists; empty when it does."""
     rows = int(problem.parameters.get("grid_rows", 0))
     if rows and problem.ranks % rows:
-        return f"grid_rows={rows} does not divide {problem.ranks} processes"
+        return f"grid_rows={rows} does not divide {problem.ranks} ranks"
     return ""
 
 

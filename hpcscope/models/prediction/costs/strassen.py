@@ -6,8 +6,6 @@ products go to where they are added, has 6 messages of q one after another in th
 of Table C.3. The quarters of the result stay where they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil
 
@@ -27,7 +25,7 @@ class Strassen(matmul.Product):
 
     def refuses(self, problem: Problem) -> str:
         """Say that there are seven products."""
-        return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} processes: must be 1 or {PRODUCTS}"
+        return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} ranks: must be 1 or {PRODUCTS}"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the matrices' making, the first session, a seventh of the products, the second session."""

@@ -7,8 +7,6 @@ ceil(log2 r) (t_s + t_w N^2 / c); T_comp = t_c(N) N^3 / p: the inner loop runs o
 (t_s + t_w N^2 / p).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.models.prediction.costs import matmul

@@ -3,8 +3,6 @@
 Each has `write(runs)`, which returns the text of one or more merged profiles.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -15,12 +13,10 @@ Writer = Callable[[Sequence[Merged]], str]
 
 
 def names() -> list[str]:
-    """Return the names of the formats."""
     return [info.name for info in pkgutil.iter_modules(__path__)]
 
 
 def writer(name: str) -> Writer:
-    """Return the writer of a format."""
     found: Writer = importlib.import_module(f"{__name__}.{name}").write
     return found
 

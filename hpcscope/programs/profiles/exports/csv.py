@@ -1,7 +1,5 @@
 """All calls as comma-separated values, a line each (RFC 4180), times in seconds."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

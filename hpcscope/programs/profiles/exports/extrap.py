@@ -4,8 +4,6 @@ A line is `{"params": {"p": 4}, "callpath": "main->MPI_Send", "metric": "time", 
 documentation of file formats has it; several runs of one program on unlike numbers of processes make a model.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Files as comma-separated values, a line per file and layer (RFC 4180), times in seconds."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -61,4 +61,4 @@ def _tree(merged: Merged) -> dict[str, Any]:
         node.calls += call.calls
         node.bytes += call.bytes
     name = (merged.arguments or [merged.program])[0].rpartition("/")[2] or "main"
-    return root.literal(f"{name}, {merged.ranks} processes")
+    return root.literal(f"{name}, {merged.ranks} ranks")

@@ -1,7 +1,5 @@
 """All collectives of the library beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units
@@ -51,7 +49,7 @@ def figures(run: Run) -> Iterator[Figure | DotPlot]:
             run,
             panels,
             key="collectives-compared",
-            title=f"Collectives compared, {count(ranks, 'process', 'processes')}",
+            title=f"Collectives compared, {count(ranks, 'rank', 'ranks')}",
             caption=f"{points_shown(group)}, each size on its own axis; lower is better.",
             names=[],
         )
@@ -115,7 +113,7 @@ def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
     )
     return Figure(
         key="collectives-by-size",
-        title=f"Time of collectives, {count(ranks, 'process', 'processes')}",
+        title=f"Time of collectives, {count(ranks, 'rank', 'ranks')}",
         caption=f"{points_shown(group, _timed(group), bands=True)}; lower is better.",
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", ys, "s")},

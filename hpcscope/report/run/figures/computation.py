@@ -1,7 +1,5 @@
 """Computation, communication and idle time of applications by number of processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
@@ -42,13 +40,13 @@ def _figure(run: Run, application: Application, key: str) -> Figure:
     return Figure(
         key=key,
         title="Computation and communication" + (f", {words}" if words else ""),
-        caption="Each part on the process that spends the most on it. The line is t(p) = a0 / p (Tessera, "
+        caption="Each part on the rank that spends the most on it. The line is t(p) = a0 / p (Tessera, "
         f"NetFinity, sec. 3.1): {law(application)}.",
         traces=traces,
         layout={
             "xaxis": {
                 "type": "log",
-                "title": {"text": "processes"},
+                "title": {"text": "ranks"},
                 "tickvals": counts,
                 "ticktext": [str(count) for count in counts],
             },

@@ -1,7 +1,5 @@
 """The states of the machine along the run: a strip over time."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -83,7 +81,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
 
 def _caption(course: Course, samples: Samples) -> str:
     words = "How long visits to the cases, and the sentinel, took along the run, relative to what is typical. "
-    words += "Points beyond the frame stand at its edge. Vertical lines are launches. "
+    words += "Points beyond the frame are drawn at its edge. Vertical lines are launches. "
     if course.changes:
         slow = course.states[-1]
         shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"

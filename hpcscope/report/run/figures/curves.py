@@ -1,7 +1,5 @@
 """Metrics by size: medians, interval bands, fits, breakpoints and limits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest

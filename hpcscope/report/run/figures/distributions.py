@@ -1,7 +1,5 @@
 """Distributions of the samples by launch, for cases where the median is not enough."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -70,7 +68,7 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
         traces=[_line(slot, launch, times) for slot, (launch, times) in enumerate(launches)],
         layout={
             "xaxis": log_axis("time", [left, max(right, left)], "s", margin=1.0),
-            "yaxis": {"title": {"text": "share of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
+            "yaxis": {"title": {"text": "fraction of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
             "showlegend": False,
         },
         table=Table(

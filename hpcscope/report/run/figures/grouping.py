@@ -1,7 +1,5 @@
 """Grouping of summaries into figures and series."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

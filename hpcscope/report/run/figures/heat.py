@@ -1,7 +1,5 @@
 """Heat maps on a logarithmic scale with units."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Messages of every size on every layer: the two figures of the first screen."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -88,7 +86,7 @@ def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, me
     ys += [y for trace in limits for y in trace["y"]]
     return Figure(
         key=f"messages-{metric}",
-        title=f"{title} of messages between two processes",
+        title=f"{title} of messages between two ranks",
         caption=f"{points_shown(group, bands=True)}." + (" The long-dashed line is the limit." if limits else ""),
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis(title.lower(), ys, unit)},

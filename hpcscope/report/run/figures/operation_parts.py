@@ -1,7 +1,5 @@
 """Parts of an operation's time: its messages, packing, first touch and the rest, as stacked bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units
@@ -18,7 +16,7 @@ _MOST_CASES = 24
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the parts of an operation on fresh buffers, with the ping-pong as reference."""
+    """Yield the parts of an operation on cold buffers, with the ping-pong as reference."""
     parts = [operation for operation in run.models.operations if operation.subject.benchmark == benchmark][
         :_MOST_CASES
     ]
@@ -29,7 +27,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         key=f"{benchmark}-parts",
         title="Parts of the time, with the ping-pong as reference",
         caption="Messages: the operation's messages at the speed of the ping-pong. Packing: columns minus rows, "
-        "both warm. First touch: fresh minus used buffers. The rest is contention, copies and the library's "
+        "both warm. First touch: cold minus warm buffers. The rest is contention, copies and the library's "
         "algorithm, and includes the parts that were not measured separately (a dash in the table). Negative "
         "parts have no bar.",
         traces=[
@@ -38,9 +36,9 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             )
             for name, slot in _PARTS.items()
         ],
-        layout=layout(len(parts), {"title": {"text": "share of the operation's time"}}, share=True),
+        layout=layout(len(parts), {"title": {"text": "fraction of the operation's time"}}, share=True),
         table=Table(
-            ["case", "time", "share of the ping-pong", *_PARTS],
+            ["case", "time", "fraction of the ping-pong", *_PARTS],
             [
                 [
                     label,

@@ -1,7 +1,5 @@
 """The pair matrix: message times between every two processes, with slow processes and pairs marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units
@@ -28,7 +26,6 @@ _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield a figure for each matrix of a benchmark."""
     matrixes = [pair for pair in run.models.pairs if pair.benchmark == benchmark]
     for index, matrix in enumerate(matrixes):
         if len(matrix.names) >= _FEWEST and any(value for row in matrix.time_s for value in row):
@@ -42,7 +39,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
     axis: Plot = {"range": [-0.5, number - 0.5], "role": "category", "constrain": "domain"} | _ticks(matrix, names)
     return Figure(
         key=key,
-        title=f"Half round trip of {units.size(matrix.message_bytes)} between every two processes, "
+        title=f"One-way latency (RTT/2) of {units.size(matrix.message_bytes)} between every two ranks, "
         + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
         + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
         caption=_caption(matrix),
@@ -108,7 +105,7 @@ def _caption(matrix: PairMatrix) -> str:
     launches = count(matrix.launches, "launch", "launches")
     words = [f"Medians over {launches}; colors on a logarithmic scale."]
     if matrix.reason:
-        return " ".join([*words, f"Slow processes and pairs were not searched for: {matrix.reason}."])
+        return " ".join([*words, f"Slow ranks and pairs were not searched for: {matrix.reason}."])
     slow = [
         f"{sentence(process.members)} with every partner, by {_excess(process)}"
         for process in matrix.slow_processes
@@ -123,9 +120,7 @@ def _caption(matrix: PairMatrix) -> str:
             f"by {_excess(matrix.slow_between)}"
         )
     words.append(
-        f"Slower than the others: {'; '.join(slow)}. Frames mark them."
-        if slow
-        else "No process or pair stands out."
+        f"Slower than the others: {'; '.join(slow)}. Frames mark them." if slow else "No rank or pair stands out."
     )
     return " ".join(words)
 
@@ -165,6 +160,6 @@ def _table(matrix: PairMatrix) -> Table:
     ]
     slowest = sorted(pairs, reverse=True)[:_SLOWEST]
     return Table(
-        ["process", "and process", f"half round trip, the {len(slowest)} longest of {len(pairs)}"],
+        ["rank", "and rank", f"one-way latency, the {len(slowest)} longest of {len(pairs)}"],
         [[one, other, units.quantity(value, "s")] for value, one, other in slowest],
     )

@@ -1,7 +1,5 @@
 """The phases of programs as stacked bars."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -36,13 +34,13 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     yield Figure(
         key=f"{benchmark}-phases",
         title="Phases",
-        caption="The share of each phase in the sum of all phases; hover texts and the table show times. Each "
+        caption="The fraction of each phase in the sum of all phases; hover texts and the table show times. Each "
         "phase is the longest over the ranks, so the sum of the phases may exceed the time of the case.",
         traces=[
             bars(run.benchmarks.metric_label(name, benchmark), SLOTS[name], labels, _seconds(name, groups))
             for name in names
         ],
-        layout=layout(len(groups), {"title": {"text": "share of the phases"}}, share=True),
+        layout=layout(len(groups), {"title": {"text": "fraction of the phases"}}, share=True),
         table=table([case for group in groups for case in group], factors, run.benchmarks),
         origins=origins(parts),
         wide=True,

@@ -1,7 +1,5 @@
 """The phases of each rank as stacked bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope import units
@@ -51,7 +49,7 @@ def _figure(run: Run, phases_by_rank: PhasesByRank, key: str) -> Figure:
     return Figure(
         key=key,
         title=f"Phases by rank, {chosen_words(phases_by_rank.subject, run.benchmarks)}",
-        caption="Medians over all repetitions and launches. Idle is the time spent waiting for a process that has "
+        caption="Medians over all repetitions and launches. Idle is the time spent waiting for a rank that has "
         "not arrived yet." + (f" {left_out} ranks in between are left out." if left_out else ""),
         traces=[bars(labels_of[name], SLOTS[name], labels, values[name]) for name in names],
         layout=layout(len(kept), {"title": {"text": "time in s"}}, share=False),

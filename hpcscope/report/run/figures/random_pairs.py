@@ -1,7 +1,5 @@
 """Random pairs of a large cluster: a map of the hosts by their switches, and one of the paths between groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units

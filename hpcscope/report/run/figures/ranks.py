@@ -1,7 +1,5 @@
 """Times by number of processes, with the chosen models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
@@ -70,13 +68,13 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
     models = ", ".join(sorted({f"{equation(fit)} ({fit.source})" for fit in fits}))
     return Figure(
         key=key,
-        title=", ".join([f"{metric.capitalize()} by number of processes", *apart]),
+        title=", ".join([f"{metric.capitalize()} by number of ranks", *apart]),
         caption=f"{points_shown(group, definition(first.definition))}. "
         + (f"Lines show the chosen model: {models}." if fits else "No model was chosen; the points are joined."),
         traces=traces,
         layout={
             "xaxis": {
-                "title": {"text": "processes"},
+                "title": {"text": "ranks"},
                 "tickvals": counts,
                 "ticktext": [str(count) for count in counts],
                 "range": [

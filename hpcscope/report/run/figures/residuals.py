@@ -1,7 +1,5 @@
 """Residuals of the chosen models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from hpcscope import units
@@ -48,7 +46,7 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
     }
     return Figure(
         key=key,
-        title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
+        title=f"Residuals by {by}" + (" and number of ranks" if variable == "message_bytes_and_ranks" else ""),
         caption="Measured over fitted time, minus 1. A model that fits leaves points scattered around 0 without a "
         "pattern; a slope or a step shows what it misses.",
         traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
@@ -106,7 +104,4 @@ def subject(fit: Fit | NotFitted) -> str:
 
 
 def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:
-    """Return the name of a fit's variable in words."""
-    return (
-        "number of processes" if variable == "ranks" else catalog.parameter_label(variable, fit.subject.benchmark)
-    )
+    return "number of ranks" if variable == "ranks" else catalog.parameter_label(variable, fit.subject.benchmark)

@@ -1,7 +1,5 @@
 """The roofline: what a processor computes, over the operations for each byte that it moves."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -54,7 +52,7 @@ def figures(run: Run) -> Iterator[Figure]:
     axis = log_axis("operations per byte", [low, high], "")
     yield Figure(
         key="roofline",
-        title="Roofline of one process",
+        title="Roofline of one rank",
         caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
         f"operands ({memory.label}). Points above the slope have their data in a cache. Bytes are those that the "
         "benchmarks declare.",

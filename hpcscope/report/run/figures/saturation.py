@@ -1,7 +1,5 @@
 """Bandwidth of files over the number of processes that access them, with the fitted law."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -14,7 +12,7 @@ from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, sca
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from hpcscope.statistics.estimate import in_unit
 
-COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
+COLUMNS = ["case", "one rank", "saturated", "reaches 90 % on", "remarks"]
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
@@ -30,15 +28,15 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         drawn = ordered[:MOST_SERIES]
         yield Figure(
             key=f"{benchmark}-saturation-{origin}",
-            title=f"{run.benchmarks[benchmark].title}: bandwidth over processes",
+            title=f"{run.benchmarks[benchmark].title}: bandwidth over ranks",
             caption=(
-                "All processes together. Lines: B(p) = p n / (c + p s); c is each process's own time, "
+                "All ranks together. Lines: B(p) = p n / (c + p s); c is each rank's own time, "
                 "s that of the part that all share."
             ),
             traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
             layout={
                 "xaxis": {
-                    "title": {"text": "processes"},
+                    "title": {"text": "ranks"},
                     "tickvals": counts,
                     "ticktext": [str(n) for n in counts],
                 },
@@ -57,7 +55,7 @@ def _traces(run: Run, saturation: Saturation, slot: int) -> Iterator[Plot]:
         chosen_words(saturation.subject, run.benchmarks, ("ranks",)) or "measured",
         slot=slot,
         mode="markers" if saturation.alone_bytes_per_s else "lines+markers",
-        text=[f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
+        text=[f"{point.ranks} ranks: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
     )
     if saturation.alone_bytes_per_s and saturation.saturated_bytes_per_s:
         shared = 1 / saturation.saturated_bytes_per_s.value

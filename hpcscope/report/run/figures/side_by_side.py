@@ -1,7 +1,5 @@
 """Variants of a case side by side: send modes, definitions of time, single values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

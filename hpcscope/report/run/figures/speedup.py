@@ -1,7 +1,5 @@
 """Speedups of algorithms and applications, with the ideal line and the fitted law."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +16,7 @@ from hpcscope.report.validity import MIXED
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 COLUMNS = ["size", "ranks", "time", "speedup", "efficiency", "relative to the best sequential time", "remarks"]
-LAW = ["serial share", "critical number", "most cost-effective number"]
+LAW = ["serial fraction", "critical number", "most cost-effective number"]
 """Properties of all points of a size."""
 
 
@@ -59,10 +57,10 @@ def compared(run: Run) -> Iterator[DotPlot]:
         yield DotPlot(
             key="speedups-compared",
             title="Speedups compared",
-            caption="On the largest number of processes of each program, with 95 % intervals, relative to the "
-            "same variant on one process; the right end is the ideal speedup.",
+            caption="On the largest number of ranks of each program, with 95 % intervals, relative to the "
+            "same variant on one rank; the right end is the ideal speedup.",
             panels=[
-                Panel(f"{number} processes", sorted(marks, key=lambda mark: -mark.middle))
+                Panel(f"{number} ranks", sorted(marks, key=lambda mark: -mark.middle))
                 for number, marks in sorted(panels.items())
             ],
             table=Table(["case", "speedup", "efficiency"], rows),
@@ -84,7 +82,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
         caption=_caption(group),
         traces=traces,
         layout={
-            "xaxis": {"title": {"text": "processes"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
+            "xaxis": {"title": {"text": "ranks"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
             "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
         },
         table=Table(
@@ -96,7 +94,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
 
 
 def _caption(group: Sequence[Speedup]) -> str:
-    text = "Relative to the same variant on one process; the dashed line is the ideal speedup p."
+    text = "Relative to the same variant on one rank; the dashed line is the ideal speedup p."
     laws = [speedup for speedup in group if speedup.amdahl]
     if not laws:
         return f"{text} No law was fitted: {group[-1].reason}."
@@ -111,7 +109,7 @@ def _told(speedup: Speedup, law: Amdahl) -> str:
     of_size = f"Size {speedup.size}: " if speedup.size else ""
     serial = f"{of_size}{in_percent(share)} serial"
     critical = (
-        f"no gain beyond {_count(law.critical_ranks)} processes"
+        f"no gain beyond {_count(law.critical_ranks)} ranks"
         if law.critical_ranks
         else f"the critical number is {law.reason}"
     )
@@ -126,7 +124,7 @@ def _count(bounds: Estimate) -> str:
 
 
 def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
-    remarks = ["more processes than processors"] if point.oversubscribed else []
+    remarks = ["more ranks than processors"] if point.oversubscribed else []
     remarks += ["super-linear"] if point.superlinear else []
     remarks += grid_words(point.grid)
     return [

@@ -1,7 +1,5 @@
 """Stacked bars of the parts of a time, one row for each case or rank."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hpcscope import units

@@ -1,7 +1,5 @@
 """Times by message size and number of processes: a heat map, and a surface in three dimensions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 
@@ -61,7 +59,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
         key=key,
         title=", ".join(
             [
-                f"{metric.capitalize()} by {by} and number of processes",
+                f"{metric.capitalize()} by {by} and number of ranks",
                 *apart,
             ]
         ),
@@ -70,7 +68,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
         layout={
             "height": max(260, 110 + 30 * len(counts)),
             "xaxis": places(by, range(len(sizes)), ticks),
-            "yaxis": places("processes", range(len(counts)), [str(count) for count in counts]),
+            "yaxis": places("ranks", range(len(counts)), [str(count) for count in counts]),
         },
         surface=_surface(grid, sizes, counts, fitted, ticks, variable, by),
         table=table(group, ["ranks", variable], run.benchmarks),
@@ -109,7 +107,7 @@ def _hover(case: Summary | None, fitted: float | None) -> str:
     if case is None:
         return ""
     model_says = f", model {units.quantity(fitted, case.unit)}" if fitted is not None else ""
-    return f"{case.ranks} processes: {shown(case)}{model_says}"
+    return f"{case.ranks} ranks: {shown(case)}{model_says}"
 
 
 def _surface(
@@ -167,7 +165,7 @@ def _surface(
                     "ticktext": list(ticks[::stride]),
                 },
                 "yaxis": {
-                    "title": {"text": "processes"},
+                    "title": {"text": "ranks"},
                     "tickvals": [number(y) for y in depth],
                     "ticktext": [str(count) for count in counts],
                 },
@@ -198,7 +196,6 @@ def _caption(first: Summary, fit: Fit | None) -> str:
 
 
 def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
-    """Return the chosen fit of this group over both variables."""
     first = group[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
     mine = (first.benchmark, fixed, first.transport, first.metric)

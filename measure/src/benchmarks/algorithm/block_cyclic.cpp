@@ -5,7 +5,7 @@ namespace scope {
 Layout::Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, const ProcessGrid& grid)
     : rows(n_rows, block, grid.rows(), grid.row()), columns(n_columns, block, grid.columns(), grid.column()) {
   if (std::max(rows.local(), columns.local()) > std::numeric_limits<int>::max() / 2)
-    throw Unavailable("a process would have more rows or columns than a BLAS integer can hold");
+    throw Unavailable("a rank would have more rows or columns than a BLAS integer can hold");
 }
 
 std::vector<Parameter> grid_parameters() {
@@ -34,7 +34,7 @@ ProcessGrid asked_grid(const Parameters& parameters, const Communicator& communi
     const ProcessGrid squarest(communicator, 0);
     throw Unavailable(sentence({"a grid of ", (rows != 0 ? std::to_string(rows) : "any"), " x ",
                                 (columns != 0 ? std::to_string(columns) : "any"), " does not fit ", processes,
-                                " processes: ", squarest.rows(), " x ", squarest.columns(), " would work"}));
+                                " ranks: ", squarest.rows(), " x ", squarest.columns(), " would work"}));
   }
   return ProcessGrid(communicator, rows == 0 && columns != 0 ? processes / columns : rows, order);
 }

@@ -467,7 +467,7 @@ std::vector<Parameter> parameters() {
        {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid")
             .worded(",ring broadcast,binomial broadcast,long broadcast"),
         parallel("swap", "long,binomial",
-                 "how pivot rows reach all processes of a column: allgather, or gather and broadcast")
+                 "how pivot rows reach all ranks of a column: allgather, or gather and broadcast")
             .worded(",binomial swap"),
         parallel("look_ahead", "", 1, 0, 1, "panels factored before the preceding update"),
         problem("matrix", "hpl,singular,not_a_number",

@@ -311,11 +311,13 @@ class Strassen final : public Benchmark {
 const Registration registration{{
     .name = "algorithm.matmul_strassen",
     .title = "Strassen's algorithm",
-    .summary = "matrix multiplication by one level of Strassen's algorithm on seven processes",
+    .summary = "matrix multiplication by one level of Strassen's algorithm on seven ranks",
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
-    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labeled("matrix order"),
+    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles")
+                       .labeled("matrix order")
+                       .worded("N = {}"),
                    method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
                    parallel("schedule", "original,rescheduled",
                             "order in which products are sent: Table C.2, or C.3")

@@ -4,14 +4,43 @@
 // and columns (initialize), stripes of A to the first column and of B to the first row of the grid
 // (distribute), broadcasts along rows and down columns (exchange), one product (compute), C to the root
 // (collect). After thesis 6.7.2 and appendices F.1 and G.
+#include <chrono>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"
+#include "benchmarks/algorithm/local_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
-#include "benchmarks/algorithm/speed.hpp"
 
 namespace scope::matmul_striped {
 namespace {
+
+// How fast each process multiplies, all of them at the same time: what work is dealt by where nodes differ.
+
+// Long enough for a processor that is withheld for some of every few milliseconds, as a lab's slow hosts are.
+constexpr std::chrono::milliseconds speed_measured_for{200};
+
+// Products of small square blocks per second on every process, by rank. Throws as LocalProduct does.
+std::vector<double> speeds(const Communicator& communicator, const std::string& variant, std::int64_t n) {
+  const std::int64_t order = std::clamp<std::int64_t>(n, 1, 128);
+  std::vector<double> a(order * order, 1.0);
+  std::vector<double> b(order * order, 1.0);
+  std::vector<double> c(order * order);
+  const LocalProduct product(variant);
+  MPI_Barrier(communicator.handle());
+  const auto begin = std::chrono::steady_clock::now();
+  std::chrono::duration<double> passed{0};
+  double products = 0;
+  do {
+    product(dense(a.data(), order, order), dense(b.data(), order, order), dense(c.data(), order, order),
+            Contribution::first);
+    ++products;
+    passed = std::chrono::steady_clock::now() - begin;
+  } while (passed < speed_measured_for);
+  const double mine = products / passed.count();
+  std::vector<double> all(communicator.size());
+  MPI_Allgather(&mine, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, communicator.handle());
+  return all;
+}
 
 constexpr int a_tag = 20;
 constexpr int b_tag = 21;
@@ -244,7 +273,7 @@ class Striped final : public GridProduct {
 
 std::vector<Parameter> with_dealing(std::vector<Parameter> own) {
   own.push_back(parallel("dealing", "even,by_speed",
-                         "rows of A and C in equal stripes, or in proportion to the speed of each process")
+                         "rows of A and C in equal stripes, or in proportion to the speed of each rank")
                     .worded(",rows by speed"));
   return own;
 }

@@ -73,7 +73,7 @@ class BandSolve : public ScalapackCase<Real> {
 
   std::string refusal(int info) const override {
     return sentence(
-        {"the matrix is singular: ScaLAPACK found no pivot in step or process ", info, " of the factorization"});
+        {"the matrix is singular: ScaLAPACK found no pivot in step or rank ", info, " of the factorization"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -117,8 +117,8 @@ class BandSolve : public ScalapackCase<Real> {
     if (parts == 1) return static_cast<int>(n);
     const std::int64_t size = (n + parts - 1) / parts;
     if (n - (parts - 1) * size < needed) {
-      throw Unavailable(sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
-                                  " processes has fewer; n=", parts * std::max(needed, size), " would work"}));
+      throw Unavailable(sentence({"every rank needs ", needed, " columns: n=", n, " on ", parts,
+                                  " ranks has fewer; n=", parts * std::max(needed, size), " would work"}));
     }
     return static_cast<int>(size);
   }
@@ -227,25 +227,26 @@ struct Row {
 };
 
 Declaration declaration(const Row& row) {
-  return {
-      .name = row.name,
-      .title = row.title,
-      .summary = row.summary,
-      .needs = {Requirement::scalapack},
-      .rungs = {arithmetic()},
-      .parameters = {problem("precision", "double,single", "precision of the matrix and the arithmetic")
-                         .worded(",single precision"),
-                     size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labeled("matrix order"),
-                     problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
-                         .labeled("half bandwidth"),
-                     problem("condition", "", 1000, 2, 1'000'000'000'000,
-                             "upper bound of the matrix's condition number")},
-      .definition = Definition::max_rank,
-      .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
-      .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
-                 {"standard", "ranks=2 precision=single n=10000 band=64"},
-                 {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
-      .make = row.make};
+  return {.name = row.name,
+          .title = row.title,
+          .summary = row.summary,
+          .needs = {Requirement::scalapack},
+          .rungs = {arithmetic()},
+          .parameters = {problem("precision", "double,single", "precision of the matrix and the arithmetic")
+                             .worded(",single precision"),
+                         size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
+                             .labeled("matrix order")
+                             .worded("N = {}"),
+                         problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
+                             .labeled("half bandwidth"),
+                         problem("condition", "", 1000, 2, 1'000'000'000'000,
+                                 "upper bound of the matrix's condition number")},
+          .definition = Definition::max_rank,
+          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
+          .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
+                     {"standard", "ranks=2 precision=single n=10000 band=64"},
+                     {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
+          .make = row.make};
 }
 
 const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",

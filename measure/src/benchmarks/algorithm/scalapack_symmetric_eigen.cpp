@@ -25,9 +25,9 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     if (this->n_ <= (edge - 1) * std::int64_t{this->block_}) {
       // With an empty process pdsyevd ends the program (ScaLAPACK 2.2.1).
       const int fitting = edge > 1 ? (this->n_ - 1) / (edge - 1) : this->n_;
-      throw Unavailable(sentence({"pdsyevd: every process needs a part of the matrix: n=", this->n_,
-                                  " in blocks of ", this->block_, " leaves some empty",
-                                  (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
+      throw Unavailable(
+          sentence({"pdsyevd: every rank needs a part of the matrix: n=", this->n_, " in blocks of ", this->block_,
+                    " leaves some empty", (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
     }
     Real wanted = 0;
     int integers = 0;

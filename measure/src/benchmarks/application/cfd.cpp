@@ -189,9 +189,9 @@ class Cfd final : public Benchmark {
             if (state[at] == repeated_[row + x]) continue;
             char text[200];
             std::snprintf(text, sizeof text,
-                          "%s of cell (%d, %d, %d) is %.17g after %lld steps, and %.17g on one process",
-                          names[field], block_.begin()[0] + x, block_.begin()[1] + y, block_.begin()[2] + z,
-                          state[at], static_cast<long long>(steps), repeated_[row + x]);
+                          "%s of cell (%d, %d, %d) is %.17g after %lld steps, and %.17g on one rank", names[field],
+                          block_.begin()[0] + x, block_.begin()[1] + y, block_.begin()[2] + z, state[at],
+                          static_cast<long long>(steps), repeated_[row + x]);
             return text;
           }
         }
@@ -304,7 +304,7 @@ const Registration registration{{
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
          count("iterations").labeled("iterations for the pressure"), count("exchange_messages"),
-         count("exchange_bytes", "B"), condition("memory_bytes", "B", Better::lower).labeled("memory per process"),
+         count("exchange_bytes", "B"), condition("memory_bytes", "B", Better::lower).labeled("memory per rank"),
          condition("velocity_error", "1", Better::lower), condition("divergence", "1", Better::lower),
          condition("profile_error", "1", Better::lower)}),
     .sweeps = {{"standard", "ranks=powers n=64 variant=plain,tuned"},

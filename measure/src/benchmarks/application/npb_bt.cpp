@@ -6,9 +6,212 @@
 //
 // Not for sanitizers: they take a minute to compile it.
 #include "benchmarks/application/npb/alternating_directions.hpp"
-#include "benchmarks/application/npb/block_tridiagonal.hpp"
+#include "benchmarks/application/npb/jacobians.hpp"
+#include "benchmarks/application/npb/lines.hpp"
 
 namespace scope::npb {
+
+// BT's lines: block tridiagonal systems with 5 x 5 blocks, by elimination from the first cell of a line to
+// the last and back-substitution (Thomas), without pivoting (RNR-94-007, section 3.3.2).
+
+// Arithmetic on two rows of blocks side by side, in the columns whose bits are set. Explicit functions
+// compile in a fraction of the time that nested lambdas take.
+template <unsigned ours, unsigned others, class Real>
+SCOPE_INLINE inline void scale_rows(Real (&a)[quantities], Real (&b)[quantities], const Real& factor) {
+  each<quantities>([&](auto column) SCOPE_INLINE {
+    if constexpr ((ours >> column & 1) != 0) a[column] *= factor;
+    if constexpr ((others >> column & 1) != 0) b[column] *= factor;
+  });
+}
+template <unsigned ours, unsigned others, class Real>
+SCOPE_INLINE inline void subtract_rows(Real (&a)[quantities], Real (&b)[quantities], const Real& factor,
+                                       const Real (&from_a)[quantities], const Real (&from_b)[quantities]) {
+  each<quantities>([&](auto column) SCOPE_INLINE {
+    if constexpr ((ours >> column & 1) != 0) a[column] -= factor * from_a[column];
+    if constexpr ((others >> column & 1) != 0) b[column] -= factor * from_b[column];
+  });
+}
+template <class Real>
+SCOPE_INLINE inline void subtract_row(Real (&row)[quantities], const Real& factor,
+                                      const Real (&from)[quantities]) {
+  each<quantities>([&](auto column) SCOPE_INLINE { row[column] -= factor * from[column]; });
+}
+
+template <int axis>
+class BlockTridiagonal {
+ public:
+  static constexpr bool needs_sound = false;
+  // Doubles per point for the substitution: the right block of its eliminated row.
+  static constexpr int kept = quantities * quantities;
+  // The data that a line sends to the next cell: that block of its last point and the values there; and back:
+  // the change at its first point.
+  static constexpr int forward = kept + quantities;
+  static constexpr int backward = quantities;
+
+  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights) : cell_(cell), flow_(flow), rights_(rights) {}
+
+  template <int lanes>
+  SCOPE_INLINE void solve(const Passage& passage) {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
+      if constexpr (run.count == 1)
+        solve_one(passage, line, i, j, k);
+      else
+        solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
+    });
+  }
+
+ private:
+  // The row of a point after elimination: change + right * (change at the next point) = value.
+  template <class Real>
+  struct Row {
+    Real right[quantities][quantities];
+    Real value[quantities];
+  };
+
+  // Single lines are rare: one function serves every width of the others.
+  [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
+    solve_run<double>(passage, line, i, j, k);
+  }
+
+  template <class Real>
+  SCOPE_INLINE void solve_run(const Passage& passage, int line, int i, int j, int k) {
+    double* const rights = passage.at_once() ? rights_ : rights_of(line);
+    if (passage.forth) {
+      Row<Real> row{};
+      if (passage.received != nullptr) std::memcpy(&row, passage.received + line * forward, sizeof row);
+      eliminate(row, rights, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * forward, &row, sizeof row);
+    }
+    if (passage.back) {
+      Real change[quantities]{};
+      if (passage.received != nullptr) std::memcpy(&change, passage.received + line * backward, sizeof change);
+      substitute(change, rights, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &change, sizeof change);
+    }
+  }
+
+  double* rights_of(int line) {
+    return rights_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
+  }
+
+  template <class Real>
+  SCOPE_INLINE void eliminate(Row<Real>& before, double* rights, int i, int j, int k) {
+    const Stride step = cell_.derived.along(axis);
+    const Stride md = cell_.derived.component();
+    const Stride mr = cell_.residual.component();
+    const Stride apart = cell_.derived.along(Lines<axis>::inner);
+    const Stride residuals_apart = cell_.residual.along(Lines<axis>::inner);
+    const auto at = [&](const double* d) SCOPE_INLINE {
+      return Thermodynamics<Real>::at(
+          d, md, [&](const double* from) SCOPE_INLINE { return Lines<axis>::template get<Real>(from, apart); });
+    };
+    const double* d = cell_.derived.at(i, j, k);
+    double* residual = cell_.residual.at(i, j, k);
+    Thermodynamics<Real> behind = at(d - step);
+    Thermodynamics<Real> here = at(d);
+    for (int left = Lines<axis>::length(cell_); left > 0; --left) {
+      const Thermodynamics<Real> ahead = at(d + step);
+      Real middle[quantities][quantities];
+      Real right[quantities][quantities];
+      Real value[quantities];
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        each<quantities>([&](auto column) SCOPE_INLINE {
+          middle[row][column] = middle_block<axis, row, column>(here, flow_);
+          right[row][column] = Real{};
+        });
+        value[row] = Lines<axis>::template get<Real>(residual + row * mr, residuals_apart);
+        each<quantities>([&](auto column) SCOPE_INLINE {
+          if constexpr (present(axis, row, column)) {
+            right[row][column] = outer_block<axis, 1, row, column>(ahead, flow_);
+            const Real left = outer_block<axis, -1, row, column>(behind, flow_);
+            subtract_row(middle[row], left, before.right[column]);
+            value[row] -= left * before.value[column];
+          }
+        });
+      });
+      divide(middle, right, value);
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        each<quantities>([&](auto column) SCOPE_INLINE {
+          before.right[row][column] = right[row][column];
+          store(rights + (row * quantities + column) * lanes_of<Real>, right[row][column]);
+        });
+        before.value[row] = value[row];
+        Lines<axis>::put(residual + row * mr, residuals_apart, value[row]);
+      });
+      behind = here;
+      here = ahead;
+      d += step;
+      residual += cell_.residual.along(axis);
+      rights += kept * lanes_of<Real>;
+    }
+  }
+
+  // The columns in which the right block may be non-zero in a row when that row becomes the pivot.
+  static constexpr unsigned filled(int row) {
+    unsigned columns = 0;
+    for (int above = 0; above <= row; ++above)
+      for (int column = 0; column < quantities; ++column) columns |= present(axis, above, column) << column;
+    return columns;
+  }
+  static constexpr unsigned behind(int pivot) { return ~1u << pivot; }
+
+  // right = middle^-1 right, value = middle^-1 value, by Gaussian elimination.
+  template <class Real>
+  SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities], Real (&right)[quantities][quantities],
+                                  Real (&value)[quantities]) {
+    each<quantities>([&](auto pivot) SCOPE_INLINE {
+      constexpr unsigned columns = behind(pivot);
+      const Real scale = 1.0 / middle[pivot][pivot];
+      scale_rows<columns, filled(pivot)>(middle[pivot], right[pivot], scale);
+      value[pivot] *= scale;
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        if constexpr (row > pivot) {
+          const Real factor = middle[row][pivot];
+          subtract_rows<columns, filled(pivot)>(middle[row], right[row], factor, middle[pivot], right[pivot]);
+          value[row] -= factor * value[pivot];
+        }
+      });
+    });
+    each<quantities>([&](auto step) SCOPE_INLINE {
+      constexpr int row = quantities - 1 - step;
+      each<quantities>([&](auto below) SCOPE_INLINE {
+        if constexpr (below > row) {
+          subtract_row(right[row], middle[row][below], right[below]);
+          value[row] -= middle[row][below] * value[below];
+        }
+      });
+    });
+  }
+
+  template <class Real>
+  SCOPE_INLINE void substitute(Real (&change)[quantities], const double* rights, int i, int j, int k) {
+    const Stride mr = cell_.residual.component();
+    const Stride apart = cell_.residual.along(Lines<axis>::inner);
+    const int length = Lines<axis>::length(cell_);
+    double* residual = cell_.residual.at(i, j, k) + (length - 1) * cell_.residual.along(axis);
+    rights += (length - 1) * kept * lanes_of<Real>;
+    for (int left = length; left > 0; --left) {
+      Real next[quantities];
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        next[row] = Lines<axis>::template get<Real>(residual + row * mr, apart);
+        each<quantities>([&](auto column) SCOPE_INLINE {
+          next[row] -= load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
+        });
+      });
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        change[row] = next[row];
+        Lines<axis>::put(residual + row * mr, apart, next[row]);
+      });
+      residual -= cell_.residual.along(axis);
+      rights -= kept * lanes_of<Real>;
+    }
+  }
+
+  Cell& cell_;
+  const Flow& flow_;
+  double* rights_;
+};
+
 namespace {
 
 constexpr const char* name = "application.npb_bt";

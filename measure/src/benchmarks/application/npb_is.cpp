@@ -3,7 +3,6 @@
 // Timed: ten times, the rank of every key: counts of the buckets summed over all processes, keys to the
 // process that owns their bucket, counting there. After kernel IS of the NAS Parallel Benchmarks
 // (RNR-94-007, section 2.2.5). Nearly every key crosses the network in every iteration.
-#include <bit>
 #include <numeric>
 
 #include "benchmarks/algorithm/partition.hpp"
@@ -97,8 +96,8 @@ class IntegerSort final : public Kernel {
         blocks_(std::int64_t{1} << problem_.log2_keys, communicator.size()),
         shift_(problem_.log2_range - log2_buckets) {
     if (ranks() > buckets) {
-      throw Unavailable(sentence({name, " has ", buckets, " buckets of keys; ", ranks(),
-                                  " processes were given: ", buckets, " would work"}));
+      throw Unavailable(sentence(
+          {name, " has ", buckets, " buckets of keys; ", ranks(), " ranks were given: ", buckets, " would work"}));
     }
     const std::int64_t mine = blocks_.largest();
     // After the exchange all processes have equally many keys, except for one bucket.
@@ -321,7 +320,7 @@ class IntegerSort final : public Kernel {
     MPI_Exscan(&last, &last_before, 1, MPI_INT32_T, MPI_MAX, communicator().handle());
     if (rank() == 0) last_before = -1;
     if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
-      problem = "a key of an earlier process is greater than the first of this one";
+      problem = "a key of an earlier rank is greater than the first of this one";
     if (problem.empty() && !(found == wanted))
       problem = "the keys in order are not the keys that were to be sorted";
     return {static_cast<std::int64_t>(in_order.size()), problem};

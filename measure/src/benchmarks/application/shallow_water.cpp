@@ -216,7 +216,7 @@ class ShallowWater final : public Benchmark {
             if (error <= allowed) continue;
             char text[200];
             std::snprintf(text, sizeof text,
-                          "%s of m=%d, n=%d in level %d is %.15e after %lld steps, and %.15e on one process",
+                          "%s of m=%d, n=%d in level %d is %.15e after %lld steps, and %.15e on one rank",
                           names[part / 2], m, n, level, state[at], static_cast<long long>(steps), right);
             return text;
           }
@@ -261,11 +261,11 @@ const Registration registration{{
                  "zonal flow in a band, a low that forces move, flow over a mountain, a Rossby-Haurwitz wave")
              .worded(",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
-                  "whole lines for each process, or transforms of lines that processes share")
+                  "whole lines for each rank, or transforms of lines that ranks share")
              .labeled("FFT")
              .worded(",distributed FFT"),
          parallel("legendre", "transposition,allreduce,ring",
-                  "whole meridians for each process, or sums over the processes, at once or round a ring")
+                  "whole meridians for each rank, or sums over the ranks, at once or round a ring")
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
@@ -280,7 +280,7 @@ const Registration registration{{
     .metrics =
         with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
                      count("flops_per_step", "flop"), count("exchange_messages"), count("exchange_bytes", "B"),
-                     condition("memory_bytes", "B", Better::lower).labeled("memory per process"),
+                     condition("memory_bytes", "B", Better::lower).labeled("memory per rank"),
                      condition("height_error", "1", Better::lower), condition("wind_error", "1", Better::lower),
                      condition("mass_change", "1", Better::lower), condition("energy_change", "1", Better::lower),
                      condition("enstrophy_change", "1", Better::lower)}),

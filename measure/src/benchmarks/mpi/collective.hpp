@@ -299,11 +299,11 @@ inline Parameter group_parameter() {
 inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "the root rank, of each group"); }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
-              "share of each rank: equal, proportional to the rank, none for one rank, all for one rank")
+              "block of each rank: equal, proportional to the rank, none for one rank, all for one rank")
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
 inline Metric hidden_share() {
-  return result("hidden_share", "", Better::higher).labeled("share hidden behind computation");
+  return result("hidden_share", "", Better::higher).labeled("fraction hidden behind computation");
 }
 // A nonblocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,

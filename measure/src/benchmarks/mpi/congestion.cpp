@@ -465,8 +465,8 @@ const Registration registration{{
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
                  "load of the others: all-to-all, all to one by messages or puts, broadcast, files, or none")
-             .worded("beside all-to-all,beside an incast,beside an incast of puts,beside broadcasts,beside "
-                     "files,beside nothing"),
+             .worded("under all-to-all,under an incast,under an incast of puts,under broadcasts,under "
+                     "file writes,without load"),
          problem("aggressor_bytes", "B", 4096, 1, 1 << 28, "payload of each of the aggressors' messages")},
     .definition = Definition::local,
     .metrics = {result("impact_factor", "", Better::lower).labeled("impact factor"), seconds("time_s"),

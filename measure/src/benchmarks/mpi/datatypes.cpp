@@ -1,6 +1,6 @@
 // mpi.datatypes: the cost of sending non-contiguous data.
 //
-// Timed: a ping-pong of message_bytes on rank 0's clock; half a round trip counts. The data are contiguous,
+// Timed: a ping-pong of message_bytes on rank 0's clock; one-way latency counts. The data are contiguous,
 // or in blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
 // MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
 

@@ -40,7 +40,7 @@ class HotPotato final : public Echo {
 const Registration registration{{
     .name = "mpi.hot_potato",
     .title = "hot potato",
-    .summary = "one message passed around all processes: time per hop",
+    .summary = "one message passed around all ranks: time per hop",
     .ranks = Ranks::at_least(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of the message")},
     .definition = Definition::local,

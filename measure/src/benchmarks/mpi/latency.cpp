@@ -143,7 +143,7 @@ class PingPong final : public Benchmark {
 const Registration registration{{
     .name = "mpi.latency",
     .title = "ping-pong",
-    .summary = "ping-pong in every send mode, blocking and nonblocking: half a round trip",
+    .summary = "ping-pong in every send mode, blocking and nonblocking: one-way latency",
     .ranks = Ranks::exactly(2),
     .routines = {{"MPI_Send,MPI_Recv,MPI_Sendrecv,MPI_Sendrecv_replace,MPI_Irecv,MPI_Recv_init",
                   "mode=standard completion=blocking"},

@@ -351,7 +351,7 @@ const Registration registration{{
                 result_seconds("receive_overhead_s").labeled("receive overhead"),
                 result_seconds("gap_s").labeled("gap between messages"),
                 result_seconds("wire_latency_s").labeled("latency without overheads"),
-                result("overhead_share", "", Better::lower).labeled("share of both overheads")},
+                result("overhead_share", "", Better::lower).labeled("fraction of the time in both overheads")},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=8,1Ki,64Ki"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,8,64,256,1Ki,2Ki,4Ki,16Ki,64Ki,256Ki,1Mi"},

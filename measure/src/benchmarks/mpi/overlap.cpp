@@ -83,14 +83,14 @@ class Overlap final : public Benchmark {
 const Registration registration{{
     .name = "mpi.overlap",
     .title = "overlap",
-    .summary = "share of an exchange hidden behind computation",
+    .summary = "fraction of an exchange hidden behind computation",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
                    call("progress", "none,test", "the computation runs undisturbed, or calls MPI_Testall 16 times")
                        .worded(",with MPI_Testall")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
-                result("hidden_share", "", Better::higher).labeled("share hidden behind computation"),
+                result("hidden_share", "", Better::higher).labeled("fraction hidden behind computation"),
                 phase("exchange_s").labeled("exchange alone"),
                 phase("computation_s").labeled("computation alone")},
     .sweeps = {{"baseline", "ranks=2 placement=core,node progress=none message_bytes=1Ki,64Ki,1Mi"},

@@ -126,7 +126,7 @@ class Drawn final : public Pairs {
 const Registration registration{{
     .name = "mpi.pairs",
     .title = "pair matrix",
-    .summary = "ping-pong of every pair of processes, isolated or concurrent",
+    .summary = "ping-pong of every pair of ranks, isolated or concurrent",
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::pair_matrix, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),

@@ -62,7 +62,7 @@ class Partitioned final : public Echo {
 const Registration registration{{
     .name = "mpi.partitioned",
     .title = "partitioned ping-pong",
-    .summary = "ping-pong with partitioned messages (MPI 4): half a round trip",
+    .summary = "ping-pong with partitioned messages (MPI 4): one-way latency",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30,
                         "payload of each message, a multiple of the partitions"),

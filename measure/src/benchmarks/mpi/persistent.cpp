@@ -41,7 +41,7 @@ class Persistent final : public Echo {
 const Registration registration{{
     .name = "mpi.persistent",
     .title = "persistent ping-pong",
-    .summary = "ping-pong with persistent requests: half a round trip",
+    .summary = "ping-pong with persistent requests: one-way latency",
     .ranks = Ranks::exactly(2),
     .parameters = {call("mode", "standard,synchronous", "send mode").worded(",synchronous"),
                    size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},

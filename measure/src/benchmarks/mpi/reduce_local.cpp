@@ -92,9 +92,9 @@ class ReduceLocal final : public Benchmark {
 const Registration registration{{
     .name = "mpi.reduce_local",
     .title = "local reduction",
-    .summary = "reduction of two vectors inside each process by the library's operator",
+    .summary = "reduction of two vectors inside each rank by the library's operator",
     .routines = {{"MPI_Reduce_local"}},
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one process"),
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one rank"),
                    problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},

@@ -78,8 +78,8 @@ const Registration registration{{
     .summary = "circular q-shift: every rank i sends to i + q at the same time",
     .ranks = Ranks::at_least(2),
     .parameters =
-        {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
-         problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes")
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each rank sends"),
+         problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of ranks")
              .labeled("shift q")
              .worded("by {}"),
          call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend").worded(",nonblocking")},

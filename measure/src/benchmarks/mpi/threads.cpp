@@ -146,7 +146,7 @@ const Registration registration{{
     .needs = {Requirement::threads},
     .ranks = Ranks::exactly(2),
     .parameters =
-        {problem("threads", "", 1, 1, 1024, "threads of each process").worded("{} threads each"),
+        {problem("threads", "", 1, 1, 1024, "threads of each rank").worded("{} threads each"),
          size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
          problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
          call("communicators", "own,shared", "one per thread, or one for all").worded(",one communicator"),

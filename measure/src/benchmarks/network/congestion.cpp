@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
-#include <cerrno>
 #include <chrono>
 #include <stdexcept>
 
@@ -233,7 +232,7 @@ const Registration registration{{
                 result("fairness", "", Better::higher).labeled("fairness between streams"),
                 result("bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth of the streams"),
                 count("retransmitted_packets", "").labeled("retransmitted packets"),
-                count("retransmitted_share").labeled("share of the packets that were sent again")},
+                count("retransmitted_share").labeled("fraction of the packets that were sent again")},
     .sweeps = {{"standard", "ranks=2 placement=node direction=out,both flows=1,4"},
                {"advanced", "ranks=2 placement=node direction=out,both flows=1,4,16 load_ms=50,200,1000"}},
     .make = make<Congestion>,

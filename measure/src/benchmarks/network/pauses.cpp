@@ -241,7 +241,7 @@ class Pauses final : public Benchmark {
 const Registration registration{{
     .name = "network.pauses",
     .title = "stops of a path",
-    .summary = "how often and how long a path stands still, seen by a thin train of packets",
+    .summary = "how often and how long a path stops, seen by a thin train of packets",
     .ranks = Ranks::exactly(2),
     .parameters =
         {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
@@ -249,9 +249,9 @@ const Registration registration{{
          problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction").labeled("train")},
     .definition = Definition::local,
     .metrics = {result_seconds("longest_stop_s").labeled("longest stop"),
-                result("stopped_share", "1", Better::lower).labeled("share of the time in stops"),
+                result("stopped_share", "1", Better::lower).labeled("fraction of the time in stops"),
                 result("stops_per_s", "1/s", Better::lower).labeled("stops per second"),
-                count("lost_share").labeled("share of the packets that were lost")},
+                count("lost_share").labeled("fraction of the packets that were lost")},
     .sweeps = {{"standard", "ranks=2 placement=node"},
                {"advanced", "ranks=2 placement=node packet_bytes=64,1400 spacing_us=100,1000"}},
     .make = make<Pauses>,

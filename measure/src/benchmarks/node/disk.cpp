@@ -222,7 +222,7 @@ const Registration registration{{
                    call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
-                condition("resident_share", "1", Better::lower).labeled("share of the file in memory")},
+                condition("resident_share", "1", Better::lower).labeled("fraction of the file in memory")},
     .sweeps = {{"baseline", "nodes=types ranks=1 operation=write,read cache=fsync"},
                {"standard",
                 "nodes=types ranks=1 operation=write,rewrite,read cache=fsync,direct,cached block_bytes=64Ki,1Mi"},

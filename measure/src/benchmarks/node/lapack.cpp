@@ -449,15 +449,16 @@ const Registration registration{{
     .summary = "factorizations, solutions, symmetric eigenvalues and singular values by LAPACK",
     .needs = {Requirement::blas, Requirement::lapack},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "routine=*"}},
-    .parameters =
-        {problem("routine", "lu,cholesky,qr,eigenvalues,singular_values,gesv,posv,gels",
-                 "xGETRF, xPOTRF, xGEQRF, xSYEVD, xGESDD, xGESV, xPOSV or xGELS")
-             .worded("LU,Cholesky,QR,eigenvalues,singular values,xGESV,xPOSV,xGELS"),
-         problem("precision", "double,single", "double or single precision").worded(",single precision"),
-         parallel("threads", "", 1, 0, 4096,
-                  "threads of the library; 0: one for each processor that the rank may use")
-             .worded("0=one thread per processor,{} threads"),
-         size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank").labeled("matrix order")},
+    .parameters = {problem("routine", "lu,cholesky,qr,eigenvalues,singular_values,gesv,posv,gels",
+                           "xGETRF, xPOTRF, xGEQRF, xSYEVD, xGESDD, xGESV, xPOSV or xGELS")
+                       .worded("LU,Cholesky,QR,eigenvalues,singular values,xGESV,xPOSV,xGELS"),
+                   problem("precision", "double,single", "double or single precision").worded(",single precision"),
+                   parallel("threads", "", 1, 0, 4096,
+                            "threads of the library; 0: one for each processor that the rank may use")
+                       .worded("0=one thread per processor,{} threads"),
+                   size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
+                       .labeled("matrix order")
+                       .worded("N = {}")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), flops_per_second(), count("threads_used").labeled("threads")},
     .sweeps = {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr n=200"},

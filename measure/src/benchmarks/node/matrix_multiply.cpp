@@ -65,9 +65,10 @@ const Registration registration{{
     .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
-    .parameters =
-        {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
-         size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank").labeled("matrix order")},
+    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
+                   size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
+                       .labeled("matrix order")
+                       .worded("N = {}")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 n=100,500"},

@@ -6,12 +6,12 @@
 namespace scope {
 
 inline Parameter matrix_order() {
-  return size("n", "", 120, 1, 16384, "N of the N x N matrix of doubles").labeled("matrix order");
+  return size("n", "", 120, 1, 16384, "N of the N x N matrix of doubles").labeled("matrix order").worded("N = {}");
 }
 
 inline Parameter buffers() {
-  return layout("buffers", "cold,warm", "fresh buffers for every operation, with first touch, or the same ones")
-      .worded("fresh buffers,used buffers");
+  return layout("buffers", "cold,warm", "cold buffers for every operation, with first touch, or the same ones")
+      .worded("cold buffers,warm buffers");
 }
 
 }  // namespace scope

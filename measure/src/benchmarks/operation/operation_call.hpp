@@ -14,7 +14,7 @@ inline Parameter operation_call() {
 }
 inline std::vector<Metric> operation_metrics(std::vector<Metric> rates) {
   rates.insert(rates.begin(), seconds("time_s"));
-  rates.push_back(result("hidden_share", "", Better::higher).labeled("share hidden behind computation"));
+  rates.push_back(result("hidden_share", "", Better::higher).labeled("fraction hidden behind computation"));
   return rates;
 }
 

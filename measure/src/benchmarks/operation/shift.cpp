@@ -28,7 +28,7 @@ class MatrixShift final : public Benchmark {
     const bool along_rows = parameters.choice("direction") == "rows";
     if ((along_rows ? grid.columns() : grid.rows()) < 2) {
       throw Unavailable(sentence({"direction=", parameters.choice("direction"), ": a grid of ", grid.rows(), " x ",
-                                  grid.columns(), " processes has no neighbors there"}));
+                                  grid.columns(), " ranks has no neighbors there"}));
     }
     destination_ =
         along_rows ? grid.rank(grid.row(), grid.column() - 1) : grid.rank(grid.row() - 1, grid.column());

@@ -205,26 +205,27 @@ class Checkpoint final : public Benchmark {
 const Registration registration{{
     .name = "storage.checkpoint",
     .title = "checkpoint",
-    .summary = "writing a checkpoint after or beside a computation",
+    .summary = "writing a checkpoint after or during a computation",
     .needs = {Requirement::file_system},
     .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s",
                "interface=posix,mpiio overlap=none sync=fsync transfer_bytes=*", "application"}},
     .parameters =
         {call("overlap", "none,thread,nonblocking",
-              "the checkpoint follows the computation, a thread writes it meanwhile, or requests of MPI-IO do")
+              "the checkpoint follows the computation, overlapped by a thread, overlapped by MPI-IO requests")
              .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
          call("access", "independent,collective", "of MPI-IO: calls of each rank, or of all together")
              .worded(",collective"),
          parallel("file", "shared,per_process", "one file for all ranks, or one for each")
-             .worded("one shared file,a file per process"),
+             .worded("one shared file,a file per rank"),
          size("checkpoint_bytes", "B", 8 << 20, 1, std::int64_t{1} << 36, "written by each rank"),
          call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
          call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
              .worded(",without flush")},
     .definition = Definition::max_rank,
     .metrics =
-        {seconds("time_s"), result("hidden_share", "", Better::higher).labeled("share hidden behind computation"),
+        {seconds("time_s"),
+         result("hidden_share", "", Better::higher).labeled("fraction hidden behind computation"),
          result("bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth of the checkpoint alone"),
          phase("exchange_s").labeled("checkpoint alone"), phase("computation_s").labeled("computation alone"),
          phase("write_s"), phase("sync_s"), phase("close_s")},

@@ -315,7 +315,7 @@ std::unique_ptr<Benchmark> make_it(const Parameters&, const Communicator&) {
 const Registration registration{{
     .name = "storage.noncontiguous",
     .title = "matrix in blocks",
-    .summary = "a matrix that lies on all ranks in blocks, written to or read from one file",
+    .summary = "a matrix distributed over the ranks in blocks, written to or read from one file",
     .needs = {Requirement::file_system},
     .routines = {{"MPI_File_write_all", "operation=write access=collective"},
                  {"MPI_File_read_all", "operation=read access=collective"}},
@@ -334,7 +334,7 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("open_s"), phase("pack_s"), phase("transfer_s"),
                 phase("sync_s"), phase("close_s"),
-                condition("resident_share", "1", Better::lower).labeled("share of the file in memory")},
+                condition("resident_share", "1", Better::lower).labeled("fraction of the file in memory")},
     .sweeps = {{"standard", "ranks=all operation=write,read method=view,packed"},
                {"standard", "ranks=all operation=write,read method=view,rows access=independent"},
                {"advanced", "ranks=powers n=4096 operation=write,read method=view,packed grid_rows=0,1"},

@@ -413,9 +413,9 @@ std::vector<Parameter> parameters_of(Operation operation) {
   std::vector<Parameter> own = {
       size("file_bytes", "B", 16 << 20, 1, std::int64_t{1} << 44, "data of each rank"),
       parallel("file", "shared,per_process", "one file for all ranks, or one for each")
-          .worded("one shared file,a file per process"),
+          .worded("one shared file,a file per rank"),
       parallel("layout", "segmented,strided",
-               "of a shared file: each rank's data in one piece, or in blocks of all ranks in turn")
+               "of a shared file: each rank's data in one piece, or in blocks, rank after rank")
           .worded(",strided"),
       parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "of a strided file: consecutive bytes of one rank"),
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
@@ -461,7 +461,7 @@ std::vector<Metric> metrics_of(Operation operation) {
       phase("close_s"),
   };
   if (operation != Operation::write)
-    metrics.push_back(condition("resident_share", "1", Better::lower).labeled("share of the file in memory"));
+    metrics.push_back(condition("resident_share", "1", Better::lower).labeled("fraction of the file in memory"));
   return metrics;
 }
 

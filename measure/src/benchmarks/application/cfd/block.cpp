@@ -44,7 +44,7 @@ Block::Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitio
     : cells_(cells), periodic_(periodic), processes_(chosen(cells, partitioning, processes)) {
   if (processes_[0] == 0) {
     throw Unavailable(sentence({cells[0], " x ", cells[1], " x ", cells[2], " cells: every one of ", processes,
-                                " processes needs a layer of them"}));
+                                " ranks needs a layer of them"}));
   }
   place_ = {rank % processes_[0], rank / processes_[0] % processes_[1], rank / processes_[0] / processes_[1]};
   for (int d = 0; d < 3; ++d) {

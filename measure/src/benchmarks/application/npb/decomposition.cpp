@@ -13,9 +13,9 @@ Extents chosen(const std::string& benchmark, const Extents& points, int processe
   const auto found = process_extents(points, processes, least);
   if (found) return *found;
   const auto fits = [&](int count) { return process_extents(points, count, least).has_value(); };
-  throw Unavailable(sentence({benchmark, " needs at least ", least,
-                              " points of its grid along each dimension for every process; ", processes,
-                              " were given: ", nearest_counts(processes, fits)}));
+  throw Unavailable(
+      sentence({benchmark, " needs at least ", least, " points of its grid along each dimension for every rank; ",
+                processes, " were given: ", nearest_counts(processes, fits)}));
 }
 
 }  // namespace

@@ -13,10 +13,10 @@ namespace {
 std::vector<Metric> kernel_metrics() {
   auto metrics =
       with_phases({seconds("time_s"), result("mops_per_s", "Mop/s", Better::higher).labeled("Mop/s"),
-                   result("mops_per_process_per_s", "Mop/s", Better::higher).labeled("Mop/s per process"),
+                   result("mops_per_process_per_s", "Mop/s", Better::higher).labeled("Mop/s per rank"),
                    count("exchange_messages"), count("exchange_bytes", "B"), count("exchange_small_messages"),
                    count("collect_messages"), count("collect_bytes", "B"), count("waits"),
-                   condition("memory_bytes", "B", Better::lower).labeled("memory per process")});
+                   condition("memory_bytes", "B", Better::lower).labeled("memory per rank")});
   // No root initializes or distributes data: every process generates its own part before the timed part.
   std::erase_if(metrics, [](const Metric& metric) {
     return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";

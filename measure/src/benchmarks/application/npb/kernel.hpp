@@ -2,10 +2,36 @@
 // messages and memory.
 #pragma once
 
+#include "benchmark.hpp"
 #include "benchmarks/application/npb/exchange.hpp"
-#include "benchmarks/application/npb/problem_class.hpp"
 
 namespace scope::npb {
+
+// NPB's problem classes, and tables with an entry for each.
+enum class ProblemClass { S, W, A, B, C };
+constexpr int problem_classes = 5;
+
+// One entry for each class, in their order.
+template <class Entry>
+using PerClass = std::array<Entry, problem_classes>;
+
+inline ProblemClass problem_class_of(const Parameters& parameters) {
+  return static_cast<ProblemClass>(std::string("SWABC").find(parameters.choice("class")));
+}
+
+template <class Entry>
+const Entry& of_class(const PerClass<Entry>& table, const Parameters& parameters) {
+  return table[static_cast<std::size_t>(problem_class_of(parameters))];
+}
+
+// The parameter, with the size of each class of `table` in words: `S 12^3 points, W ...`.
+template <class Entry>
+Parameter problem_class(const PerClass<Entry>& table) {
+  std::string meaning = "problem class of NPB";
+  for (std::size_t i = 0; i < table.size(); ++i)
+    meaning += std::string(i == 0 ? ": " : ", ") + "SWABC"[i] + ' ' + table[i].size();
+  return size("class", "S,W,A,B,C", kept(meaning));
+}
 
 // A value that a correct run must reproduce.
 struct Published {
@@ -70,7 +96,7 @@ class Kernel : public Benchmark {
 // The kind of operations that a kernel counts.
 enum class Operations { floating_point, others };
 
-// The declaration of a kernel that runs on any number of processes. `problem_class`: see problem_class.hpp.
+// The declaration of a kernel that runs on any number of processes. `problem_class`: see ProblemClass.
 struct KernelDeclaration {
   Text name;
   Text title;

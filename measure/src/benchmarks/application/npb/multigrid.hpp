@@ -2,9 +2,7 @@
 // a point, its 6 neighbors at distance 1, the 12 at distance sqrt(2) and the 8 at distance sqrt(3).
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 // All code that takes or makes vectors is inlined into `in_lanes`, which is compiled for the target
 // processor; large functions and lambdas need an attribute for that. Sanitizers take minutes for code of this

@@ -86,11 +86,11 @@ void Decomposition::refuse_what_does_not_fit() const {
   const int rows = grid_.rows();
   const int columns = grid_.columns();
   const auto refuse = [&](std::initializer_list<Word> reason) {
-    throw Unavailable(sentence({rows, " x ", columns, " processes: ", sentence(reason)}));
+    throw Unavailable(sentence({rows, " x ", columns, " ranks: ", sentence(reason)}));
   };
   const auto share = [&](int items, const char* what, int processes) {
     if (items < processes)
-      refuse({resolution_.name, " has ", items, " ", what, ": too few to share among ", processes, " processes"});
+      refuse({resolution_.name, " has ", items, " ", what, ": too few to share among ", processes, " ranks"});
   };
   share(resolution_.pairs(), "pairs of latitudes", rows);
   share(resolution_.longitudes, "longitudes", columns);

@@ -1,6 +1,5 @@
 #include "benchmarks/application/shallow_water/test_case.hpp"
 
-#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <string>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <numbers>
 #include <string_view>
 
 namespace scope::shallow_water {
