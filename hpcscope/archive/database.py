@@ -81,6 +81,7 @@ class Sqlite:
         self._file = file
 
     def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
+        """Execute a statement and return its rows."""
         return self._connection.execute(text, values)
 
     def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
@@ -134,6 +135,7 @@ class Postgresql:
         self._server = server
 
     def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
+        """Execute a statement and return its rows."""
         return self._run(text, values)
 
     def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:

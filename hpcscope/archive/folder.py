@@ -168,6 +168,7 @@ class Folder:
         return digest
 
     def remove(self, name: str) -> None:
+        """Remove the files of a run."""
         for file in (self.run(name), self.notes_file(name)):
             file.unlink(missing_ok=True)
 

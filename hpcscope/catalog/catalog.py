@@ -178,6 +178,7 @@ class Catalog:
         return (benchmark, *sorted(kept.items()))
 
     def defaults(self, benchmark: str) -> dict[str, Value]:
+        """Return the parameters of the default case."""
         return {parameter.name: parameter.default for parameter in self[benchmark].parameters}
 
     def described(self, benchmark: str, settings: Settings) -> str:

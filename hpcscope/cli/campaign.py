@@ -102,6 +102,7 @@ def show(result: CampaignResult, json: bool) -> None:
 
 
 def _print_json(result: CampaignResult) -> None:
+    """Print everything as an object."""
     print_json(
         {
             "folder": str(result.folder.path),

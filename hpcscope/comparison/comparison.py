@@ -134,6 +134,7 @@ class Comparison(Strict):
 
     @property
     def counts(self) -> dict[Verdict, int]:
+        """Cases per verdict."""
         numbers = Counter(case.verdict for case in self.cases)
         return {verdict: numbers[verdict] for verdict in VERDICTS}
 

@@ -78,6 +78,7 @@ class PairedComparison(Strict):
 
     @property
     def counts(self) -> dict[PairedVerdict, int]:
+        """Cases per verdict."""
         return {verdict: sum(case.verdict == verdict for case in self.cases) for verdict in PAIRED_VERDICTS}
 
     def regressions(self, beyond: float) -> list[PairedCase]:

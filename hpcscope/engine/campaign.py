@@ -85,6 +85,7 @@ def derive(path: Path) -> CampaignResult:
 
 
 def draw(result: CampaignResult, output: Path) -> None:
+    """Write the report of a campaign."""
     from hpcscope.report.campaign import page
 
     write_text(output, page.render(result.head, result.analysis, result.findings))

@@ -92,6 +92,7 @@ class Storage(Asked):
     """Rate of each disk in each direction; 0: that of the disk of this machine."""
 
     def words(self) -> str:
+        """Return the file system in words."""
         rate = f", {self.disk_mb_per_s:g} MB/s" if self.disk_mb_per_s else ""
         disk = f"of {self.disk_mb} MB{rate}"
         if self.kind == "local":

@@ -146,6 +146,7 @@ def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
 
 
 def dead_server(emulation: Emulation, host: str) -> Emulation:
+    """Kill the storage server of a host."""
     storage.refuse_without_disk(emulation, host, server=True)
     if not storage.server_lives(emulation, host):
         raise UsageError(f"lab {emulation.state.name}: {host}: its storage server is dead already")
@@ -161,6 +162,7 @@ def full_disk(emulation: Emulation, host: str) -> Emulation:
 
 
 def slow_disk(emulation: Emulation, host: str, mb_per_s: float) -> Emulation:
+    """Limit the rate of the disk of a host."""
     storage.refuse_without_disk(emulation, host)
     storage.throttle_disk(emulation, host, mb_per_s)
     return _noted(emulation, Fault(where=host, kind="slow-disk", value=mb_per_s))

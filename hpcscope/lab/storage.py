@@ -154,6 +154,7 @@ def restart_server(emulation: Emulation, host: str) -> None:
 
 
 def kill_server(emulation: Emulation, host: str) -> None:
+    """Kill the server of a host as a crash would."""
     _said(emulation, host, 'kill -KILL "$(cat "$1/server.pid")"', str(_disk(emulation, host)))
 
 

@@ -186,6 +186,7 @@ def _remove_session(path: Path, inode: str) -> None:
 
 
 def _mapped(processes: Iterable[psutil.Process]) -> set[Identity]:
+    """Return the files that processes have mapped."""
     mapped = set()
     for process in processes:
         with suppress(OSError):

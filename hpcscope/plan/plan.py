@@ -69,6 +69,7 @@ class PlannedCase:
 
     @property
     def budget_s(self) -> float:
+        """Seconds of sampling."""
         return float(self.sampling.get("budget_s", FIRST_VISIT["budget_s"]))
 
     @property

@@ -77,6 +77,7 @@ def figure_heading(summaries: Iterable[Summary]) -> str:
 
 
 def definition(name: str) -> str:
+    """Return the short name of a definition of time."""
     return DEFINITIONS.get(name, name.replace("_", " "))
 
 

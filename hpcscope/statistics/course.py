@@ -309,6 +309,7 @@ def _means(values: Floats, group: Integers) -> Floats:
 
 
 def _medians(values: Floats, group: Integers) -> Floats:
+    """Return the median of each group of values; 0 for a group without any."""
     sizes = np.bincount(group)
     ordered = values[np.lexsort((values, group))]
     begins = (np.cumsum(sizes) - sizes)[sizes > 0]

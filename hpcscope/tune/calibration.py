@@ -52,6 +52,7 @@ def costs(measurements: Measurements, ranks: int, slots: int) -> LuCosts:
 
 
 def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
+    """Return the times of one process, by block."""
     processes: dict[int, list[OneProcess]] = {}
     parts = {
         (int(s.parameters["n"]), int(s.parameters["block"]), s.metric): s.estimate.value

@@ -74,6 +74,7 @@ class Steps:
 
     @property
     def panel_flops(self) -> Floats:
+        """Operations of factoring a panel."""
         return self.width**2 * (self.panel_rows - self.width / 3)
 
     @property

@@ -68,6 +68,7 @@ class Try(Strict):
 
     @property
     def flops_per_s(self) -> Estimate | None:
+        """The measured rate."""
         return self.measured_s.as_rate(flops(self.n)) if self.measured_s else None
 
     @property

@@ -120,6 +120,7 @@ def _try(candidate: Candidate, n: int, why: str, costs: LuCosts) -> Try:
 
 
 def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
+    """Return the next round; None after the last."""
     last, size = tuning.rounds[-1], tuning.size
     assert size is not None
     kept = {trial.candidate: trial.verdict for trial in last.tries if trial.kept}

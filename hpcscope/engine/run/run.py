@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RunOutcome:
+    """How a run ended."""
+
     directory: RunDirectory
     well: bool
     """Whether every case is well."""

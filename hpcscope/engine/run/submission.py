@@ -197,6 +197,7 @@ class Follower:
         self.listener: Listener | None = None
 
     def update(self) -> None:
+        """Report changes."""
         if not self.run.plan.exists():
             return
         plan = planning.read(self.run.plan)

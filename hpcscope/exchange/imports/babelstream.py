@@ -58,6 +58,7 @@ claims = claiming(_TITLE, _CSV_HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

@@ -60,6 +60,7 @@ claims = claiming(_LOG)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all logs."""
     return _DarshanReader().read(lines)
 
 

@@ -62,6 +62,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all jobs."""
     versions: dict[str, None] = {}
     figures: list[PrintedFigure] = []
     understood = {line.number for line in lines if _SAID.match(line.text)}

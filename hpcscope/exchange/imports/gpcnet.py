@@ -38,6 +38,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
     return _GpcnetReader(TITLE).read(lines)
 
 

@@ -70,6 +70,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all problems."""
     return read_all(_own(lines))
 
 

@@ -33,6 +33,7 @@ claims = claiming(_PROBLEM)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a problem."""
     return _MxpReader(TITLE).read(lines)
 
 

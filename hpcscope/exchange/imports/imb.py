@@ -124,6 +124,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all sections."""
     return _ImbReader().read(lines)
 
 

@@ -38,6 +38,7 @@ claims = claiming(_PHASE, _SCORE)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
     return _Io500Reader(TITLE).read(lines)
 
 

@@ -18,6 +18,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all summaries."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}

@@ -63,6 +63,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a test."""
     test = Test()
     understood: set[int] = set()
     for line in lines:

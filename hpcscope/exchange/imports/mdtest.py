@@ -107,6 +107,7 @@ claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

@@ -176,6 +176,7 @@ claims = claiming(_TITLE, _INIT)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tables."""
     return _OsuReader().read(lines)
 
 

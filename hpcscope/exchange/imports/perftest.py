@@ -64,6 +64,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tests."""
     return _PerftestReader().read(lines)
 
 

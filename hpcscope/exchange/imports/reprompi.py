@@ -75,6 +75,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tables."""
     return _ReprompiReader().read(lines)
 
 

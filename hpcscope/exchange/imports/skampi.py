@@ -38,6 +38,7 @@ claims = claiming(_TITLE, _BEGIN)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all results."""
     figures: list[PrintedFigure] = []
     understood: set[int] = set()
     versions: dict[str, None] = {}

@@ -96,6 +96,7 @@ claims = claiming(_TITLE, _HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
     run = _Run()
     version = ""
     understood: set[int] = set()

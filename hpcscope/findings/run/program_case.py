@@ -52,6 +52,7 @@ class ProgramCase:
         return case is not None and two is not None and certainly_longer(case, two)
 
     def evidence(self, *metrics: str) -> list[Evidence]:
+        """Return the medians of metrics as evidence."""
         return self.run.evidence(*(self.figures[name] for name in metrics if name in self.figures))
 
     @property

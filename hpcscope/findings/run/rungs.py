@@ -31,6 +31,7 @@ class RungLoss(NamedTuple):
 
     @property
     def evidence(self) -> list[Evidence]:
+        """The figures of both rungs."""
         return [
             Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in (self.below, self.rung)
         ]

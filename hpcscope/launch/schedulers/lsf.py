@@ -31,6 +31,7 @@ class Lsf:
         return Allocation(self.name, self.title, environment["LSB_JOBID"], counted(hosts), end_of_job(environment))
 
     def directives(self, request: Request) -> list[str]:
+        """Return the #BSUB lines."""
         if (made := re.search(r"%[IJ]", str(request.output))) is not None:
             raise UsageError(f"{request.output}: must not contain {made[0]}, which LSF replaces in file names")
         each = request.ranks_per_node or 1

@@ -78,6 +78,7 @@ class Slurm:
         return Allocation(self.name, self.title, job, {host: slots.get(host) for host in hosts}, end_unix_s)
 
     def directives(self, request: Request) -> list[str]:
+        """Return the #SBATCH lines."""
         asked = [
             f"--job-name={request.name}",
             f"--output={shlex.quote(str(request.output).replace('%', '%%'))}",

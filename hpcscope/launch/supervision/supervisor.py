@@ -91,6 +91,8 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Ending:
+    """How an attempt ended."""
+
     code: int | None
     """Exit code of mpiexec; None when it was ended from outside."""
     death: Death
@@ -150,9 +152,11 @@ class Supervisor:
         return self.journal.spent_s + planning.START_S * len(self.journal.opened)
 
     def unfinished(self, plan: Plan) -> Plan:
+        """Return the plan of the visits that remain."""
         return unfinished(plan, self.journal)
 
     def remaining(self, launch: Launch) -> list[int]:
+        """Return the positions of a launch that remain to be visited."""
         return remaining(launch, self.journal)
 
     def _with_warmup(self, launch: Launch) -> Launch:
@@ -393,9 +397,11 @@ class Supervisor:
 
 
 def unfinished(plan: Plan, journal: Journal) -> Plan:
+    """Return the plan of the visits that remain."""
     left = [replace(each, cases=tuple(each.cases[i] for i in remaining(each, journal))) for each in plan.launches]
     return replace(plan, launches=tuple(launch for launch in left if launch.cases))
 
 
 def remaining(launch: Launch, journal: Journal) -> list[int]:
+    """Return the positions of a launch that remain to be visited: those that have no record yet."""
     return [at for at in range(len(launch.cases)) if (launch.number, at) not in journal.statuses]

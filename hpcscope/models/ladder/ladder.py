@@ -98,6 +98,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
 
 
 def _library(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> list[Summary]:
+    """Return the rung of the MPI library on a path."""
     ons = measurements.standing(EXCHANGES[exchange], "mpi", unit)
     return [on.summary for on in ons if path.carries(on.summary)]
 

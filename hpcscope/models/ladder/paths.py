@@ -45,6 +45,7 @@ class Path:
         return case.placement in self.placements
 
     def carries(self, case: Case) -> bool:
+        """Return whether the messages of a case take the path."""
         return case.transport == self.transport and self.placed(case)
 
 

@@ -41,6 +41,7 @@ class OneProcess:
         self._rates: dict[tuple[object, ...], Rates | None] = {}
 
     def sizes(self, problem: Problem) -> list[int]:
+        """Return the sizes at which one process was measured."""
         rates = self._of(problem, "compute")
         return [] if rates is None else [int(size) for size in rates[0]]
 

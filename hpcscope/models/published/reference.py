@@ -35,6 +35,7 @@ class ReproductionPlace(Strict):
     """None: the same cases."""
 
     def scale(self, full: bool) -> Scale:
+        """Return the cases to run."""
         return self.full if full and self.full is not None else self.fitting
 
 
@@ -118,6 +119,7 @@ class Reference(Strict):
     """What the source prints, and what must hold here."""
 
     def scale(self, full: bool) -> Scale:
+        """Return the cases to run."""
         return self.full if full else self.fitting
 
 

@@ -49,6 +49,7 @@ class Options(MonitorSettings):
     """How a command is monitored, in the words of the library."""
 
     def words(self) -> str:
+        """Return the value of SCOPE_MONITOR_OPTIONS."""
         words = f"interval={self.interval_s:g} trace={self.trace} depth={self.frames} sample={self.sample_hz:g}"
         return words if self.files else f"{words} files=0"
 

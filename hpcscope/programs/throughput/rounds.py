@@ -22,6 +22,8 @@ from hpcscope.samples.records import JobRecord, Origin, RoundRecord
 
 
 class Slots:
+    """Free slots of each host."""
+
     def __init__(self, slots: Sequence[int]) -> None:
         self._free = list(slots)
 

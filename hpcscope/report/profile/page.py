@@ -82,6 +82,7 @@ def template() -> Template:
 
 
 def render(contents: ProfileContents) -> str:
+    """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]

@@ -155,6 +155,7 @@ def write(run: Run, output: Path | None = None) -> Path:
 
 
 def render(run: Run) -> str:
+    """Return the report of a run as HTML."""
     drawn = _drawn(run)
     tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
     trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []

@@ -92,6 +92,7 @@ def _inside(topology: Topology, group: Group, hosts: list[str]) -> list[str]:
 
 
 def _own_rate(topology: Topology, group: Group) -> float:
+    """Return the sending rate of one host of a group."""
     return max(topology.group_of[host].bandwidth_bytes_per_s for host in topology.members(group))
 
 

@@ -21,6 +21,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _late(summary: Summary) -> float:
+    """Return the number of late repetitions."""
     valid = 1 - summary.invalid_share
     return summary.n * summary.invalid_share / valid if valid > 0 else float("inf")
 

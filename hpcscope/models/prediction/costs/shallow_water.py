@@ -71,6 +71,7 @@ class Sharing:
         return POINTS[self.truncation][1] // 2
 
     def pairs_of(self, row: int) -> int:
+        """Return the pairs of latitudes of a row of processes."""
         return _part(self.pairs, self.rows, row)
 
     def lines_of(self, at: Process) -> int:
@@ -247,6 +248,7 @@ def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | 
 
 
 def _flops(sharing: Sharing, at: Process, levels: int) -> float:
+    """Return the operations of a process in one step."""
     values = levels * (READ + WRITTEN)
     pairs, longitudes = sharing.pairs_of(at.row), sharing.longitudes_of(at.column)
     points, wavenumbers = sharing.longitudes, sharing.truncation + 1

@@ -64,6 +64,7 @@ class CollectiveStep:
 
     @property
     def sent_bytes(self) -> float:
+        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 
@@ -85,6 +86,7 @@ class NeighborExchange:
 
     @property
     def sent_bytes(self) -> float:
+        """Return the bytes of these messages."""
         return self.count * self.bytes
 
 

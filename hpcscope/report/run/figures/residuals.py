@@ -104,4 +104,5 @@ def subject(fit: Fit | NotFitted) -> str:
 
 
 def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:
+    """Return the name of a fit's variable in words."""
     return "number of ranks" if variable == "ranks" else catalog.parameter_label(variable, fit.subject.benchmark)

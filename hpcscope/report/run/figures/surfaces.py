@@ -196,6 +196,7 @@ def _caption(first: Summary, fit: Fit | None) -> str:
 
 
 def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
+    """Return the chosen fit of this group over both variables."""
     first = group[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
     mine = (first.benchmark, fixed, first.transport, first.metric)
