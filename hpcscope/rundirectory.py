@@ -126,6 +126,7 @@ class RunDirectory:
 
     @property
     def experiment(self) -> Path:
+        """The resolved experiment."""
         return self.path / "experiment.toml"
 
     @property
@@ -179,6 +180,7 @@ class RunDirectory:
         return self.path / "launches"
 
     def launch(self, launch: int, attempt: int) -> Path:
+        """Return the folder of one attempt of one launch."""
         return self.launches / f"{launch:04d}-{attempt}"
 
     @property
@@ -218,6 +220,7 @@ class RunDirectory:
 
     @property
     def statistics(self) -> Path:
+        """The summaries."""
         return self.path / "statistics.json"
 
     @property

@@ -85,6 +85,7 @@ class Sqlite:
         return self._connection.execute(text, values)
 
     def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Execute a statement for each row of values."""
         self._connection.executemany(text, rows)
 
     @contextmanager
@@ -124,6 +125,7 @@ class Sqlite:
         return f"{column} GLOB ?"
 
     def pattern(self, shell_pattern: str) -> str:
+        """Return the pattern as it is."""
         return shell_pattern
 
 
@@ -139,6 +141,7 @@ class Postgresql:
         return self._run(text, values)
 
     def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Execute a statement for each row of values."""
         with self._connection.cursor() as cursor:
             cursor.executemany(_marked(text), rows)
 
@@ -169,6 +172,7 @@ class Postgresql:
         return None
 
     def changes(self) -> int:
+        """Return the number of changes."""
         ((count,),) = self._run("SELECT changes FROM about")
         return int(count)
 

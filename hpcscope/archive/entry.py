@@ -141,6 +141,7 @@ def identity(directory: RunDirectory) -> str:
 
 
 def entry(name: str, run: RunFile, machine: Machine, size_bytes: int, notes: Notes) -> Entry:
+    """Return the entry of a run."""
     mpi = machine.build.mpi if machine.build else None
     return Entry(
         id=name,

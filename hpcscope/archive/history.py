@@ -28,6 +28,8 @@ NEAR = 2
 
 @dataclass(frozen=True)
 class LevelChange:
+    """A change of one figure."""
+
     course: FigureSeries
     point: ChangePoint
 

@@ -109,6 +109,8 @@ OfCase = TypeVar("OfCase", KeptFigure, FigureSeries)
 
 
 class Index:
+    """An open index."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -178,6 +180,7 @@ class Index:
         return self._database.changes()
 
     def ids(self) -> set[str]:
+        """Return the ids of all runs."""
         return {name for (name,) in self._database.execute("SELECT id FROM runs")}
 
     def chosen(self, choice: RunChoice) -> list[Entry]:
@@ -326,5 +329,6 @@ def one_of_each_case(figures: Iterable[OfCase]) -> list[OfCase]:
 
 
 def as_json(entry: Entry) -> dict[str, object]:
+    """Return an entry as a plain object."""
     plain: dict[str, object] = json.loads(entry.model_dump_json())
     return plain

@@ -41,10 +41,12 @@ class PrintedCourse:
 
     @property
     def source(self) -> str:
+        """Where it is printed."""
         return f"{self.machine.source}, {self.figure.where}"
 
 
 def printed(machines: Iterable[PublishedMachine]) -> Iterator[PrintedCourse]:
+    """Yield all figures of the machines."""
     return (PrintedCourse(machine, figure) for machine in machines for figure in machine.figures)
 
 

@@ -58,6 +58,7 @@ class KeptRun:
         return self.path / "report.html"
 
     def days(self) -> float:
+        """Return its age in days."""
         return (time.time() - self.started_unix_s) / DAY_S
 
 

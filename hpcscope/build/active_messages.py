@@ -58,6 +58,7 @@ def provider_for(mpi: MpiInstallation) -> Path:
 
 
 def source_directory() -> Path:
+    """Return the folder of the sources."""
     return cmake.sources_of("active-messages", NAME)
 
 

@@ -42,6 +42,7 @@ def project(mpi: MpiInstallation) -> cmake.Project:
 
 
 def source_directory() -> Path:
+    """Return the folder of the sources."""
     return cmake.sources_of("collectives", LIBRARY)
 
 

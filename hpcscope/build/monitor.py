@@ -31,6 +31,7 @@ def _ready(mpi: MpiInstallation) -> Path | None:
 
 
 def source_directory() -> Path:
+    """Return the folder of the sources."""
     return cmake.sources_of("monitor", LIBRARY)
 
 

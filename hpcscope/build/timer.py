@@ -42,4 +42,5 @@ def packages(prefix: Path) -> Path:
 
 
 def source_directory() -> Path:
+    """Return the folder of the sources."""
     return cmake.sources_of(NAME, NAME)

@@ -260,8 +260,10 @@ class Benchmark(Strict):
 
     @property
     def parameter(self) -> dict[str, Parameter]:
+        """The parameters by name."""
         return {parameter.name: parameter for parameter in self.parameters}
 
     @property
     def metric(self) -> dict[str, Metric]:
+        """The metrics by name."""
         return {metric.name: metric for metric in self.metrics}

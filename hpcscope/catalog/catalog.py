@@ -79,6 +79,7 @@ class Catalog:
 
     @property
     def names(self) -> list[str]:
+        """The names of all benchmarks."""
         return list(self._by_name)
 
     def get(self, name: str) -> Benchmark | None:

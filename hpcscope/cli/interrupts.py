@@ -61,6 +61,7 @@ def _again(number: int) -> None:
 
 
 def _imports(frame: FrameType | None) -> bool:
+    """Say whether a frame belongs to an import."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

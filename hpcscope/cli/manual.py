@@ -49,6 +49,7 @@ def command(
 
 
 def page() -> str:
+    """Return the manual page."""
     from hpcscope.cli import EXAMPLES, GROUPS
     from hpcscope.cli.grammar import commands
 

@@ -195,6 +195,7 @@ class Completion:
         return self.cases - len(self.left)
 
     def label(self, launch: Launch, case: PlannedCase) -> str:
+        """Return the name of a case for people."""
         return Case.of(self.catalog, case.benchmark, case.parameters, launch.batch).label
 
     def pass_visit(self, launch: Launch, case: PlannedCase) -> None:
@@ -237,6 +238,7 @@ class PlainLines(Listener):
         self.failures = Failures()
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
+        """Print the launch that starts."""
         _print(f"{_started(launch, self.course.launches, attempt, cases)}; {self.course.words}")
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
@@ -271,6 +273,7 @@ class Bar(Listener):
         self.task: TaskID = progress.add_task("starting", total=course.cases, completed=course.done, left="")
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
+        """Show the launch that starts."""
         self.progress.update(self.task, description=_started(launch, self.course.launches, attempt, cases))
         self._move()
 

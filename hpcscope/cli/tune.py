@@ -112,6 +112,7 @@ def blas(
 
 
 def _show(tuned: Tuned, json: bool) -> None:
+    """Print the record."""
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
         return

@@ -49,6 +49,8 @@ Question = tuple[Key, str]
 
 @dataclass(frozen=True)
 class Side:
+    """One of the runs."""
+
     path: str
     machine: Machine
     catalog: Catalog

@@ -51,9 +51,11 @@ class ComparedMetric(Strict):
 
     @property
     def metric_words(self) -> str:
+        """The metric for people."""
         return self.metric_label or units.named(self.metric)
 
     def shown(self, value: float | None) -> str:
+        """Write a value of the metric."""
         return units.figure(value, self.unit, self.metric)
 
     @property

@@ -28,6 +28,7 @@ class PublishedCase(Strict):
 
     @property
     def metric_words(self) -> str:
+        """The metric for people."""
         return units.named(self.metric)
 
 

@@ -31,6 +31,8 @@ CampaignProgress = Callable[[Head], AbstractContextManager[campaign.Listener]]
 
 @dataclass(frozen=True)
 class CampaignResult:
+    """A campaign and its analysis."""
+
     folder: CampaignFolder
     head: Head
     analysis: Analysis

@@ -85,6 +85,7 @@ def _is_possible(printed: PrintedFigure) -> bool:
 
 
 def names() -> list[str]:
+    """Return the names of all formats."""
     return sorted([*imports.names(), *PROFILES])
 
 

@@ -58,6 +58,7 @@ class Fault(Strict):
     """Process number inside the lab of the process that causes it; 0 where there is none."""
 
     def words(self) -> str:
+        """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
         amount = {
             "slow": f"{which} ({self.value:g} Mbit/s)",
@@ -121,6 +122,7 @@ class ActiveLab(Strict):
         return host.model_copy(update={"links": links})
 
     def host(self, name: str) -> UpHost | None:
+        """Return the host of this name."""
         return next((host for host in self.hosts if host.name == name), None)
 
 

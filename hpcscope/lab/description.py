@@ -103,6 +103,8 @@ class Storage(Asked):
 
 @dataclass(frozen=True)
 class LabHost:
+    """One emulated host."""
+
     name: str
     group: str
     slots: int
@@ -146,6 +148,7 @@ class Lab(Asked):
         return next((one.shared_mbit_per_s for one in self.switch if one.name == switch), None)
 
     def group_of(self, name: str) -> Group:
+        """Return the group of this name."""
         return next(group for group in self.group if group.name == name)
 
     def way(self, start: str, end: str) -> list[Trunk]:

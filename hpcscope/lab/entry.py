@@ -93,6 +93,7 @@ class Emulation:
         )
 
     def kept(self, state: ActiveLab) -> Emulation:
+        """Write a new state and return the lab with it."""
         write_json(self.folder / folder.STATE, state)
         return Emulation(self.folder, state)
 

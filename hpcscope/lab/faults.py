@@ -125,11 +125,13 @@ def _impairment(kind: str, value: float) -> wiring.Impairment:
 
 
 def dead_port(emulation: Emulation, host: str) -> Emulation:
+    """Disconnect a host."""
     say(emulation, None, "ip", [f"link set {_own_port(emulation, host)} down"])
     return _noted(emulation, Fault(where=host, kind="dead"))
 
 
 def dead_trunk(emulation: Emulation, trunk: str) -> Emulation:
+    """Cut a trunk."""
     say(emulation, None, "ip", [f"link set {wiring.trunk_ends(_trunk(emulation, trunk))[0]} down"])
     return _noted(emulation, Fault(where=trunk, kind="dead"))
 
@@ -169,6 +171,7 @@ def slow_disk(emulation: Emulation, host: str, mb_per_s: float) -> Emulation:
 
 
 def clear(emulation: Emulation) -> Emulation:
+    """Remove all faults."""
     for fault in reversed(emulation.state.faults):
         emulation = _repaired(emulation, fault)
     return emulation.kept(emulation.state.model_copy(update={"faults": []}))

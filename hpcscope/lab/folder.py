@@ -44,12 +44,14 @@ def names() -> list[str]:
 
 
 def make(name: str) -> Path:
+    """Make the folder of a lab anew."""
     folder = folder_of(name)
     remove_below(folder.parent, name)
     return private_folder(folder)
 
 
 def remove(name: str) -> None:
+    """Remove the folder of a lab."""
     remove_below(labs(), name)
 
 

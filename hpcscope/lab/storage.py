@@ -159,6 +159,7 @@ def kill_server(emulation: Emulation, host: str) -> None:
 
 
 def server_lives(emulation: Emulation, host: str) -> bool:
+    """Say whether the server of a host runs."""
     words = ["sh", "-c", 'kill -0 "$(cat "$1/server.pid")"', "sh", str(_disk(emulation, host))]
     return emulation.run(host, words).returncode == 0
 

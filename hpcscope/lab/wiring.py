@@ -54,6 +54,8 @@ SOUND = Impairment()
 
 @dataclass(frozen=True)
 class RelayedWire:
+    """A link that is a relay."""
+
     link: str
     rate_mbit_per_s: float
     latency_us: float

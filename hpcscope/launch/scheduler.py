@@ -77,6 +77,8 @@ class Scheduler(Protocol):
 
 @dataclass(frozen=True)
 class JobState:
+    """The state of a job in the queue."""
+
     state: str
     """As the batch system calls it; `GONE` when it does not know the job (any more)."""
     reason: str = ""

@@ -113,6 +113,8 @@ def sizes(case: Case, catalog: Catalog) -> list[int]:
 
 @dataclass(frozen=True)
 class Shown:
+    """What the program says."""
+
     library: str
     right: list[int]
     """Sizes in bytes that were right."""

@@ -19,6 +19,8 @@ FREE_BYTES = 200e6
 
 @dataclass(frozen=True)
 class Check:
+    """The result of one check."""
+
     name: str
     ok: bool
     found: str

@@ -41,6 +41,7 @@ class Case(Strict):
         parameters: Mapping[str, Value],
         batch: Batch,
     ) -> Case:
+        """Return a case with its label."""
         ranks, transport, placement = batch
         words = [
             catalog.described(benchmark, parameters),
@@ -95,6 +96,7 @@ class Case(Strict):
 
 
 def transport_words(transport: str) -> str:
+    """Return a transport in words."""
     return _TRANSPORTS.get(transport, transport)
 
 

@@ -88,6 +88,7 @@ class PlannedCase:
         return _words(self.parameters)
 
     def line(self, position: int | None = None) -> str:
+        """Return the case as a line of a plan."""
         sampling = {f"sampling.{key}": value for key, value in self.sampling.items()}
         place = {} if position is None else {"case.position": position}
         return " ".join(filter(None, [self.benchmark, self.settings, _words(sampling), _words(place)]))
@@ -118,6 +119,7 @@ class Launch:
         return key_of(case.benchmark, case.parameters, self.batch)
 
     def line(self) -> str:
+        """Return the launch as a line of a plan."""
         return f"launch {self.number} ranks={self.ranks} transport={self.transport} placement={self.placement}"
 
 

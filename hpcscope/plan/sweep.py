@@ -39,6 +39,8 @@ EACH_COUNT_UP_TO = 16
 
 @dataclass(frozen=True)
 class Combination:
+    """One point of a sweep."""
+
     ranks: int
     transport: str
     placement: Placement

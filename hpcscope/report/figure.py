@@ -151,6 +151,7 @@ def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float
 
 
 def origins(summaries: Iterable[Summary]) -> list[str]:
+    """Return the origins of some summaries."""
     return sorted({summary.origin for summary in summaries})
 
 

@@ -35,6 +35,7 @@ class _Host(Kind):
     """One host, or several whose numbers are a range."""
 
     def read(self, value: Any) -> list[HostSlots]:
+        """Return the hosts."""
         if isinstance(value, HostSlots):
             return [value]
         text = super().read(value)
@@ -54,6 +55,7 @@ class Nodes(Kind):
     """Names of nodes as Slurm spells them."""
 
     def read(self, value: Any) -> str:
+        """Return them as they are."""
         names = hostnames(text := super().read(value))
         if not all(re.fullmatch(r"[\w.-]+", name, _ASCII) for name in names):
             raise ValueError(NODES)
@@ -70,9 +72,11 @@ class Hosts(Several):
         super().__init__(_Host(), metavar=metavar)
 
     def read(self, value: Any) -> tuple[HostSlots, ...]:
+        """Return the hosts."""
         return self.typed(value) if isinstance(value, str) else _together(super().read(value))
 
     def typed(self, text: str) -> tuple[HostSlots, ...]:
+        """Return the hosts that were typed."""
         return _together(super().typed(text))
 
     def plain(self, value: Iterable[HostSlots]) -> list[str]:

@@ -40,6 +40,7 @@ class Kind:
         return value
 
     def words(self, value: Any) -> str:
+        """Return the value as it is typed."""
         return str(value)
 
     @property
@@ -56,6 +57,7 @@ class Text(Kind):
     allowed: str = "must not be empty"
 
     def read(self, value: Any) -> str:
+        """Return the text."""
         if not isinstance(value, str):
             raise ValueError("must be a text")
         if len(value) > LONGEST_TEXT:
@@ -74,6 +76,7 @@ class Flag(Kind):
     json_type: ClassVar[str] = "boolean"
 
     def read(self, value: Any) -> bool:
+        """Return the value."""
         if not isinstance(value, bool):
             raise ValueError("must be true or false")
         return value
@@ -86,6 +89,7 @@ class Choice(Kind):
         super().__init__(metavar="|".join(words))
 
     def read(self, value: Any) -> str:
+        """Return the word."""
         words = self.metavar.split("|")
         if value not in words:
             near = did_you_mean(value, words) if isinstance(value, str) else ""
@@ -113,6 +117,7 @@ class Number(Kind):
     """Texts that are read in files, too; empty: files have numbers only."""
 
     def read(self, value: Any) -> Any:
+        """Return the number."""
         if isinstance(value, str) and self.examples:
             return self.typed(value)
         types = int if self.json_type == "integer" else (int, float)
@@ -122,6 +127,7 @@ class Number(Kind):
         return number if self.json_type == "integer" else float(number)
 
     def typed(self, text: str) -> Any:
+        """Return the number that was typed."""
         try:
             number = self.parsed(text.strip())
         except ValueError:
@@ -133,6 +139,7 @@ class Number(Kind):
         return units.parsed(text)
 
     def words(self, value: float) -> str:
+        """Return the number as it is typed."""
         return f"{value:.15g}"
 
     @property
@@ -231,6 +238,7 @@ class Several(Kind):
     """Whether the option is given once for each value, which may have commas of its own."""
 
     def read(self, value: Any) -> tuple[Any, ...]:
+        """Return the values."""
         if isinstance(value, str):
             return (self.of.read(value),) if self.repeated else self.typed(value)
         if not isinstance(value, list | tuple):
@@ -243,6 +251,7 @@ class Several(Kind):
         return (self.of.typed(text),) if len(found) == 1 else tuple(map(self._typed, found))
 
     def words(self, value: Sequence[Any]) -> str:
+        """Return the values as they are typed."""
         return ",".join(map(self.of.words, value))
 
     def plain(self, value: Sequence[Any]) -> list[Any]:

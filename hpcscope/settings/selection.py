@@ -34,6 +34,7 @@ class Case(Kind):
         super().__init__(metavar="CASE")
 
     def read(self, value: Any) -> Selection:
+        """Return the case."""
         if isinstance(value, Selection):
             return value
         if isinstance(value, str):
@@ -59,6 +60,7 @@ class Case(Kind):
 
 
 def selected(cases: Iterable[dict[str, Any]]) -> tuple[Selection, ...]:
+    """Return the cases of tables."""
     return tuple(Case().read(case) for case in cases)
 
 

@@ -53,6 +53,8 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Node:
+    """One host."""
+
     name: str
     cores: int
     flops_per_s: PlatformFigure

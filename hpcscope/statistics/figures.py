@@ -164,6 +164,7 @@ def as_rate(time: Figures, work: float) -> Figures:
 
 
 def _by_state(medians: Floats, state: Sequence[int]) -> list[Floats]:
+    """Return the medians of the launches of each state."""
     return [medians[np.array(state) == number] for number in range(max(state, default=-1) + 1)]
 
 

@@ -43,10 +43,12 @@ class Collected:
 
 
 def read_statistics(run: Path) -> Summaries:
+    """Return the statistics of a run."""
     return read_json(RunDirectory(run).statistics, Summaries)
 
 
 def read_summaries(run: Path) -> list[Summary]:
+    """Return the summaries of a run."""
     return read_statistics(run).summaries
 
 

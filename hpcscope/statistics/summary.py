@@ -119,6 +119,7 @@ class Summary(Case):
 
     @property
     def case(self) -> Case:
+        """Its case alone."""
         return Case.model_validate({name: getattr(self, name) for name in Case.model_fields})
 
     @property

@@ -80,10 +80,12 @@ class Topology(Asked):
 
     @cached_property
     def by_name(self) -> dict[str, Group]:
+        """The groups by their names."""
         return {group.name: group for group in self.group}
 
     @cached_property
     def group_of(self) -> dict[str, Group]:
+        """The group of each host."""
         return {host: group for group in self.group for host in group.hosts}
 
     @property

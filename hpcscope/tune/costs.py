@@ -79,6 +79,7 @@ class Steps:
 
     @property
     def panel_values(self) -> Floats:
+        """Values of a panel."""
         return self.width * self.panel_rows
 
     @property

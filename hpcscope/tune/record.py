@@ -64,6 +64,7 @@ class Try(Strict):
 
     @property
     def predicted_flops_per_s(self) -> float:
+        """The predicted rate."""
         return flops(self.n) / self.predicted_s
 
     @property

@@ -32,6 +32,8 @@ MOST_EQUATIONS = 1_000_000
 
 @dataclass(frozen=True)
 class Evidence:
+    """The state of the search."""
+
     summaries: list[Summary]
     costs: LuCosts
     memory: Sequence[HostMemory]

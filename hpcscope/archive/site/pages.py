@@ -16,21 +16,27 @@ from hpcscope.report.frame import as_json, environment
 
 @dataclass(frozen=True)
 class ClusterPage:
+    """A cluster and its runs."""
+
     name: str
     runs: Sequence[Entry]
     """Newest first; at least one."""
 
     @property
     def id(self) -> str:
+        """The name of its page."""
         return cluster_id(self.name)
 
     @property
     def newest(self) -> Entry:
+        """Its newest run."""
         return self.runs[0]
 
 
 @dataclass(frozen=True)
 class ShownChange:
+    """A change of one figure in words."""
+
     case: str
     """The id of its case."""
     words: str
@@ -50,6 +56,8 @@ class ShownEvent:
 
 @dataclass(frozen=True)
 class Pages:
+    """The pages of a site."""
+
     live: bool
     """Whether a server shows runs in progress, too."""
 

@@ -135,6 +135,7 @@ def standings(
 
 
 def shown(course: FigureSeries, point: SeriesPoint) -> str:
+    """Return a figure with its interval in words."""
     if units.is_share(course.metric):
         return units.share(point.median, point.low, point.high)
     return units.interval(point.median, point.low, point.high, course.unit)

@@ -45,6 +45,8 @@ class Manifest(Strict):
 
 @dataclass(frozen=True)
 class Built:
+    """What was built."""
+
     pages: int
     reports: int
     """New ones."""

@@ -63,6 +63,8 @@ class MpiFamily(Protocol):
 
 @dataclass(frozen=True)
 class MpiImplementation:
+    """One implementation of MPI."""
+
     name: str
     """As `--mpi` and machine.json spell it."""
     title: str

@@ -84,12 +84,15 @@ class Measured:
 
 @dataclass
 class _GrowingRun:
+    """The growing run of one side."""
+
     side: MeasuredSide
     directory: RunDirectory
     setup: Setup
     plan: Plan
 
     def measure(self, launch: Launch) -> None:
+        """Measure one more launch."""
         self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
         write_text(self.directory.plan, planning.write(self.plan))
         with _set(self.side.environment):

@@ -36,6 +36,7 @@ class SideCase:
 
     @property
     def key(self) -> Key:
+        """Its identity."""
         return key_of(self.case.benchmark, self.case.parameters, self.batch)
 
 

@@ -23,6 +23,8 @@ LAST_WORDS_S = 5.0
 
 @dataclass(frozen=True)
 class EndedCommand:
+    """How a command ended."""
+
     code: int
     output: str
     """What it printed on its standard output."""

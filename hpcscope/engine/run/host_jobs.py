@@ -46,6 +46,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HostOutcome:
+    """The outcome of all jobs."""
+
     folder: Path
     rows: list[GatheredCase]
     """The figures of the runs that are well."""

@@ -85,22 +85,27 @@ class InTurn(Listener):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
+        """Pass it on."""
         with self._lock:
             self.listener.launch_started(launch, attempt, cases)
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
+        """Pass it on."""
         with self._lock:
             self.listener.case_ended(launch, case, status)
 
     def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
+        """Pass it on."""
         with self._lock:
             self.listener.sentinel_ended(launch, duration_s)
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
+        """Pass it on."""
         with self._lock:
             self.listener.launch_ended(launch, failure)
 
     def values_known(self, lines: Sequence[str]) -> None:
+        """Pass it on."""
         self.listener.values_known(lines)
 
 
@@ -153,6 +158,7 @@ def simulated_cluster(
     memory_bytes: float,
     shares_memory: bool = False,
 ) -> Simulator:
+    """Return the simulated cluster of a run with its ranks on these hosts."""
     return Simulator(
         smpirun=request.build.mpi.launcher,
         platform=directory.platform,

@@ -52,6 +52,8 @@ class SimulateOptions(SimulationSettings):
 
 @dataclass(frozen=True)
 class Request:
+    """What is simulated on one platform."""
+
     known: Run
     measured: Platform
     """The platform of the run, without changes."""

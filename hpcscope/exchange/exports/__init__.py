@@ -21,6 +21,7 @@ def names() -> list[str]:
 
 
 def writer(name: str) -> Writer:
+    """Return the writer of a format."""
     found: Writer = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").write
     return found
 

@@ -63,6 +63,8 @@ class PrintedFigure:
 
 @dataclass(frozen=True)
 class Reading:
+    """What an output says."""
+
     program: str
     """With its version where it is printed: `OSU Micro-Benchmarks 7.4`."""
     figures: list[PrintedFigure]
@@ -111,6 +113,7 @@ def names() -> list[str]:
 
 
 def format_of(name: str) -> Format:
+    """Return a format by its name."""
     found: Format = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return found
 

@@ -60,6 +60,8 @@ _SAID = re.compile(
 
 @dataclass
 class _Test:
+    """What is printed of one test."""
+
     command: str = ""
     options: dict[str, str] = field(default_factory=dict)
     rates: dict[str, list[float]] = field(default_factory=dict)

@@ -47,6 +47,8 @@ _FACTS = {
 
 @dataclass
 class Test:
+    """What is printed of a test."""
+
     name: str = ""
     threads: int = 1
     values: dict[str, tuple[str, int]] = field(default_factory=dict)

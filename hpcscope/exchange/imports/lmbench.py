@@ -62,6 +62,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all lines."""
     return _LmbenchReader().read(lines)
 
 

@@ -77,6 +77,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all lines."""
     figures: list[PrintedFigure] = []
     understood: set[int] = set()
     benchmarks: list[Benchmark] = []

@@ -31,10 +31,12 @@ class JobFiles:
 
     @property
     def experiment(self) -> Path:
+        """The experiment that the job runs."""
         return self.run.job / "experiment.toml"
 
     @property
     def script(self) -> Path:
+        """The job script."""
         return self.run.job / "script.sh"
 
     @property

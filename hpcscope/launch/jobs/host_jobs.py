@@ -25,6 +25,8 @@ POLL_S = (0.2, 5.0)
 
 @dataclass(frozen=True)
 class HostJob:
+    """One small job."""
+
     name: str
     hosts: tuple[str, ...]
     run: RunDirectory

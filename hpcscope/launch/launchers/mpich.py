@@ -15,6 +15,7 @@ class Mpich:
     program = None
 
     def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
+        """Return the command line."""
         per_host = program.ranks_per_host or site.ranks_per_host
         names = list(map(str, site.hosts))
         words, variables = self.bound(site.binding_of(program))

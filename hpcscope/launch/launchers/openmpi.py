@@ -15,6 +15,7 @@ class OpenMpi:
     program = None
 
     def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
+        """Return the command line."""
         conditions = site.conditions(program)
         prrte = conditions.major >= 5
         # mpiexec hands variables of its own (OMPI_*) to all ranks by itself, others only when told to.

@@ -26,6 +26,7 @@ class Pbs:
         )
 
     def directives(self, request: Request) -> list[str]:
+        """Return the #PBS lines."""
         ranks = request.ranks_per_node
         each = f":ncpus={ranks}:mpiprocs={ranks}" if ranks else ":ncpus=1"
         chunks = [f"1{each}:host={host}" for host in request.nodelist] or [f"{request.nodes}{each}"]

@@ -178,6 +178,7 @@ def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _entry(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the journal entry of a record of the samples."""
     attempt = {"record": record["record"], "launch": record["launch"], "attempt": record["attempt"]}
     if record["record"] == "launch":
         return attempt | {"transport": record["transport"], "placement": record["placement"]}

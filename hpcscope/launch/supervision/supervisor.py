@@ -67,6 +67,7 @@ class Limits:
     """From the last case to the end of mpiexec: all records are written, and some MPIs hang in MPI_Finalize."""
 
     def of(self, case: PlannedCase) -> float:
+        """Return the limit of one case."""
         return self.case_s if self.case_s is not None else max(30.0, 20 * case.budget_s)
 
 

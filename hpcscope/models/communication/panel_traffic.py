@@ -37,9 +37,11 @@ class Grid:
         return self.rows * self.columns
 
     def rank(self, row: int, column: int) -> int:
+        """Return the rank at this position."""
         return row * self.columns + column if self.order == "rows" else row + column * self.rows
 
     def __str__(self) -> str:
+        """Write it as people say it."""
         return f"{self.rows} x {self.columns} along {self.order}"
 
 
@@ -55,6 +57,7 @@ class Product:
 
     @property
     def known(self) -> bool:
+        """Whether its messages are known."""
         return self.broadcast in KNOWN
 
 

@@ -122,6 +122,7 @@ def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | No
 
 
 def measured_step(layer: Layer, summary: Summary) -> LadderStep:
+    """Return the step of a measured case."""
     return LadderStep(layer, summary.label, summary.per_launch)
 
 

@@ -22,6 +22,7 @@ class BestGrid(Strict):
 
 
 def every_rows(ranks: int) -> list[int]:
+    """Return the rows of every grid of a number of ranks."""
     few = [rows for rows in range(1, isqrt(ranks) + 1) if ranks % rows == 0]
     return sorted({*few, *(ranks // rows for rows in few)})
 

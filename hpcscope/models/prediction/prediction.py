@@ -269,6 +269,7 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
 
 
 def problem_of(case: Case, catalog: Catalog) -> Problem:
+    """Return the problem of a measured case."""
     sizes = catalog.of_role(case.benchmark, case.parameters, "size")
     parameters = {name: value for name, value in case.parameters.items() if name not in sizes}
     return Problem(catalog.size(case.benchmark, case.parameters) or 0, case.ranks, parameters)

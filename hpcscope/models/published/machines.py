@@ -140,6 +140,7 @@ class PublishedMachine:
 
     @property
     def name(self) -> str:
+        """Its name for people."""
         return self.facts.name
 
     @property

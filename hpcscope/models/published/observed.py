@@ -50,6 +50,8 @@ COUNTED = "_bytes"
 
 @dataclass(frozen=True)
 class ReadValue:
+    """What is known of a reading."""
+
     measured: PerLaunch | None = None
     predicted: float | None = None
     """By the models of the run."""
@@ -124,6 +126,7 @@ class ObservedRun:
         return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
 
     def read(self, reading: StatementReading) -> ReadValue:
+        """Return what is known of a reading of this run."""
         if reading.read == "growth":
             return self._growth(reading)
         cases = self._cases(reading)

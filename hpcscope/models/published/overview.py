@@ -81,6 +81,7 @@ class Overview(Strict):
 
     @property
     def tally(self) -> Tally:
+        """Return the tally of all experiments."""
         return tally(row for outcome in self.outcomes for row in outcome.rows)
 
 

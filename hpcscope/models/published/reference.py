@@ -124,6 +124,7 @@ class Reference(Strict):
 
 
 def names() -> list[str]:
+    """Return the names of all published experiments."""
     return sorted(path.stem for path in directory().glob("*.toml"))
 
 

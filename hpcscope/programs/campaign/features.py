@@ -56,6 +56,8 @@ class Routine(Strict):
 
 @dataclass(frozen=True)
 class Features:
+    """The features of a run."""
+
     figures: dict[str, float] = field(default_factory=dict)
     """By the names of `NAMES`; unknown ones are absent."""
     routines: dict[str, Routine] = field(default_factory=dict)

@@ -73,6 +73,7 @@ class CampaignFolder:
 
     @property
     def head(self) -> Path:
+        """The request."""
         return self.path / HEAD
 
     @property
@@ -141,4 +142,5 @@ def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
 
 
 def mark(folder: CampaignFolder, status: Status) -> None:
+    """Write the status of a campaign."""
     write_json(folder.head, read_json(folder.head, Head).model_copy(update={"status": status}))

@@ -32,6 +32,7 @@ class Layout(Strict):
 
     @property
     def words(self) -> str:
+        """The layout in words."""
         several = "" if self.nodes == 1 else "s"
         return f"{self.ranks} rank{'' if self.ranks == 1 else 's'} on {self.nodes} {self.unit}{several}"
 

@@ -9,6 +9,7 @@ from hpcscope.machine.machine import MpiInstallation
 
 
 def names() -> list[str]:
+    """Return the names of all programs."""
     return sorted([*native.programs(), *declared().names])
 
 

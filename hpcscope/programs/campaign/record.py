@@ -43,12 +43,15 @@ class RunRecord(Planned):
 
     @property
     def point(self) -> Point:
+        """Its configuration."""
         return Point(
             parameters=self.parameters, ranks=self.ranks, placement=self.placement, transport=self.transport
         )
 
 
 class CampaignJournal:
+    """The records of a campaign."""
+
     def __init__(self, path: Path) -> None:
         """Read the records; an incomplete last line is removed, and its run will be repeated."""
         self.path = path

@@ -157,6 +157,7 @@ def measured_run(path: Path) -> MeasuredRun:
 
 
 def compare_with_machine(merged: Merged, run: MeasuredRun) -> MachineComparison:
+    """Compare a profile with a measured run."""
     catalog, machine = run.catalog, run.machine
     known = curves(run.summaries, catalog, spread=len(merged.hosts) > 1)
     compared: list[RoutineComparison] = []

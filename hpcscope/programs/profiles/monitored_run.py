@@ -209,6 +209,7 @@ def wrappers(folder: Path) -> tuple[str, ...]:
 
 
 def is_monitored(folder: Path) -> bool:
+    """Say whether a folder is that of a monitored run."""
     return (folder / MONITOR).is_file()
 
 

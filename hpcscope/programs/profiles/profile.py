@@ -188,6 +188,8 @@ class Header:
 
 @dataclass(frozen=True)
 class Profile:
+    """The profile of one process."""
+
     path: Path
     header: Header
     tables: Mapping[str, Rows]

@@ -132,6 +132,7 @@ def _implementation(launcher: Path | None) -> MpiImplementation | None:
 
 
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
+    """Return the installation whose library a program uses."""
     names = registry.of_library(linked.soname)
     alike: list[MpiInstallation] = []
     for installation in _known(launcher, linked.library):

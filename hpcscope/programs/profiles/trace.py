@@ -91,6 +91,7 @@ class Clocked:
 
     @property
     def rank(self) -> int:
+        """Return the rank of the profile."""
         return self.profile.rank
 
 

@@ -32,12 +32,15 @@ _SAID = re.compile(r"scope-times (\d+)m([\d.]+)s (\d+)m([\d.]+)s")
 
 @dataclass(frozen=True)
 class JobStarter:
+    """Starts the jobs of one mix."""
+
     cluster: Cluster
     words: dict[str, list[str]]
     """The program of each job, by its name."""
 
     @property
     def slots(self) -> tuple[int, ...]:
+        """Return the slots of each host."""
         return self.cluster.place.slots
 
     def command(self, job: Job, taken: Sequence[int]) -> Command:

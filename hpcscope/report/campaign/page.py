@@ -11,6 +11,7 @@ from hpcscope.report.run.introduction import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
+    """Return the page."""
     tables = sections(head, analysis)
     return (
         environment()

@@ -16,6 +16,8 @@ _WIDEST = 1.0
 
 @dataclass(frozen=True)
 class VerdictGroup:
+    """Cases of one verdict."""
+
     verdict: Verdict
     rows: list[ComparedRow]
     seen: float | None

@@ -52,6 +52,8 @@ _MOSTLY_WRAPPED = 0.5
 
 @dataclass(frozen=True)
 class ProfileSection:
+    """One part of the page."""
+
     key: str
     title: str
     introduction: str

@@ -26,10 +26,12 @@ class GatheredCase(Strict):
 
     @property
     def best(self) -> str:
+        """Name of the best run."""
         return (max if self.better == "higher" else min)(self.values, key=lambda name: self.values[name])
 
     @property
     def worst(self) -> str:
+        """Name of the worst run."""
         return (min if self.better == "higher" else max)(self.values, key=lambda name: self.values[name])
 
     @property

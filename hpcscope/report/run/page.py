@@ -64,6 +64,8 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class BenchmarkSection:
+    """One benchmark on the page."""
+
     benchmark: str
     title: str
     summary: str
@@ -80,6 +82,8 @@ class BenchmarkSection:
 
 @dataclass(frozen=True)
 class LevelSection:
+    """One level of benchmarks."""
+
     name: str
     title: str
     sections: list[BenchmarkSection]
@@ -98,6 +102,8 @@ class FindingGroup:
 
 @dataclass(frozen=True)
 class Modeled:
+    """The models of one benchmark."""
+
     benchmark: str
     title: str
     summary: str

@@ -73,6 +73,7 @@ def validated_row(point: PredictedPoint) -> list[str]:
 
 
 def rows_by_columns(grid: tuple[int, int]) -> str:
+    """Return the rows and columns of a process grid."""
     return f"{grid[0]} x {grid[1]}"
 
 

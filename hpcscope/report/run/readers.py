@@ -20,6 +20,8 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class ViewAnswer:
+    """One figure of a view."""
+
     name: str
     figure: str
     note: str = ""

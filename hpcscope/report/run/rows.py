@@ -32,6 +32,8 @@ Cell = tuple[str, float | None]
 
 @dataclass(frozen=True)
 class CaseRow:
+    """One summary."""
+
     cells: list[Cell]
     valid: bool
     label: str

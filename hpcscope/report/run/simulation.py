@@ -14,6 +14,8 @@ from hpcscope.simulation.record import Beside, Simulation, times
 
 @dataclass(frozen=True)
 class SimulationSection:
+    """What the page says of a simulation."""
+
     record: Simulation
     figures: list[Figure]
     new: New | None

@@ -22,6 +22,8 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Chosen:
+    """What a tuning found."""
+
     title: str
     words: list[str]
     """Sentences without a full stop."""

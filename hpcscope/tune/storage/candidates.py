@@ -37,6 +37,7 @@ class FileAccess(Strict):
 
     @property
     def label(self) -> str:
+        """The candidate in words."""
         processes = f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"
         return f"{processes}, {self.way}, {units.size(self.transfer_bytes)} at a time"
 

@@ -69,6 +69,7 @@ class GuidelineCalls:
         ]
 
     def of_benchmark(self, name: str) -> list[Summary]:
+        """Return the times of a benchmark."""
         return [case for case in self.times if case.benchmark == name]
 
 

@@ -63,6 +63,7 @@ class Sharing:
 
     @property
     def longitudes(self) -> int:
+        """Return the longitudes of a whole line."""
         return POINTS[self.truncation][0]
 
     @property
@@ -80,6 +81,7 @@ class Sharing:
         return pairs if self.shares_lines else _part(pairs, self.columns, at.column)
 
     def longitudes_of(self, column: int) -> int:
+        """Return the longitudes of a column of processes."""
         return _part(self.longitudes, self.columns, column)
 
     @property

@@ -38,6 +38,7 @@ class Messages:
 
     @property
     def sent_bytes(self) -> float:
+        """Return the bytes of all messages."""
         return self.count * self.bytes
 
 
@@ -100,6 +101,8 @@ def crossing(phase: Phase, count: float, bytes_: float) -> CollectiveStep:
 
 @dataclass(frozen=True)
 class Problem:
+    """The problem to predict."""
+
     size: int
     ranks: int
     parameters: dict[str, Value]

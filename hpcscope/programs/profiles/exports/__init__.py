@@ -13,10 +13,12 @@ Writer = Callable[[Sequence[Merged]], str]
 
 
 def names() -> list[str]:
+    """Return the names of the formats."""
     return [info.name for info in pkgutil.iter_modules(__path__)]
 
 
 def writer(name: str) -> Writer:
+    """Return the writer of a format."""
     found: Writer = importlib.import_module(f"{__name__}.{name}").write
     return found
 

@@ -26,6 +26,7 @@ _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield a figure for each matrix of a benchmark."""
     matrixes = [pair for pair in run.models.pairs if pair.benchmark == benchmark]
     for index, matrix in enumerate(matrixes):
         if len(matrix.names) >= _FEWEST and any(value for row in matrix.time_s for value in row):
