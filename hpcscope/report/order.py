@@ -51,6 +51,7 @@ def factors(case: Case) -> dict[str, Value]:
 
 
 def is_number(value: object) -> bool:
+    """Say whether a value is a number; truth values are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -1,7 +1,6 @@
 // The four send modes of MPI (thesis, Fig. 6.2), and the buffer space of buffered sends.
 #pragma once
 
-
 #include <limits>
 
 #include "benchmark.hpp"

@@ -2,7 +2,6 @@
 // then y, then z (RNR-94-007, section 3.3.1: approximate factorization).
 #pragma once
 
-
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/decomposition.hpp"
 #include "benchmarks/application/npb/flow_norms.hpp"

@@ -1,7 +1,6 @@
 // The distribution of latitudes, longitudes and wave numbers over a grid of processes (Worley & Foster 1994).
 #pragma once
 
-
 #include "benchmark.hpp"
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"
 #include "mpi/process_grid.hpp"
