@@ -140,9 +140,10 @@ def measured(nodes: int, folder: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    """Print a row for each size; each is measured in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", default=",".join(map(str, NODES)))
-    parser.add_argument("--one", type=int)
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         with tempfile.TemporaryDirectory() as folder:

@@ -16,9 +16,9 @@ from hpcscope.rundirectory import read_json
 
 
 def kept(place: Path | None = None) -> Kept:
-    """Return what finds the checks before one in a repository; that of the user without a place.
+    """Return what finds the checks before a given one in the repository at `place`, by default the user's.
 
-    A place that is no repository, and a repository of the user that cannot be read, keep none.
+    A place without a repository keeps none, and neither does a repository of the user that cannot be read.
     """
     path = place or default()
     if not (path / MARK).is_file():

@@ -84,8 +84,9 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
     from hpcscope.archive.history import compiler
     from hpcscope.archive.index import RunChoice
     from hpcscope.cli.progress import run_progress
+    from hpcscope.health.records import NAME
 
-    runs = [entry for entry in repository.chosen(RunChoice(cluster=found.cluster)) if entry.module != "health"]
+    runs = [entry for entry in repository.chosen(RunChoice(cluster=found.cluster)) if entry.module != NAME]
     if not runs:
         raise UsageError(f"--confirm: {found.cluster} has only checks of health; scope health measures again")
     known = {entry.fingerprint for entry in runs}
@@ -138,7 +139,8 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
 
 
 def _print(found: History) -> None:
-    typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} values of {found.runs} runs")
+    runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+    typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} values of {runs}")
     if found.runs < found.fewest_runs:
         typer.echo(f"A change can be found with {found.fewest_runs} or more runs.")
         return

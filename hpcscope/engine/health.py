@@ -253,7 +253,7 @@ class _Tour:
     visits: list[Visit] = field(default_factory=list)
     links: list[LinkVisit] = field(default_factory=list)
     facts: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Of the first answer of each host."""
+    """The facts of each host's first answer."""
 
     def into(self, record: HealthFile) -> HealthFile:
         """Return a record with what was measured until now."""

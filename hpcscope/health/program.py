@@ -26,7 +26,7 @@ HEADERS = (
 
 
 NAME = "health"
-"""Of the program in a wheel of Scope."""
+"""The program's name in a wheel of Scope."""
 
 
 def program(compile_it: bool = True) -> Path:

@@ -13,9 +13,9 @@ from hpcscope.strict import Printable, Strict, Unix
 FILE = "health.json"
 """The file that marks the run directory of a check."""
 NAME = "health"
-"""Of a check among other runs."""
+"""The name of a check among other runs."""
 PREFIX = f"{NAME}."
-"""Of its values among those of benchmarks: `health.memory_bandwidth`."""
+"""Begins the names of its values, as in `health.memory_bandwidth`."""
 
 
 class Value(Strict):
@@ -42,7 +42,7 @@ class Visit(Strict):
     ended_there_unix_s: Unix = 0
     values: list[Value] = []
     facts: dict[str, Printable] = {}
-    """Empty where they are those of the host's first answer."""
+    """Empty if the host's first answer had the same."""
     before: dict[str, int] = {}
     """Counters of faults when the visit began."""
     after: dict[str, int] = {}
@@ -56,7 +56,7 @@ class Visit(Strict):
 
 
 REPETITIONS = 6
-"""Of each measurement of a link in a visit, as `measure/health/main.cpp` has it."""
+"""Repetitions of each measurement of a link in a visit, as in `measure/health/main.cpp`."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -121,7 +121,7 @@ Kept = Callable[[HealthFile], Iterable[HealthFile]]
 
 
 def nothing_kept(_record: HealthFile) -> Iterable[HealthFile]:
-    """Return no check: where there is no repository."""
+    """Return no check, as there is no repository."""
     return ()
 
 

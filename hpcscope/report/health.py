@@ -18,7 +18,7 @@ from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, UNSEEN, Healt
 from hpcscope.names import host_ranges, several
 from hpcscope.report import node as node_pages
 from hpcscope.report.frame import environment
-from hpcscope.report.terminal.health import verdict_sentence
+from hpcscope.report.terminal.health import few_peers, verdict_sentence
 from hpcscope.rundirectory import write_text
 from hpcscope.version import VERSION
 
@@ -32,7 +32,7 @@ MOST_ROWS = 200
 MOST_PAGES = 50
 """Nodes with pages of their own, the worst."""
 MOST_VALUES = 8
-"""Of a fact."""
+"""Values of a fact that are listed."""
 MAP_COLUMNS, SQUARE = 100, 8
 """Squares of a row of the map, and their distance."""
 MOST_IN_A_MATRIX = 40
@@ -64,7 +64,7 @@ def write(
     """Write the page of a record and return its path; UsageError for a node that is asked for and unknown."""
     if unknown := set(asked) - set(record.hosts):
         known = several(host_ranges(record.hosts))
-        raise UsageError(f"--node {unknown.pop()}: is no node of this check; must be one of {known}")
+        raise UsageError(f"--node {unknown.pop()}: not a node of this check; must be one of {known}")
     write_text(target, render(record, health, past, asked))
     return target
 
@@ -101,7 +101,7 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
                 for value, hosts in list(one.odd.items())[:MOST_VALUES]
             ],
             usual={one.fact: one.usual for one in health.differences if one.usual is not None},
-            remarks=health.remarks,
+            remarks=[*health.remarks, *filter(None, [few_peers(health)])],
             sights=health.sights,
             share=units.share,
             version=VERSION,

@@ -16,10 +16,10 @@ from hpcscope.health.history import NodePast, Past
 from hpcscope.health.records import HealthFile, LinkVisit, Visit
 from hpcscope.health.verdict import Health, NodeVerdict, Sight
 from hpcscope.samples.samples import Floats
-from hpcscope.statistics.order_statistics import median_interval, quantiles
+from hpcscope.statistics.order_statistics import median_estimate, quantiles
 
 MARGIN = 3.0
-"""Percent of a drawing's width, or height, beside its outermost values."""
+"""Percent of a drawing's width, or height, that is left free at its outermost values."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Row:
 
     label: str
     own: str
-    """The median with its interval."""
+    """The median with its 95 % interval, which takes at least six visits."""
     peers: str
     """Their median and the middle half of them; empty without peers."""
     spread: list[float]
@@ -111,9 +111,8 @@ def _row(
     course: tuple[str, list[tuple[float, float]]],
 ) -> Row:
     first = np.array(own[0] or own[1])
-    bounds = median_interval(first)
-    low, high = (bounds.low, bounds.high) if bounds is not None else (None, None)
-    middle = float(np.median(first))
+    own_value = median_estimate(first)
+    middle, low, high = own_value.value, own_value.low, own_value.high
     place = _scale([*own[0], *own[1], *spread])
     five, visits, again = ([place(value) for value in values] for values in (spread, *own))
     bar = (place(middle if low is None else low), place(middle if high is None else high))

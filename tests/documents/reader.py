@@ -184,8 +184,9 @@ def _places(page: Page, folder: Path, stack: ExitStack) -> dict[str, Inside]:
     if used & {"slurm", "job"}:
         if lack := slurm_cluster.missing():
             pytest.skip(lack)
-        (folder.parent / "slurm").mkdir()
-        cluster = stack.enter_context(slurm_cluster.running(folder.parent / "slurm"))
+        # Its sockets have long names, of which the kernel takes 108 bytes.
+        short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-")))
+        cluster = stack.enter_context(slurm_cluster.running(short))
         salloc = ["salloc", "--quiet", "--nodes", "2", "--exclusive"]
         places["slurm"] = lambda words: (cluster.command(folder, *words), {})
         places["job"] = lambda words: (cluster.command(folder, *salloc, *words), {})

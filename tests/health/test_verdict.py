@@ -15,6 +15,7 @@ from hpcscope.health import history
 from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, Health, judge, references
 from hpcscope.report.health import render, write
+from hpcscope.report.node import pages
 from hpcscope.report.terminal import health as terminal
 from tests.health.recorded_fleet import FACTS, on, record, slower
 from tests.health.simulated_links import own_link, played
@@ -41,6 +42,12 @@ def test_healthy_nodes() -> None:
     assert verdicts(health) == {}
     assert health.sound
     assert shown(record()).startswith("All 12 nodes are healthy.")
+
+
+def test_few_nodes_without_a_fault_are_not_called_healthy() -> None:
+    made = record(4)
+    assert shown(made).startswith("All 4 nodes show no fault; they are too few to compare with each other.")
+    assert "4 nodes are few peers" in render(made, judge(made), {})
 
 
 def test_slow_nodes_are_bad() -> None:
@@ -206,7 +213,7 @@ def test_a_page_of_a_large_cluster_has_a_map_and_the_worst_nodes() -> None:
     assert text.count('<th scope="row"><a href="#node-') == 50 + 1  # of the table and of the evidence
     assert text.count("h7v7h-7z") == 300
     assert re.search(r'<path class="bad" d="M784 16h7v7h-7z"/>', text)
-    with pytest.raises(UsageError, match=r"--node n301: is no node of this check; must be one of n1-300"):
+    with pytest.raises(UsageError, match=r"--node n301: not a node of this check; must be one of n1-300"):
         write(made, judge(made), {}, Path("never"), ["n301"])
 
 
@@ -222,3 +229,13 @@ def test_texts_of_nodes_are_no_markup() -> None:
     )
     assert "<img" not in text
     assert text.count("&lt;img src=x&gt;&#34;&amp;") > 5
+
+
+def test_a_page_has_no_interval_of_fewer_than_six_visits() -> None:
+    made = record(6, stages=(1,))
+    whole = pages(made, judge(made), {}, judge(made).nodes)
+    assert all(row.own.endswith("]") for page in whole for row in page.rows)
+    few = made.model_copy(update={"visits": made.visits[: 3 * 6]})
+    less = pages(few, judge(few), {}, judge(few).nodes)
+    assert less[0].rows
+    assert not any("[" in row.own for page in less for row in page.rows)

@@ -67,10 +67,21 @@ def verdict_sentence(health: Health) -> str:
     counts = {verdict: len(health.hosts(verdict)) for verdict in ORDER[:-1]}
     nodes = len(health.nodes)
     if not any(counts.values()):
-        return f"All {nodes} nodes are healthy." if nodes > 1 else "The node shows no fault; it has no peers."
+        if nodes == 1:
+            return "The node shows no fault; it has no peers."
+        compared = any(sight.screening.visible is not None for sight in health.sights)
+        rest = "are healthy." if compared else "show no fault; they are too few to compare with each other."
+        return f"All {nodes} nodes {rest}"
     words = {SILENT: "without an answer"}
     parts = [f"{count} {words.get(verdict, verdict)}" for verdict, count in counts.items() if count]
     return f"{len(health.hosts(HEALTHY))} of {nodes} nodes are healthy; {', '.join(parts)}."
+
+
+def few_peers(health: Health) -> str:
+    """Return what nodes with few peers hide; empty where all have enough."""
+    few = max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0)
+    group = "1 node has no peers:" if few == 1 else f"{few} nodes are few peers:"
+    return f"{group} at least {FEWEST} of equal hardware show how much they scatter." if few else ""
 
 
 def _whole(health: Health) -> Iterator[str]:
@@ -124,9 +135,8 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
     if compared:
         yield "A slower node would have been noticed in 99 % when it is slower by:"
         yield from (f"  {text}" for text in _visible(compared))
-    if few := max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0):
-        group = "1 node has no peers:" if few == 1 else f"{few} nodes are few peers:"
-        yield f"{group} at least {FEWEST} of equal hardware show how much they scatter."
+    if said := few_peers(health):
+        yield said
     if said := sentence(record):
         yield from _broken(said, "")
     busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
