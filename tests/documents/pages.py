@@ -74,9 +74,6 @@ PAGES: dict[str, Page] = {
     "README.md": Page(
         ways={
             "make run": Way(),
-            "pip install hpcscope": parsed(
-                "needs a wheel that takes minutes; test_programs_of_the_wheel.py makes it"
-            ),
             "make test": ANOTHER_TEST,
             "make check": ANOTHER_TEST,
         },
