@@ -71,8 +71,8 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
         advice=(
             "Use the faster one at this size and number of ranks; the other takes "
             f"{units.percent(excess)} longer. If communication makes the difference, "
-            "few long messages suit a network with a high latency, short ones "
-            "between neighbors a network that carries many at once."
+            "few long messages suit a network with a high latency, and short messages between neighbors suit "
+            "one that carries many at once."
         ),
         lost=None,
     )

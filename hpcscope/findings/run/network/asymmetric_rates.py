@@ -45,8 +45,8 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         code="asymmetric-rates",
         severity="warning",
         title=(
-            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way back "
-            f"{units.quantity(max(out, into), 'B/s')}: "
+            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way "
+            f"back {units.quantity(max(out, into), 'B/s')}: "
             f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
@@ -82,7 +82,7 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         advice=(
             "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "
             "autonegotiation at both ends (`ethtool -s ... autoneg on`); look for `Duplex: Half` in `ethtool` and "
-            "for collisions in `ip -s link`. Until then, sending in both directions at once gains nothing."
+            "for collisions in `ip -s link`. Until then, sending in both directions at once is no faster."
         ),
         lost=1 - (duplex.median or 1.0),
     )
