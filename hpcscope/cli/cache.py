@@ -30,7 +30,7 @@ def list_cache(json: Json = False) -> None:
 
 def prune(
     older: Annotated[
-        float, typer.Option(metavar="DAYS", min=0, help="Keep what was used in the last DAYS days.")
+        float, typer.Option(metavar="DAYS", min=0, help="Keep programs that were used in the last DAYS days.")
     ] = 30.0,
 ) -> None:
     """Remove what was not used for a month, or for --older DAYS.

@@ -12,11 +12,11 @@ def command(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="[FORMAT] FILE...", help="Outputs of other programs; by default the format is found."
+            metavar="[FORMAT] FILE...", help="Outputs of other programs; by default, Scope detects the format."
         ),
     ],
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Ranks, where the output does not say how many.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of ranks, if the output does not say it.")
     ] = None,
     output: Output = None,
 ) -> None:

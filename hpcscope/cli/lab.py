@@ -37,7 +37,7 @@ def list_labs(json: Json = False) -> None:
 
 def up(
     name: Name,
-    check: Annotated[bool, typer.Option(help="Measure every kind of link.")] = True,
+    check: Annotated[bool, typer.Option(help="Measure links of every kind.")] = True,
 ) -> None:
     """Bring a lab up, and measure every kind of link.
 

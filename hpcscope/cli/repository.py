@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Place = Annotated[
     Path | None,
-    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else among your data."),
+    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else your own."),
 ]
 Ids = Annotated[list[str], typer.Argument(metavar="RUN", help="First digits of ids, or latest.")]
 Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]
@@ -36,7 +36,7 @@ def add(
     note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the cluster; default: as in earlier runs of these machines."),
+        typer.Option(metavar="NAME", help="Name of the cluster; default: the earlier name of these machines."),
     ] = None,
     folder: Place = None,
 ) -> None:
@@ -189,7 +189,7 @@ def rebuild(
         str | None,
         typer.Option(
             metavar="PLACE",
-            help="Where it is from now on: postgresql://HOST/DATABASE, or sqlite, a file of the repository.",
+            help="Where to keep the index: postgresql://HOST/DATABASE, or sqlite (a file of the repository).",
             show_default=False,
         ),
     ] = None,

@@ -19,7 +19,7 @@ from hpcscope.settings.table import chosen, declared
 def command(
     mix: Annotated[
         Path | None,
-        typer.Argument(metavar="MIX", help="TOML file with the jobs; docs/how-to/programs.md shows one."),
+        typer.Argument(metavar="MIX", help="TOML file with the jobs (docs/how-to/programs.md)."),
     ] = None,
     *,
     changes: Given,

@@ -33,7 +33,7 @@ WHERE = chosen(
 @takes(given=(*chosen(Experiment, "seed"), *WHERE))
 def discover(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Topology file; - for the standard output.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Topology file; - for standard output.")
     ] = Path("topology.toml"),
     json: Annotated[bool, typer.Option("--json", help="Print measurements, findings and cost as JSON.")] = False,
     *,
@@ -96,7 +96,7 @@ def show(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A topology.toml; or a file of Slurm (topology.conf, .yaml), ibnetdiscover or lstopo (XML).",
+            help="A topology.toml, or a file of Slurm (topology.conf, .yaml), ibnetdiscover or lstopo (XML).",
             show_default=False,
         ),
     ],

@@ -125,7 +125,7 @@ def _eager_limit(lines: Fit | None) -> tuple[int, str]:
         for setting in point.settings:
             if "eager" in setting.name.lower():
                 return setting.value, f"{setting.name} of the library, where the ping-pong breaks"
-    return EAGER_BYTES, "SMPI's own default; the run does not say it"
+    return EAGER_BYTES, "SMPI's own default, since the run does not state it"
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:

@@ -184,8 +184,8 @@ def wrapped(merged: Merged) -> list[str]:
         return []
     most = max(calls, key=lambda one: one.time_s)
     return [
-        f"Most calls come from functions that only seem to pass them on to MPI, such as {by[most.site or 0]}:"
-        " `scope monitor --depth 16` shows who wanted them."
+        f"Most calls come from functions that seem only to pass them on to MPI, such as {by[most.site or 0]}:"
+        " `scope monitor --depth 16` shows their callers."
     ]
 
 
@@ -256,7 +256,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
             "files",
             "Files",
             f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
-            " files. What MPI-IO calls of POSIX is part of its time, and shown once more by itself.",
+            " files. The POSIX calls inside MPI-IO are part of its time and are also shown separately.",
             table=tables.files(merged, _LINES),
             more=[tables.file_times(merged, _LINES), tables.transfer_sizes(merged)],
         )

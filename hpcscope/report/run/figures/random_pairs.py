@@ -104,7 +104,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
             [
                 attribute.name,
                 f"and {attribute.name}",
-                f"time over that of all pairs, the {len(slowest)} longest of {len(known)}",
+                f"time relative to all pairs, the {len(slowest)} longest of {len(known)}",
             ],
             [[first, second, _share(value)] for value, first, second in slowest],
         ),
@@ -170,7 +170,7 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
         f"{units.quantity(sample.typical_s or 0.0, 's')}."
     )
     if sample.reason:
-        yield f"What is slow was not searched for: {sample.reason}."
+        yield f"Slow hosts and paths were not searched for: {sample.reason}."
         return
     for attribute in sample.attributes:
         yield (
