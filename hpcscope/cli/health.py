@@ -78,7 +78,7 @@ def command(
     """Check every node without MPI, compare it with its peers, and say which are bad, and why.
 
     A small program is copied to each host, measures memory, processors, clock and disk there, and is removed. A
-    node that stands out is measured again, beside others, before it is named. The exit code is 1 when a node is
+    node that stands out is measured again, next to others, before it is named. The exit code is 1 if a node is
     bad or does not answer.
     """
     if prolog:

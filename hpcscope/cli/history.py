@@ -53,7 +53,7 @@ def command(
     """Show when the values of kept runs changed their level, and what changed in the machine at that time.
 
     Only the main result of each case is examined. Of series of a year of nights in which nothing changed, at most
-    one in fifty is said to have changed, also where neighboring nights are alike. A slow drift is called a drift.
+    one in fifty raises an alarm, even if successive nights are correlated. A slow change is called a drift.
     """
     from hpcscope.archive.history import history
     from hpcscope.archive.repository import Repository

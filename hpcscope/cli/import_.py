@@ -22,8 +22,8 @@ def command(
 ) -> None:
     """Import what other programs printed as a run, or as a monitored run, and show it.
 
-    Several outputs of the same cases count as launches. What a program does not print stays unknown, and is said;
-    lines that are not understood are listed with file and line. Figures are of the origin "imported".
+    Several outputs of the same cases count as launches. Values that a program does not print are named as unknown;
+    lines that are not understood are listed with file and line. Values have the origin "imported".
 
     \b
     MPI and networks:

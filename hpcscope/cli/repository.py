@@ -42,7 +42,7 @@ def add(
 ) -> None:
     """Keep runs, each as one compact file.
 
-    A run that is kept already gets the tags and the note.
+    A run that is already kept gets the tags and the note.
     """
     from hpcscope.archive.repository import Repository
 
@@ -84,7 +84,7 @@ def list_runs(
 
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
-    """Print a run and its figures as the index knows them."""
+    """Print a run and its values from the index."""
     from hpcscope.archive.index import as_json, one_of_each_case
     from hpcscope.archive.repository import Repository
 
@@ -143,7 +143,7 @@ def unpack(
     target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory for the run.")] = Path("runs"),
     folder: Place = None,
 ) -> None:
-    """Make a folder of a run again, below runs/."""
+    """Make the directory of a run again, below runs/."""
     from hpcscope.archive import packing
     from hpcscope.archive.repository import Repository
 
@@ -175,7 +175,7 @@ def remove(
 def verify(folder: Place = None) -> None:
     """Compare all files with their checksums and with the index.
 
-    The exit code is 1 where one is wrong.
+    The exit code is 1 if a file is wrong.
     """
     from hpcscope.archive.repository import Repository
 
@@ -194,7 +194,7 @@ def rebuild(
         ),
     ] = None,
 ) -> None:
-    """Make the index anew from the files.
+    """Rebuild the index from the files.
 
     Damaged files are named and left out.
     """
@@ -210,7 +210,7 @@ def push(
 ) -> None:
     """Copy the runs that another repository lacks to it.
 
-    Notes that are newer here are copied, too.
+    Notes that are newer here are copied too.
     """
     from hpcscope.archive.repository import Repository
 
@@ -225,7 +225,7 @@ def pull(
 ) -> None:
     """Copy from another repository the runs that are missing here.
 
-    Notes that are newer there are copied, too.
+    Notes that are newer there are copied too.
     """
     from hpcscope.archive.repository import Repository
 
@@ -238,9 +238,9 @@ def published(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List historic machines, or print the figures of one.
+    """List historic machines, or print the values of one.
 
-    The published values of these machines stand beside those of clusters.
+    `scope site` lists these machines next to the clusters.
     """
     from hpcscope.models.published.machines import machines, named
     from hpcscope.report.terminal.console import console

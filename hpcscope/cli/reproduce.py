@@ -52,9 +52,9 @@ def command(
         bool, typer.Option("--all", help="Repeat all published experiments; write a page of results.")
     ] = False,
 ) -> None:
-    """Run a published experiment at a size that fits this machine; print published values next to ours.
+    """Run a published experiment at a size that fits this machine; show published and measured values.
 
-    Absolute times of other machines and sizes are not comparable with ours: compare ratios and speedups.
+    Absolute times of other machines and sizes are not comparable: compare ratios and speedups.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.reproduce import reproduce

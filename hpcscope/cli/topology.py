@@ -39,7 +39,7 @@ def discover(
     *,
     given: Given,
 ) -> None:
-    """Find groups of hosts, their uplinks and rates by measuring.
+    """Measure which hosts form groups, and the rates of their uplinks.
 
     The result is a topology.toml. No switch is queried and nothing is assumed: the groups follow from the rates of
     isolated transfers between pairs of hosts, and from which concurrent transfers slow each other.
@@ -73,8 +73,8 @@ def load(
 ) -> None:
     """Load trunks and bisection, and compare rates with the file.
 
-    Loads are 10, 50, 80 and 100 % of the rate that the file predicts. What arrives is compared with this rate, and
-    small messages are timed beside the load.
+    Loads are 10, 50, 80 and 100 % of the predicted rate. The arriving rate is compared with the prediction, and
+    small messages are timed next to the load.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine

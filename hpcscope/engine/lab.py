@@ -94,7 +94,7 @@ def storage_folder(emulated: Emulation) -> str:
 
 
 def check(name: str, progress: LinkProgress) -> Emulation:
-    """Measure every kind of link of a lab that is up."""
+    """Measure links of every kind of a lab that is up."""
     return _checked(find(name), progress)
 
 
