@@ -321,8 +321,7 @@ class IntegerSort final : public Kernel {
     if (rank() == 0) last_before = -1;
     if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
       problem = "a key of an earlier rank is greater than the first of this one";
-    if (problem.empty() && !(found == wanted))
-      problem = "the keys in order are not the keys that were to be sorted";
+    if (problem.empty() && !(found == wanted)) problem = "the sorted keys are not the original keys";
     return {static_cast<std::int64_t>(in_order.size()), problem};
   }
 

@@ -49,7 +49,7 @@ class Disk final : public Benchmark {
     make_room();
     if (cache_ == "cached") return;
     if (file_.in_memory())
-      throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
+      throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a directory on a disk");
     if (cache_ == "direct") {
       if (block_bytes_ % direct_unit != 0)
         throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
