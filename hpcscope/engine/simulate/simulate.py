@@ -147,7 +147,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request, other))
     if not asked.plan.launches:
         raise UsageError(
-            f"{run}: has topology-aware collectives only; --topology {options.topology}: they know none"
+            f"{run}: has only topology-aware collectives, which do not work with --topology {options.topology}"
         )
     return Prepared(measured, request, asked, collectives, _words(options))
 
@@ -472,10 +472,9 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if most_ranks > FEW_RANKS:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank use a binomial tree, and "
-            f"all-to-alls of up to {SHORT_BYTES} B Bruck's algorithm; longer and irregular ones, and "
-            "reduce-scatters in"
-            " shared memory, go pair by pair; irregular allgathers follow a ring; a case has one repetition,"
-            " one that computes up to two"
+            f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular ones, and "
+            "reduce-scatters in shared memory, go pair by pair. Irregular allgathers use a ring. A case has "
+            "one repetition; a case that computes has up to two"
         )
     if request.options.share_memory:
         yield (

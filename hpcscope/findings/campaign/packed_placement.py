@@ -53,8 +53,8 @@ def _filling(layout: LayoutComparison) -> Finding:
         advice=(
             "Ranks waited for a core: other processes ran here, so the value does not measure the memory."
             if waited
-            else "If the total work does not depend on the number of ranks, this is the cost of shared caches "
-            "and memory; `scope run node.stream` shows how many cores the memory can feed."
+            else "If the total work does not depend on the number of ranks, this is the cost of shared caches and "
+            "memory. `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
     )
@@ -89,7 +89,7 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
             f"from {layout.mostly} (emulated)",
-            "The hosts of a lab are namespaces on the same processors and memory: the communication part "
+            "The hosts of a lab are namespaces on the same processors and memory. The communication part "
             "describes such a cluster, but the computation part does not.",
         )
     if layout.mostly == "communication":

@@ -72,16 +72,16 @@ def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
             "Other programs use the file system, ranks write to the same blocks, or the data are on disk, "
-            "while the benchmark's data were in memory: measure `storage.*` with --storage in their directory."
+            "while the benchmark's data were in memory. Measure `storage.*` with --storage in their directory."
         )
     if routine.pairwise:
         return (
-            "Messages wait for the other side, or share the path with others: check the order of sends and"
+            "Messages wait for the other side, or share the path with others. Check the order of sends and"
             " receives, post receives early, and record a trace (`scope monitor --trace`)."
         )
     return (
-        "Ranks arrive at different times, buffers are cold, or other traffic shares the network: "
-        "check the balance before the call, and record a trace (`scope monitor --trace`)."
+        "Ranks arrive at different times, buffers are cold, or other traffic shares the network. Check the "
+        "balance before the call, and record a trace (`scope monitor --trace`)."
     )
 
 

@@ -184,8 +184,8 @@ def wrapped(merged: Merged) -> list[str]:
         return []
     most = max(calls, key=lambda one: one.time_s)
     return [
-        f"Most calls come from functions that seem only to pass them on to MPI, such as {by[most.site or 0]}:"
-        " `scope monitor --depth 16` shows their callers."
+        f"Most calls come from functions that seem only to pass them on to MPI, such as {by[most.site or 0]}. "
+        "`scope monitor --depth 16` shows their callers."
     ]
 
 

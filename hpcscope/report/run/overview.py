@@ -192,7 +192,7 @@ def _noise(run: Run) -> Iterator[Fact]:
         worst = max(cases, key=lambda summary: summary.median or 0.0)
         yield Fact(
             "Noise",
-            f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a processor",
+            f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a core",
             (worst.median or 0.0) > 0.01,
         )
 

@@ -70,9 +70,9 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
         ],
         advice=(
             "Use the faster one at this size and number of ranks; the other takes "
-            f"{units.percent(excess)} longer. If communication makes the difference, "
-            "few long messages suit a network with a high latency, and short messages between neighbors suit "
-            "one that carries many at once."
+            f"{units.percent(excess)} longer. If communication makes the difference, few long messages suit a "
+            "network with a high latency. Short messages between neighbors suit a network that carries many "
+            "at once."
         ),
         lost=None,
     )

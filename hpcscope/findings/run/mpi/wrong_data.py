@@ -134,7 +134,7 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     if seen.wrong:
         return (
             f"{program} shows it without Scope: the fault is in the library or below it.{apart} Send it and its"
-            f" output to the library's developers; until then use {f'{right[0]} or ' if right else ''}another"
+            f" output to the library's developers. Until then use {f'{right[0]} or ' if right else ''}another"
             " version (`scope run --mpi NAME`)."
         )
     return (

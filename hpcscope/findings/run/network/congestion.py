@@ -65,8 +65,8 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         ],
         advice=(
             "Jobs slow each other in the network. Keep a job inside a switch or a group if it fits (placement "
-            "by topology), use the fabric's congestion control and adaptive routing, give file traffic its own "
-            "service level, and add capacity to shared trunks: `scope topology discover` finds them."
+            "by topology), and use the fabric's congestion control and adaptive routing. Give file traffic its "
+            "own service level, and add capacity to shared trunks: `scope topology discover` finds them."
         ),
         lost=1 - 1 / worst.median.value,
     )

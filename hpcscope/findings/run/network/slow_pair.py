@@ -60,7 +60,7 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-pair",
             f"Messages between {' and '.join(slow.members)}, and only these, take",
-            "With all other partners, both are as fast as other hosts: check what only this pair uses, a "
+            "With all other partners, both are as fast as other hosts. Check what only this pair uses, a "
             "route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )
     if kind == "groups":

@@ -99,7 +99,7 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate |
         where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
         evidence=run.evidence(*scaling.points),
         advice=(
-            f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
+            f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores. Use the "
             "other cores for work in caches, or spread such programs over more hosts."
         ),
         lost=None if estimate is None else max(0.0, 1 - estimate.value),

@@ -88,7 +88,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
             f"{case.label}: some ranks take {times} in every launch, not on a single host: possibly a slow server"
         )
         advice = (
-            "On a parallel file system, look at the load and the disks of the servers: one slow server slows "
+            "On a parallel file system, check the load and the disks of the servers. One slow server slows "
             "every file that is striped over all servers, and slows the files of single ranks that it holds. "
             "On a local disk, ranks compete for it: check their binding."
         )

@@ -92,7 +92,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
     return Figure(
         key=key,
         title=f"Messages of {_what(sample)} between every two {_plural(attribute.name)}",
-        caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colors.",
+        caption="Median over the pairs between two groups, relative to all pairs; logarithmic colors.",
         traces=[cells(places, places, attribute.between, hover, None, unit="")],
         layout={
             "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * number)),
