@@ -32,7 +32,6 @@ struct PointToPoint;
     static constexpr auto initialize_ready_send = MPI_Rsend_init##SUFFIX;       \
     static constexpr auto receive = MPI_Recv##SUFFIX;                           \
     static constexpr auto start_receive = MPI_Irecv##SUFFIX;                    \
-    static constexpr auto initialize_receive = MPI_Recv_init##SUFFIX;           \
   };
 
 SCOPE_POINT_TO_POINT(int, )
