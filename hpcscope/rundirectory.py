@@ -189,11 +189,6 @@ class RunDirectory:
         return self.path / "wrong-data"
 
     @property
-    def checksums(self) -> Path:
-        """Checksums of the files that are complete; none in runs of before there were any."""
-        return self.path / CHECKSUMS
-
-    @property
     def imported(self) -> Path:
         """The outputs of other programs from which the run was made; only of imported runs."""
         return self.path / "imported"

@@ -17,9 +17,6 @@ namespace {
 
 enum class Operation { write, read, overwrite, rewrite };
 
-// A longer stream of a rank is written from, and read into, a buffer of this size again and again.
-constexpr std::int64_t most_buffered = 64 << 20;
-
 // Where the ranks' data lie in the file or files.
 struct Layout {
   bool shared;
