@@ -23,9 +23,10 @@ NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep
 run: .venv/product
 	.venv/bin/scope run
 
-# Every worker would translate the modules of Scope, all at the same time.
+# Every worker would translate the modules of Scope and of the tests, all at the same time.
 test: .venv/development .mpi/mpich
 	.venv/bin/python -m compileall -qq -j 0 hpcscope
+	find tests -name 'test_*.py' -print0 | xargs -0 -P 2 -n 90 .venv/bin/pytest --collect-only -qq >/dev/null
 	.venv/bin/pytest -n 5 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
 
 test-all: .venv/development .mpi/mpich

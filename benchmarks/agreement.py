@@ -2,7 +2,7 @@
 
 Interleaved, pinned launches; the ratio over the pairs of launches, with its 95 % interval. Exit code 1 where an
 interval lies outside 0.97 to 1.03; one that is wider than that is undecided.
-usage: python benchmarks/agreement.py [--mpi NAME] [--launches N] [--exchange NAME ...] [--size BYTES ...]
+usage: python benchmarks/agreement.py [--mpi NAME] [--launches N] [--ranks N] [--exchange NAME ...] [--size BYTES ...]
                                       [--imb IMB-MPI1] [--osu FOLDER]
 """
 
@@ -70,13 +70,18 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--mpi")
     arguments.add_argument("--launches", type=int, default=11)
+    arguments.add_argument(
+        "--ranks", type=int, default=2, help="of collectives; more than the cores are not pinned"
+    )
     arguments.add_argument("--exchange", nargs="+", choices=[one.name for one in EXCHANGES])
     arguments.add_argument("--size", nargs="+", type=int, choices=list(SIZES))
     arguments.add_argument("--imb", type=Path, help="the program IMB-MPI1 of the same MPI")
     arguments.add_argument("--osu", type=Path, help="the folder of osu_latency, osu_bw, ... of the same MPI")
     asked = arguments.parse_args()
-    pair = Pair(asked.mpi)
-    print(f"{pair.mpi.name} {pair.mpi.version}, {asked.launches} interleaved launches of each, pinned")
+    pair = Pair(asked.mpi, asked.ranks)
+    print(
+        f"{pair.mpi.name} {pair.mpi.version}, {asked.launches} interleaved launches of each, {asked.ranks} ranks"
+    )
     print(f"{'exchange':<12}{'against':<16}{'bytes':>9}{TITLES}")
     words = []
     for exchange in EXCHANGES:

@@ -24,7 +24,8 @@ HERE = Path(__file__).resolve().parent
 class Pair:
     """The native program and the plain loop, compiled for the same MPI."""
 
-    def __init__(self, mpi: str | None = None) -> None:
+    def __init__(self, mpi: str | None = None, ranks: int = 2) -> None:
+        self.ranks = ranks
         self.mpi = installations.find(mpi)
         self.native = native.build(self.mpi).program
         self.directory = tempfile.TemporaryDirectory()
@@ -38,8 +39,9 @@ class Pair:
         subprocess.run([compiler, "-O2", HERE / source, "-o", program, "-ldl"], check=True)
         return program
 
-    def start(self, program: str, arguments: list[str], ranks: int = 2, folder: Path | None = None) -> str:
+    def start(self, program: str, arguments: list[str], ranks: int = 0, folder: Path | None = None) -> str:
         """Run ranks in a folder, pinned unless they are more than the cores, and return what they print."""
+        ranks = ranks or self.ranks
         oversubscribed = ranks > processors.usable()
         binding = "none" if oversubscribed else "core"
         job = MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=oversubscribed)
@@ -55,7 +57,7 @@ class Pair:
         printed = self.start(self.loop, words)
         return statistics.median(float(line) for line in printed.split())
 
-    def measured(self, lines: list[str], ranks: int = 2) -> list[dict[str, Any]]:
+    def measured(self, lines: list[str], ranks: int = 0) -> list[dict[str, Any]]:
         """Return the case records of one launch of the native program with these plan lines."""
         folder = Path(self.directory.name)
         plan, output = folder / "plan.txt", folder / "samples.jsonl"

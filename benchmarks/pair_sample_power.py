@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import beta
+import scipy  # its modules load when they are first asked for
 
 from hpcscope.models.communication.localisation import Localisation, Pairs, chance_of_path, localise
 from hpcscope.models.communication.random_pairs import partners
@@ -125,7 +125,7 @@ def measured(faults: Faults, found: set[tuple[str, tuple[int, ...]]]) -> tuple[i
 
 def upper_bound(events: int, trials: int, confidence: float = 0.95) -> float:
     """Return the largest chance that so few events do not exclude (Clopper and Pearson 1934, Biometrika 26)."""
-    return float(beta.ppf(confidence, events + 1, trials - events)) if events < trials else 1.0
+    return float(scipy.special.betaincinv(events + 1, trials - events, confidence)) if events < trials else 1.0
 
 
 def main() -> None:

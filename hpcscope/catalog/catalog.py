@@ -60,6 +60,7 @@ class Catalog:
 
     def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
         self._by_name = {benchmark.name: benchmark for benchmark in sorted(benchmarks, key=lambda one: one.name)}
+        self._parameters = {name: benchmark.parameter for name, benchmark in self._by_name.items()}
 
     def __iter__(self) -> Iterator[Benchmark]:
         return iter(self._by_name.values())
@@ -121,7 +122,7 @@ class Catalog:
 
     def of_role(self, benchmark: str, settings: Settings, *roles: Role) -> dict[str, Value]:
         """Return the parameters of a case that have one of the roles; one that is not declared is a problem's."""
-        declared = self[benchmark].parameter
+        declared = self._declared(benchmark)
         return {
             name: value
             for name, value in settings.items()
@@ -130,7 +131,7 @@ class Catalog:
 
     def grid(self, benchmark: str, settings: Settings) -> dict[str, Value]:
         """Return the parameters that are extents of a process grid."""
-        declared = self[benchmark].parameter
+        declared = self._declared(benchmark)
         return {
             name: value
             for name, value in self.of_role(benchmark, settings, "parallel").items()
@@ -154,7 +155,7 @@ class Catalog:
 
     def size_key(self, benchmark: str, settings: Settings) -> tuple[int, ...]:
         """Return a sort key for the sizes of a benchmark: choices in their declared order, numbers by value."""
-        declared = self[benchmark].parameter
+        declared = self._declared(benchmark)
         return tuple(
             declared[name].choices.index(str(value)) if declared[name].choices else int(value)
             for name, value in self.of_role(benchmark, settings, "size").items()
@@ -192,7 +193,7 @@ class Catalog:
         Defaults are left out, except sizes and choices that the declaration has words for.
         """
         phrases = [
-            phrase(self[benchmark].parameter.get(name), name, value)
+            phrase(self._declared(benchmark).get(name), name, value)
             for name, value in self._ordered(benchmark, settings)
             if self._is_size(benchmark, name)
             or not self._is_default(benchmark, name, value)
@@ -226,20 +227,23 @@ class Catalog:
         ]
         return times[0] if times else None
 
+    def _declared(self, benchmark: str) -> dict[str, Parameter]:
+        return self._parameters[self[benchmark].name]
+
     def _ordered(self, benchmark: str, settings: Settings) -> list[tuple[str, Value]]:
-        order = list(self[benchmark].parameter)
+        order = list(self._declared(benchmark))
         return sorted(settings.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order))
 
     def _is_size(self, benchmark: str, name: str) -> bool:
-        declared = self[benchmark].parameter.get(name)
+        declared = self._declared(benchmark).get(name)
         return declared is not None and declared.role == "size"
 
     def _is_worded_choice(self, benchmark: str, name: str) -> bool:
-        declared = self[benchmark].parameter.get(name)
+        declared = self._declared(benchmark).get(name)
         return declared is not None and declared.type == "choice" and bool(declared.words)
 
     def _is_default(self, benchmark: str, name: str, value: Value) -> bool:
-        declared = self[benchmark].parameter.get(name)
+        declared = self._declared(benchmark).get(name)
         return declared is not None and declared.default == value
 
 

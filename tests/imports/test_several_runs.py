@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 
 import pytest
@@ -24,10 +25,13 @@ AMBIGUOUS = {
     "netpipe": "what a run says before its first row may be said by the next one: neither has a title",
 }
 """Formats of which a cut run and the next may be one; the guide says so where a figure depends on it."""
+WITH_OUTPUTS = [name for name in imports.names() if name not in {"csv", "jsonl"}]
+"""Scope's own exports are tried where they are written."""
 LOGS = 40
 NAMES = ("ior", "osu", "nccl-tests", "stream", "imb", "hp2p")
 
 
+@cache
 def outputs() -> dict[str, list[str]]:
     """Return the texts of real outputs by their format."""
     found: dict[str, list[str]] = {}
@@ -39,13 +43,9 @@ def outputs() -> dict[str, list[str]]:
     return found
 
 
-OUTPUTS = outputs()
-TEXTS = {
-    name: texts
-    for name, runs in OUTPUTS.items()
-    if (texts := [run for run in runs if not run.lstrip().startswith("{")])
-}
-"""Those that are not JSON, of which a cut one is none."""
+def texts(name: str) -> list[str]:
+    """Return those that are not JSON, of which a cut one is none."""
+    return [run for run in outputs()[name] if not run.lstrip().startswith("{")]
 
 
 def reading(name: str, text: str) -> Reading:
@@ -57,29 +57,33 @@ def counted(figures: Iterable[PrintedFigure], failures: bool = True) -> Counter[
     return Counter(map(repr, plain))
 
 
-@pytest.mark.parametrize("name", imports.names())
+def test_every_format_has_an_output() -> None:
+    assert sorted(outputs()) == sorted(WITH_OUTPUTS)
+
+
+@pytest.mark.parametrize("name", WITH_OUTPUTS)
 def test_every_run_of_a_log_says_what_it_says_alone(name: str) -> None:
-    for first in OUTPUTS.get(name, []):
-        for second in OUTPUTS[name]:
+    for first in outputs()[name]:
+        for second in outputs()[name]:
             alone = counted([*reading(name, first).figures, *reading(name, second).figures])
             assert counted(reading(name, first + second).figures) == alone
 
 
-@pytest.mark.parametrize("name", [name for name in imports.names() if name in OUTPUTS])
+@pytest.mark.parametrize("name", WITH_OUTPUTS)
 def test_runs_that_a_shell_loop_wrote_are_told_apart(name: str) -> None:
     """Whole runs in any order and number, with the lines of a shell between them."""
     chance = random.Random(name)
     for _ in range(LOGS // 4):
-        runs = chance.choices(OUTPUTS[name], k=chance.randrange(2, 6))
+        runs = chance.choices(outputs()[name], k=chance.randrange(2, 6))
         log = "".join(f"+ srun ./benchmark -i {place}\n{run}" for place, run in enumerate(runs))
         alone = chain.from_iterable(reading(name, run).figures for run in runs)
         assert counted(reading(name, log).figures) == counted(alone)
 
 
-@pytest.mark.parametrize("name", [name for name in TEXTS if name not in AMBIGUOUS])
+@pytest.mark.parametrize("name", [name for name in WITH_OUTPUTS if name not in {*AMBIGUOUS, "reframe"}])
 def test_a_cut_run_takes_nothing_from_the_next(name: str) -> None:
     chance = random.Random(f"cut {name}")
-    whole = TEXTS[name]
+    whole = texts(name)
     for _ in range(LOGS):
         first, second = chance.choice(whole), chance.choice(whole)
         rows = first.splitlines(keepends=True)
@@ -95,7 +99,7 @@ def test_lines_of_two_runs_between_one_another_make_no_third(name: str) -> None:
     chance = random.Random(f"mixed {name}")
     end = getattr(imports.format_of(name), "ENDS", None)
     # A table of one row, or the rest of a run, cannot show that a row of another one stands in it.
-    whole = [run for run in OUTPUTS[name] if not end or [line for line in lines(run) if end.match(line.text)]]
+    whole = [run for run in outputs()[name] if not end or [line for line in lines(run) if end.match(line.text)]]
     whole = [run for run in whole if "MPI-CUDA" not in run]
     refused = []
     for _ in range(LOGS):

@@ -1,5 +1,6 @@
 """The introduction of a report: what the cluster is, what was measured, what must be known first."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ from itertools import pairwise
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Link, Machine
-from hpcscope.models.ladder.rung import Ladder
+from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.report.run.ladders import QUANTITIES, best_rungs
 from hpcscope.report.wording import count, sentence
 
 WHOLE = 0.9
 """A layer that keeps this share of the one below loses next to nothing."""
 _LAYERS = {"limit": "the hardware", "frames": "raw frames", "network": "the transport", "mpi": "MPI"}
+_RANKS = re.compile(r"^\d+ ranks?\b")
 _LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
@@ -39,9 +41,17 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
     quantity = QUANTITIES[ladder.quantity].lower()
     for below, rung in pairwise(rung for rung in best_rungs(ladder) if rung.value is not None):
         if rung.retained is not None:
-            title = _LAYERS.get(rung.layer, rung.name.partition(",")[0])
-            of = _LAYERS.get(below.layer, below.name.partition(",")[0])
-            yield rung.retained, f"{title} delivers {units.share(rung.retained)} of the {quantity} of {of}"
+            yield (
+                rung.retained,
+                f"{_named(rung)} delivers {units.share(rung.retained)} of the {quantity} of {_named(below)}",
+            )
+
+
+def _named(rung: LadderRung) -> str:
+    """Return the layer, or the case with its conditions but for its ranks: `matrix broadcast (cold buffers)`."""
+    title, *conditions = rung.name.split(", ")
+    told = ", ".join(words for words in conditions if not _RANKS.search(words))
+    return _LAYERS.get(rung.layer, f"{title} ({told})" if told else title)
 
 
 def cluster(run: Run) -> str:

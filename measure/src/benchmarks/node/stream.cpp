@@ -63,11 +63,64 @@ class Cycle {
   int length_;
 };
 
+// One pass. Results go into an argument: how functions return wide vectors depends on the build flags.
+template <typename Operation>
+using Pass = void (*)(const double* a, const double* b, double* c, std::size_t n, Operation operation);
+
+template <typename Operation>
+void pass_plain(const double* a, const double* b, double* c, std::size_t n, Operation operation) {
+  for (std::size_t i = 0; i < n; ++i) operation(a[i], b[i], c[i]);
+}
+
+template <std::size_t bytes, typename Operation>
+[[gnu::always_inline]] inline void pass_vectors(const double* a, const double* b, double* c, std::size_t n,
+                                                Operation operation) {
+  typedef double Vector __attribute__((vector_size(bytes)));
+  constexpr std::size_t lanes = bytes / sizeof(double);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    Vector of_a, of_b, of_c;
+    std::memcpy(&of_a, a + i, bytes);
+    std::memcpy(&of_b, b + i, bytes);
+    operation(of_a, of_b, of_c);
+    std::memcpy(c + i, &of_c, bytes);
+  }
+  pass_plain(a + i, b + i, c + i, n - i, operation);
+}
+
+#if defined(__x86_64__)
+template <typename Operation>
+[[gnu::target("avx512f")]] void pass_512(const double* a, const double* b, double* c, std::size_t n,
+                                         Operation operation) {
+  pass_vectors<64>(a, b, c, n, operation);
+}
+template <typename Operation>
+[[gnu::target("avx2")]] void pass_256(const double* a, const double* b, double* c, std::size_t n,
+                                      Operation operation) {
+  pass_vectors<32>(a, b, c, n, operation);
+}
+#endif
+template <typename Operation>
+void pass_128(const double* a, const double* b, double* c, std::size_t n, Operation operation) {
+  pass_vectors<16>(a, b, c, n, operation);
+}
+
+// Uses the widest vectors of this processor, whatever the build flags.
+template <typename Operation>
+Pass<Operation> widest_pass() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return pass_512;
+  if (__builtin_cpu_supports("avx2")) return pass_256;
+#endif
+  return pass_128;
+}
+
 class Stream : public Benchmark {
  public:
   // `array_bytes`: on this rank.
   Stream(const Parameters& parameters, const Communicator& communicator, std::int64_t array_bytes)
       : kernel_(find_kernel(parameters.choice("kernel"))),
+        tuned_(parameters.choice("variant") == "tuned"),
         everyones_bytes_(communicator.sum(array_bytes)),
         a_(array_bytes),
         b_(array_bytes),
@@ -97,9 +150,10 @@ class Stream : public Benchmark {
     const double* b = b_.as<double>().data();
     double* c = c_.as<double>().data();
     const std::size_t n = c_.as<double>().size();
-    with_operation([&](auto operation) {
+    with_operation([&]<typename Operation>(Operation operation) {
+      const Pass<Operation> pass = tuned_ ? widest_pass<Operation>() : pass_plain<Operation>;
       repetition.time([&] {
-        for (std::size_t i = 0; i < n; ++i) c[i] = operation(a[i], b[i]);
+        pass(a, b, c, n, operation);
         asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a pass that repeats the one before
       });
     });
@@ -112,7 +166,8 @@ class Stream : public Benchmark {
       Cycle a = values_of_a(seed);
       Cycle b = values_of_b(seed);
       for (std::size_t i = 0; i < c.size(); ++i) {
-        const double right = operation(a.next(), b.next());
+        double right = 0;
+        operation(a.next(), b.next(), right);
         // Every value is a small integer: the result is exact.
         if (c[i] != right) {
           check.problem = sentence({"element ", i, " is ", c[i], ", not ", right});
@@ -130,18 +185,19 @@ class Stream : public Benchmark {
   static Cycle values_of_a(std::uint64_t seed) { return {seed, 1021}; }
   static Cycle values_of_b(std::uint64_t seed) { return {3 * seed, 509}; }
 
-  // Calls `use` with the operation on an element of a and one of b.
+  // Calls `use` with the operation on an element, or a vector, of each array.
   template <typename Use>
   void with_operation(Use use) const {
     switch (kernel_.name[0]) {
-      case 'c': return use([](double a, double) { return a; });
-      case 's': return use([](double a, double) { return scalar * a; });
-      case 'a': return use([](double a, double b) { return a + b; });
-      default: return use([](double a, double b) { return a + scalar * b; });
+      case 'c': return use([](const auto& a, const auto&, auto& c) { c = a; });
+      case 's': return use([](const auto& a, const auto&, auto& c) { c = scalar * a; });
+      case 'a': return use([](const auto& a, const auto& b, auto& c) { c = a + b; });
+      default: return use([](const auto& a, const auto& b, auto& c) { c = a + scalar * b; });
     }
   }
 
   const Kernel& kernel_;
+  bool tuned_;
   std::int64_t everyones_bytes_;
   Buffer a_;
   Buffer b_;
@@ -163,13 +219,17 @@ Parameter kernel_parameter() {
   return problem("kernel", "triad,copy,scale,add", "operation on each element").worded("triad,copy,scale,add");
 }
 
+Parameter variant_parameter() {
+  return method("variant", "plain,tuned", "plain loops, or the widest vectors of the processor").worded(",tuned");
+}
+
 const Registration registration{{
     .name = "node.stream",
     .title = "STREAM",
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {kernel_parameter(),
+    .parameters = {kernel_parameter(), variant_parameter(),
                    size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40, "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
@@ -178,7 +238,8 @@ const Registration registration{{
                {"standard", "nodes=types ranks=every kernel=triad array_bytes=64Mi"},
                {"standard",
                 "nodes=types ranks=1,all kernel=copy,scale,add,triad "
-                "array_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"}},
+                "array_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"},
+               {"standard", "nodes=types ranks=1,all kernel=copy,triad variant=tuned array_bytes=16Ki,64Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Stream>(parameters, communicator, parameters.integer("array_bytes"));
     },
@@ -189,7 +250,7 @@ const Registration from_memory{{
     .title = "STREAM from memory",
     .summary = "memory bandwidth with arrays of four times the last-level caches, as STREAM demands",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"}},
-    .parameters = {kernel_parameter()},
+    .parameters = {kernel_parameter(), variant_parameter()},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s"),
                 condition("used_array_bytes", "B", Better::higher).labeled("array on each rank")},
