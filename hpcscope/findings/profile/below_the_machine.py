@@ -105,9 +105,8 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="inefficient-message-size",
         severity="advice",
         title=(
-            f"{_named(routine)}: faster on this machine in {pieces} of "
-            f"{units.size(routine.better_bytes or 0)}: {units.quantity(routine.better_s, 's')} instead of "
-            f"{units.quantity(routine.machine_s, 's')}"
+            f"{_named(routine)}: faster on this machine in {pieces} of {units.size(routine.better_bytes or 0)}: "
+            f"{units.quantity(routine.better_s, 's')} instead of {units.quantity(routine.machine_s, 's')}"
         ),
         where=_where(facts, routine) | {"better_bytes": routine.better_bytes or 0},
         evidence=[

@@ -116,10 +116,9 @@ def sentences(contents: ProfileContents) -> list[str]:
     total_s = max(merged.total_s, 1e-9)
     mpi = merged.spreads["mpi_s"]
     words = [
-        f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize:"
-        f" {units.share(merged.mpi_s / total_s)} of the time is in MPI, from"
-        f" {units.quantity(mpi.least, 's')} (rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')}"
-        f" (rank {mpi.most_rank}) per rank."
+        f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize: "
+        f"{units.share(merged.mpi_s / total_s)} of the time is in MPI, from {units.quantity(mpi.least, 's')} "
+        f"(rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')} (rank {mpi.most_rank}) per rank."
     ]
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]

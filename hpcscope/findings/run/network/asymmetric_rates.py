@@ -80,10 +80,9 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
             Evidence(what="busiest processor: fraction of the time", value=cases[PROCESSOR].median or 0.0),
         ],
         advice=(
-            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions. "
-            "Enable autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in "
-            "`ethtool` and for collisions in `ip -s link`. Until then, sending in both directions at once is "
-            "no faster."
+            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions. Enable "
+            "autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in `ethtool` and "
+            "for collisions in `ip -s link`. Until then, sending in both directions at once is no faster."
         ),
         lost=1 - (duplex.median or 1.0),
     )

@@ -92,9 +92,8 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate |
         code="memory-saturated",
         severity="information",
         title=(
-            f"{cores} of {whole.ranks} cores already reach "
-            f"{in_percent(reached)} of the memory bandwidth of all cores "
-            f"({written(whole)})"
+            f"{cores} of {whole.ranks} cores already reach {in_percent(reached)} of the memory bandwidth of all "
+            f"cores ({written(whole)})"
         ),
         where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
         evidence=run.evidence(*scaling.points),

@@ -165,9 +165,8 @@ def _share(factor: float) -> str:
 def _caption(sample: RandomPairs) -> Iterator[str]:
     share = units.share(sample.pairs / sample.of_pairs)
     yield (
-        f"{sample.rounds} random rounds in {count(sample.launches, 'launch', 'launches')} measured "
-        f"{sample.pairs} of {sample.of_pairs} pairs ({share}); the median is "
-        f"{units.quantity(sample.typical_s or 0.0, 's')}."
+        f"{sample.rounds} random rounds in {count(sample.launches, 'launch', 'launches')} measured {sample.pairs} "
+        f"of {sample.of_pairs} pairs ({share}); the median is {units.quantity(sample.typical_s or 0.0, 's')}."
     )
     if sample.reason:
         yield f"Slow hosts and paths were not searched for: {sample.reason}."
