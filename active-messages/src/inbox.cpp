@@ -45,8 +45,7 @@ std::optional<std::string> find_file(pid_t process, const std::string& name) {
   if (!files) {
     if (errno == ENOENT || errno == ESRCH) return std::nullopt;
     throw Error(folder + ": " + cause() +
-                "; the processes of one host must run as one user, without setuid or "
-                "file capabilities");
+                "; the processes of one host must run as one user, without setuid or file capabilities");
   }
   const std::string wanted = "/memfd:" + name + " (deleted)";
   while (const dirent* entry = readdir(files.get())) {

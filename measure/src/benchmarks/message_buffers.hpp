@@ -24,8 +24,7 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
             .labeled("rotating buffers")
             .worded("{} rotating buffers"),
         layout("cache", "warm,cold",
-               "cold: message buffers are flushed from all caches before every repetition, which is one "
-               "operation")
+               "cold: message buffers are flushed from all caches before every repetition, which is one operation")
             .worded(",cold caches")}});
 }
 

@@ -212,8 +212,7 @@ const Registration registration{{
               {Pattern::file_read, "bandwidth_bytes_per_s", "operation=read cache=fsync block_bytes=*"}},
     .parameters = {problem("operation", "write,overwrite,rewrite,read",
                            "a new file is written, an existing one is overwritten, each of its blocks is read, "
-                           "changed and written "
-                           "back, or it is read")
+                           "changed and written back, or it is read")
                        .worded("write,overwrite,rewrite,read"),
                    call("cache", "fsync,direct,cached",
                         "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it")

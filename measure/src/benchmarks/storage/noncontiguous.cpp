@@ -340,8 +340,7 @@ const Registration registration{{
                {"advanced", "ranks=powers n=4096 operation=write,read method=view,packed grid_rows=0,1"},
                {"advanced", "ranks=all n=4096 operation=write,read method=view collective_buffering=on,off"},
                {"advanced",
-                "ranks=all n=4096 operation=write,read method=view access=independent "
-                "data_sieving=on,off"}},
+                "ranks=all n=4096 operation=write,read method=view access=independent data_sieving=on,off"}},
     .make = make_it,
 }};
 
