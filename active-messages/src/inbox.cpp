@@ -136,8 +136,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
 }
 
 void PeerInbox::ring_bell() {
-  // Between our write and our look at `asleep`, as between the owner's `asleep` and its last look at the
-  // rings.
+  // Between our write and our look at `asleep`, as between the owner's `asleep` and its last look at the rings.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (head().asleep.load(std::memory_order_relaxed) != 0 && head().asleep.exchange(0) != 0) [[maybe_unused]]
     const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well

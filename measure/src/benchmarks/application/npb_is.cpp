@@ -217,8 +217,7 @@ class IntegerSort final : public Kernel {
     end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
   }
 
-  // Neighboring keys may fall into one bucket and make increments depend on each other: four tables
-  // alternate.
+  // Neighboring keys may fall into one bucket and make increments depend on each other: four tables alternate.
   std::array<Key, buckets> bucket_sizes() const {
     constexpr int tables = 4;
     std::array<std::array<Key, buckets>, tables> sizes{};

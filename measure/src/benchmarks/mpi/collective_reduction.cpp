@@ -1,10 +1,9 @@
 // The collectives that reduce the vectors of all processes: one row each of a table.
 //
-// Timed: see collective.hpp. Every element of every result is compared, with new contents for
-// each group of repetitions; each rank contributes differently, so that one that is missing or counted twice
-// is noticed. Sums are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's
-// operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
-// over the time.
+// Timed: see collective.hpp. Every element of every result is compared, with new contents for each group of
+// repetitions; each rank contributes differently, so that one that is missing or counted twice is noticed. Sums
+// are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's operation of a single cycle.
+// Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes over the time.
 #include "benchmarks/mpi/collective.hpp"
 
 namespace scope::collective_reduction {

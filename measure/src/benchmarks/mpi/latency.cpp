@@ -1,8 +1,7 @@
 // mpi.latency: the ping-pong of the MPI library, in all its send modes.
 //
-// Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
-// mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
-// Fig. 6.2.
+// Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready mode
+// every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3, Fig. 6.2.
 #include <tuple>
 
 #include "benchmarks/message_buffers.hpp"

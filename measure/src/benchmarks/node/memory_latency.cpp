@@ -1,9 +1,8 @@
 // node.memory_latency: latency of dependent loads.
 //
-// Timed: a walk along a chain of pointers, one to each cache line of an array, in random order, on every
-// rank's own clock; the slowest rank counts. Each walk continues where the last one ended, so that on arrays
-// larger than a cache no line recurs before all others were visited. A predictable stride would measure the
-// prefetcher.
+// Timed: a walk along a chain of pointers, one to each cache line of an array, in random order, on every rank's
+// own clock; the slowest rank counts. Each walk continues where the last one ended, so that on arrays larger than
+// a cache no line recurs before all others were visited. A predictable stride would measure the prefetcher.
 #include <unistd.h>
 
 #include <numeric>
