@@ -16,8 +16,8 @@ from hpcscope.tune.record import Round, Try, Tuning
 
 LEGEND = (
     "* the benchmark's defaults. error: predicted over measured time, minus 1. slower: relative to the fastest "
-    "of the round, paired by launch. expected: loss against the best at the full order, predicted and "
-    "corrected by the error here."
+    "of the round, paired by launch. expected: predicted loss against the best at the full order, corrected by "
+    "the error here."
 )
 
 
