@@ -2,8 +2,8 @@
 
 Interleaved, pinned launches; the ratio over the pairs of launches, with its 95 % interval. Exit code 1 where an
 interval lies outside 0.97 to 1.03; one that is wider than that is undecided.
-usage: python benchmarks/agreement.py [--mpi NAME] [--launches N] [--ranks N] [--exchange NAME ...] [--size BYTES ...]
-                                      [--imb IMB-MPI1] [--osu FOLDER]
+usage: python benchmarks/agreement.py [--mpi NAME] [--launches N] [--ranks N] [--exchange NAME ...]
+                                      [--size BYTES ...] [--imb IMB-MPI1] [--osu FOLDER]
 """
 
 from __future__ import annotations

@@ -189,11 +189,6 @@ class RunDirectory:
         return self.path / "wrong-data"
 
     @property
-    def checksums(self) -> Path:
-        """Checksums of the files that are complete; none in runs of before there were any."""
-        return self.path / CHECKSUMS
-
-    @property
     def imported(self) -> Path:
         """The outputs of other programs from which the run was made; only of imported runs."""
         return self.path / "imported"
@@ -354,9 +349,9 @@ def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
     way_out = (
         f"`scope analyze {path.parent}` derives it again"
         if path.name in DERIVED
-        else f"a file that was changed on purpose needs its line in {CHECKSUMS} removed"
+        else f"if you changed the file on purpose, remove its line in {CHECKSUMS}"
     )
-    raise UsageError(f"{path}: has changed since it was written, by its checksum; {way_out}")
+    raise UsageError(f"{path}: has changed since it was written (its checksum differs); {way_out}")
 
 
 OWN_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")

@@ -13,6 +13,7 @@ from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.models.models import Models
 from hpcscope.rundirectory import (
+    CHECKSUMS,
     RunDirectory,
     RunFile,
     note_checksums,
@@ -127,7 +128,7 @@ def test_a_changed_file_is_refused_by_its_checksum(tmp_path: Path) -> None:
     run.experiment.write_text("seed = 1\n")
     note_checksums(tmp_path, [run.models])
     note_checksums(tmp_path, [run.experiment])
-    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", run.checksums.name], cwd=tmp_path, check=True)
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", CHECKSUMS], cwd=tmp_path, check=True)
     assert read_json(run.models, Models).fits == []
     run.models.write_text(run.models.read_text().replace("2", "1"))
     with pytest.raises(UsageError, match=r"models\.json: .*scope analyze "):
@@ -135,7 +136,7 @@ def test_a_changed_file_is_refused_by_its_checksum(tmp_path: Path) -> None:
     run.experiment.write_text("seed = 3\n")
     with pytest.raises(UsageError, match=r"experiment\.toml: .*checksums\.sha256"):
         read_toml(run.experiment)
-    run.checksums.unlink()
+    (run.path / CHECKSUMS).unlink()
     assert read_toml(run.experiment) == {"seed": 3}, "runs of before there were checksums"
 
 

@@ -1,5 +1,4 @@
-// The addresses that a program inserted. An fi_addr_t is the index of its insertion, in tables and maps
-// alike.
+// The addresses that a program inserted. An fi_addr_t is the index of its insertion, in tables and maps alike.
 #pragma once
 
 #include <rdma/fi_domain.h>

@@ -128,8 +128,7 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   if (wired) {
     if (options.session_key == SessionKey{})
       throw Error(
-          "Options::session_key is zero: every frame is proved with it; give all processes the same random "
-          "key");
+          "Options::session_key is zero: every frame is proved with it; give all processes the same random key");
     interface = interface_named(options.interface);
     self.ethernet = interface->address;
   }

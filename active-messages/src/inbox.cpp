@@ -45,8 +45,7 @@ std::optional<std::string> find_file(pid_t process, const std::string& name) {
   if (!files) {
     if (errno == ENOENT || errno == ESRCH) return std::nullopt;
     throw Error(folder + ": " + cause() +
-                "; the processes of one host must run as one user, without setuid or "
-                "file capabilities");
+                "; the processes of one host must run as one user, without setuid or file capabilities");
   }
   const std::string wanted = "/memfd:" + name + " (deleted)";
   while (const dirent* entry = readdir(files.get())) {
@@ -137,8 +136,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
 }
 
 void PeerInbox::ring_bell() {
-  // Between our write and our look at `asleep`, as between the owner's `asleep` and its last look at the
-  // rings.
+  // Between our write and our look at `asleep`, as between the owner's `asleep` and its last look at the rings.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (head().asleep.load(std::memory_order_relaxed) != 0 && head().asleep.exchange(0) != 0) [[maybe_unused]]
     const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well

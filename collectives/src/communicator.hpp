@@ -47,8 +47,7 @@ class Communicator {
   // be used. Collective: rank 0 makes it in the first call, where the settings do not.
   Decision* decide(Operation operation, int root, std::int64_t units, std::int64_t unit_bytes);
 
-  // Reports an error of our own calls through the error handler of the user's communicator; returns the
-  // error.
+  // Reports an error of our own calls through the error handler of the user's communicator; returns the error.
   int fail(MPI_Comm comm, int code) const;
 
   ~Communicator();

@@ -14,8 +14,7 @@ namespace {
 // 64 KiB with the longest header, which has 80 B in 5.0 and 56 B in 4.1, so that a message of 64 KiB waits; and pieces
 // of 2 GiB (btl_tcp_eager_limit, btl_tcp_rdma_pipeline_frag_size). Taken for others, too, which were not looked at.
 constexpr std::int64_t eager_bytes = 65536 - 80;
-// This share of an empty message's latency is work of the sender, and as much of the receiver; at most this
-// long.
+// This share of an empty message's latency is work of the sender, and as much of the receiver; at most this long.
 constexpr double overhead_share = 0.4;
 constexpr double overhead_most_s = 2e-5;
 constexpr double combine_bytes_per_s = 4e9;
@@ -313,8 +312,7 @@ class Simulation {
     return flows_.empty() ? infinity : std::max(first, clock_);
   }
 
-  // Max-min fair: the most contended resource is divided equally, then the next, among the remaining
-  // transfers.
+  // Max-min fair: the most contended resource is divided equally, then the next, among the remaining transfers.
   void share() {
     stale_ = false;
     ++round_;

@@ -97,8 +97,7 @@ struct Problem {
   Operation operation;
   const Network* network;
   int root = 0;
-  // Broadcast, reduce, allreduce: units of the whole message; gather, scatter, allgather, alltoall: of one
-  // block.
+  // Broadcast, reduce, allreduce: units of the whole message; gather, scatter, allgather, alltoall: of one block.
   std::int64_t units = 0;
   std::int64_t unit_bytes = 1;
   std::int64_t segment_units = 0;  // of segmented algorithms; at least 1

@@ -87,7 +87,7 @@ std::vector<Table> tables_of(const std::string& text, const std::string& file) {
         place.refuse(content + ": [host], [[group]] and [[exception]] are allowed");
       if (content == "[host]" &&
           std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.name == "[host]"; }))
-        place.refuse("[host] stands here for the second time");
+        place.refuse("[host] occurs twice");
       tables.push_back({content, number, {}});
       continue;
     }

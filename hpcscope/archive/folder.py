@@ -185,7 +185,7 @@ class Folder:
             return str(error)
         except OSError as error:
             return f"{file}: cannot be read: {error.strerror}"
-        return "" if digest == notes.sha256 else f"{file}: has changed since it was added, by its checksum"
+        return "" if digest == notes.sha256 else f"{file}: has changed since it was added (its checksum differs)"
 
     def copy(self, name: str, target: Folder) -> None:
         """Copy a run and the notes on it to another repository.

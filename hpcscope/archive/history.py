@@ -182,7 +182,7 @@ def _differences(repository: Repository, before: str, after: str) -> list[str]:
     try:
         one, other = (_machine(repository.file(run)) for run in (before, after))
     except ScopeError as error:
-        return [f"what changed in the machine is not known: {error}"]
+        return [f"unknown change of the machine: {error}"]
     return differences(one, other)
 
 

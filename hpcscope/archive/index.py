@@ -219,11 +219,10 @@ class Index:
         limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
         of, patterns = _of_benchmark("cases.benchmark", choice.benchmark, self._database)
         rows = self._database.execute(
-            f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where}"
-            f" ORDER BY started_unix_s DESC, number DESC {limit})"
-            " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, cases.unit,"
-            " cases.better, cases.origin,"
-            " chosen.id, chosen.started_unix_s, figures.median, figures.low, figures.high"
+            f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where} ORDER BY started_unix_s DESC, "
+            f"number DESC {limit}) SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, "
+            "cases.unit, cases.better, cases.origin, chosen.id, chosen.started_unix_s, figures.median, "
+            "figures.low, figures.high"
             ' FROM chosen JOIN figures ON figures.run = chosen.number JOIN cases ON cases.number = figures."case"'
             f" WHERE {of or 'TRUE'} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
             [*values, *patterns],

@@ -157,7 +157,7 @@ def _expanded(file: Path, archive: Path, most_bytes: int) -> Path:
             while not reader.eof:
                 more = packed.read(1 << 20) if reader.needs_input else b""
                 if reader.needs_input and not more:
-                    raise UsageError(f"{file}: not a packed run: it ends too early")
+                    raise UsageError(f"{file}: not a packed run: truncated")
                 written.write(reader.decompress(more, max_length=1 << 22))
                 if written.tell() > most_bytes:
                     raise UsageError(f"{file}: must be at most {most_bytes / 1e9:.1f} GB when it is unpacked")
@@ -210,7 +210,7 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
     if len(name) > LONGEST_PATH or "\\" in name or any(part in ("", ".", "..") for part in parts):
         raise UsageError(f"{file}: entry {name[:100]!r}: must be a path inside one directory")
     if not entry.is_dir() and len(parts) < 2:
-        raise UsageError(f"{file}: entry {name!r}: must stand in the directory of the run")
+        raise UsageError(f"{file}: entry {name!r}: must be in the directory of the run")
     refuse_odd_name(f"{file}: directory", parts[0])
     return PurePosixPath(name)
 

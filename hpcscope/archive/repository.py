@@ -125,7 +125,7 @@ class Repository:
                 return self._noted(index, known[0], tags, (), note or None, cluster), False
             record, machine, made = _described(folder)
             if record.status == "running":
-                raise UsageError(f"{run}: has not ended; a run is kept when it has")
+                raise UsageError(f"{run}: has not ended; only finished runs can be kept")
             digest = self.folder.keep(name, lambda file: packing.pack_compactly(folder, name, file))
             notes = Notes(
                 sha256=digest,
@@ -336,7 +336,7 @@ class Repository:
         file = self.folder.run(name)
         with packing.opened(file) as folder:
             if identity(RunDirectory(folder)) != name:
-                raise UsageError(f"{file}: holds another run than its name says")
+                raise UsageError(f"{file}: contains a run that does not match its name")
             record, machine, made = _described(folder)
             return entry(name, record, machine, file.stat().st_size, self.folder.notes(name)), made
 

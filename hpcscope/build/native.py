@@ -107,11 +107,6 @@ def extra_benchmarks() -> Path | None:
     return folder
 
 
-def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
-    """Return what tells this build from any other: compiler, build type, flags, MPI, libraries and all sources."""
-    return project(mpi, sources).fingerprint
-
-
 def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Project:
     """Return what is compiled for `mpi` from these sources."""
     algebra, solver, libraries = _found(mpi)

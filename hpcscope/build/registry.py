@@ -37,7 +37,7 @@ def load(program: str, start: Sequence[str] = ()) -> Catalog:
     for benchmark in benchmarks:
         if benchmark.name in sources:
             raise ScopeError(
-                f"{benchmark.source}: {benchmark.name}: declared by {sources[benchmark.name]}, too; must be unique"
+                f"{benchmark.source}: {benchmark.name}: also declared by {sources[benchmark.name]}; must be unique"
             )
         sources[benchmark.name] = benchmark.source
     return Catalog(benchmarks)

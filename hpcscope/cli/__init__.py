@@ -37,7 +37,7 @@ GROUPS = {
     },
     "compare": {
         "compare": "compare two runs case by case",
-        "history": "show when the values of kept runs changed, and what changed in the machine then",
+        "history": "show when the values of kept runs changed, and what changed in the machine at that time",
     },
     "programs": {
         "monitor": "run any MPI program under the monitor and show where its time goes",
@@ -55,8 +55,8 @@ GROUPS = {
         "site": "write the runs of a repository as a directory of web pages",
         "serve": "serve these pages from this host, and show runs in progress",
         "pack": "pack a run into one file to send",
-        "unpack": "make a directory of a packed run",
-        "anonymize": "copy a run without names of hosts, users, directories and addresses",
+        "unpack": "unpack a packed run into a directory",
+        "anonymize": "copy a run without the names of hosts, users and directories, and without addresses",
         "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
         "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
     },

@@ -19,9 +19,9 @@ def command(
     names: Annotated[bool, typer.Option("--names", help="Print each name and its stand-in.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the copy is written.")] = False,
 ) -> None:
-    """Copy a run with stand-ins for all words that are not known to be harmless; figures stay as they are.
+    """Copy a run with stand-ins for all words that are not known to be harmless; values stay as they are.
 
-    Equal words become equal stand-ins: host3 is the same host everywhere. What the copy still tells is shown
+    Equal words become equal stand-ins: host3 is the same host everywhere. What the copy still reveals is shown
     before it is written.
     """
     from hpcscope.archive.anonymize import anonymized

@@ -19,19 +19,19 @@ def command(
     given: Given,
     json: Json = False,
     collectives: Annotated[
-        bool, typer.Option("--collectives", help="The topology-aware collectives instead of the native program.")
+        bool, typer.Option("--collectives", help="Build the topology-aware collectives instead.")
     ] = False,
     active_messages: Annotated[
-        bool, typer.Option("--active-messages", help="The libfabric provider that carries MPI messages.")
+        bool, typer.Option("--active-messages", help="Build the libfabric provider that carries MPI messages.")
     ] = False,
     timer: Annotated[
-        bool, typer.Option("--timer", help="The clock for programs in C, C++ and Fortran (scope-timer).")
+        bool, typer.Option("--timer", help="Build the clock for programs in C, C++ and Fortran (scope-timer).")
     ] = False,
     prefix: Annotated[
-        Path | None, typer.Option("--prefix", help="With --timer: install it below this, such as ~/.local.")
+        Path | None, typer.Option("--prefix", help="With --timer: directory to install below, such as ~/.local.")
     ] = None,
 ) -> None:
-    """Compile the native program for an MPI, unless this very build is in the cache.
+    """Compile the native program for an MPI, unless the cache has this build.
 
     The cache ($SCOPE_CACHE) keeps builds for several MPIs, compilers and versions side by side. `--mpi simgrid`
     compiles for simulated ranks (scope simulate).

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def list_cache(json: Json = False) -> None:
-    """List the builds, the last used first: when, what, and its size."""
+    """List the builds, last used first: when, what, and size."""
     from hpcscope.build import cached, cmake
 
     entries = cached.entries()
@@ -30,12 +30,12 @@ def list_cache(json: Json = False) -> None:
 
 def prune(
     older: Annotated[
-        float, typer.Option(metavar="DAYS", min=0, help="Keep what was used in the last DAYS days.")
+        float, typer.Option(metavar="DAYS", min=0, help="Keep programs that were used in the last DAYS days.")
     ] = 30.0,
 ) -> None:
-    """Remove what was not used for a month, or for --older DAYS.
+    """Remove builds that were not used for a month, or for --older DAYS.
 
-    It is compiled again when it is needed.
+    They are compiled again when they are needed.
     """
     from hpcscope.build import cached
 

@@ -33,7 +33,7 @@ def command(
         typer.Argument(
             metavar="A B [C]...",
             help="Run directories: before and after, or any number; with --measure two sides, also experiments "
-            "(.toml), MPIs, or native programs. With --fail-on-regression a SHARE may follow.",
+            "(.toml), MPIs, or native programs. A SHARE may follow --fail-on-regression.",
             show_default=False,
         ),
     ],
@@ -49,7 +49,7 @@ def command(
     ] = False,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Measure worse cases again, interleaved; report what is worse again."),
+        typer.Option("--confirm", help="Measure worse cases again, interleaved; report those confirmed."),
     ] = False,
     only: Annotated[
         list[str] | None,
@@ -61,7 +61,7 @@ def command(
             "--output", "-o", metavar="DIR", help="Directory of --measure or --confirm; default: below runs/."
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every case, even if it did not change.")] = False,
     json: Json = False,
     efficiency: Annotated[
         bool,
@@ -76,7 +76,7 @@ def command(
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Run with which two or more others are compared; default: the first."),
+        typer.Option(metavar="RUN", help="Baseline for two or more other runs; default: the first run."),
     ] = None,
     published: Annotated[
         list[str] | None,

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def command(json: Json = False) -> None:
-    """Check compilers, MPIs, processors, clock, governor and permissions, with advice where one is amiss.
+    """Check compilers, MPIs, processors, clock, governor and permissions, and give advice.
 
-    The exit code is 1 when something is missing without which nothing can be measured.
+    The exit code is 1 if something is missing that every measurement needs.
     """
     from hpcscope.engine import doctor
 

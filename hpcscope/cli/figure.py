@@ -24,11 +24,11 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="FILE.pdf, FILE.svg or FILE.png.")
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="The data as comma-separated values instead.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Data as comma-separated values instead.")] = False,
 ) -> None:
     """Draw results by message size, or by another swept parameter, in the width of a column of a paper.
 
-    Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. Of each benchmark the
+    Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. For each benchmark, the
     first metric is drawn, or the one of metric=NAME; a PDF has a page for each benchmark. In Python,
     hpcscope.figure(run, "mpi.latency") returns a figure of matplotlib.
     """

@@ -43,13 +43,11 @@ WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "sto
 def command(
     reference: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN", help="Earlier check of sound nodes, or a TOML file of values: what is fast enough."
-        ),
+        typer.Option(metavar="RUN", help="What is fast enough: an earlier check of sound nodes, or a TOML file."),
     ] = None,
     history: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder or repository of earlier checks; default: runs/ and yours."),
+        typer.Option(metavar="DIR", help="Directory of earlier checks; default: runs/ and your repository."),
     ] = None,
     prolog: Annotated[
         bool,
@@ -67,10 +65,10 @@ def command(
     drain_command: Annotated[
         str | None,
         typer.Option(
-            metavar="COMMAND", help="Print this for each bad node; {node} and {reason} in it are replaced."
+            metavar="COMMAND", help="Print this command for each bad node; {node} and {reason} are replaced."
         ),
     ] = None,
-    drain: Annotated[bool, typer.Option("--drain", help="Carry the printed commands out.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Execute the printed commands.")] = False,
     output: Output = None,
     json: Json = False,
     *,
@@ -80,7 +78,7 @@ def command(
     """Check every node without MPI, compare it with its peers, and say which are bad, and why.
 
     A small program is copied to each host, measures memory, processors, clock and disk there, and is removed. A
-    node that stands out is measured again, beside others, before it is named. The exit code is 1 when a node is
+    node that stands out is measured again, next to others, before it is named. The exit code is 1 if a node is
     bad or does not answer.
     """
     if prolog:
@@ -183,8 +181,8 @@ def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
             print(f"scope health: {words[0]}: {one_line(failed)}", file=sys.stderr)
     if refused:
         print(
-            f"scope health: --drain: {len(commands)} of {len(judged.nodes)} nodes are too many to drain at once;"
-            " nothing was carried out",
+            f"scope health: --drain: {len(commands)} of {len(judged.nodes)} nodes are too many to drain at "
+            "once; nothing was executed",
             file=sys.stderr,
         )
 

@@ -36,7 +36,7 @@ def command(
         list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: as in the newest run.")
+        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: the newest run's.")
     ] = None,
     most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
     *,
@@ -44,16 +44,16 @@ def command(
     confirm: Annotated[
         bool,
         typer.Option(
-            "--confirm", help="Measure the worst regressions again, here; only those that are confirmed count."
+            "--confirm", help="Measure the worst regressions again on this machine; only confirmed ones count."
         ),
     ] = False,
     folder: Place = None,
     json: Json = False,
 ) -> None:
-    """Show when the values of kept runs changed their level, and what changed in the machine then.
+    """Show when the values of kept runs changed their level, and what changed in the machine at that time.
 
     Only the main result of each case is examined. Of series of a year of nights in which nothing changed, at most
-    one in fifty is said to have changed, also where neighboring nights are alike. A slow drift is called a drift.
+    one in fifty raises an alarm, even if successive nights are correlated. A slow change is called a drift.
     """
     from hpcscope.archive.history import history
     from hpcscope.archive.repository import Repository
@@ -167,7 +167,7 @@ def _print_event(event: LevelEvent) -> None:
         )
     if len(event.changes) > LISTED:
         typer.echo(f"          and {len(event.changes) - LISTED} more")
-    for words in event.differences or ["nothing that machine.json tells"]:
+    for words in event.differences or ["nothing that machine.json records"]:
         typer.echo(f"  changed there: {one_line(words)}")
 
 

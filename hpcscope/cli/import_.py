@@ -12,18 +12,18 @@ def command(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="[FORMAT] FILE...", help="Outputs of other programs; by default the format is found."
+            metavar="[FORMAT] FILE...", help="Outputs of other programs; by default, Scope detects the format."
         ),
     ],
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Ranks, where the output does not say how many.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of ranks, if the output does not say it.")
     ] = None,
     output: Output = None,
 ) -> None:
     """Import what other programs printed as a run, or as a monitored run, and show it.
 
-    Several outputs of the same cases count as launches. What a program does not print stays unknown, and is said;
-    lines that are not understood are listed with file and line. Figures are of the origin "imported".
+    Several outputs of the same cases count as launches. Values that a program does not print are named as unknown;
+    lines that are not understood are listed with file and line. Values have the origin "imported".
 
     \b
     MPI and networks:

@@ -37,9 +37,9 @@ def list_labs(json: Json = False) -> None:
 
 def up(
     name: Name,
-    check: Annotated[bool, typer.Option(help="Measure every kind of link.")] = True,
+    check: Annotated[bool, typer.Option(help="Measure links of every kind.")] = True,
 ) -> None:
-    """Bring a lab up, and measure every kind of link.
+    """Start a lab, and measure links of every kind.
 
     It stays up until `scope lab down`.
     """
@@ -73,7 +73,7 @@ def status(name: Name, json: Json = False) -> None:
 
 
 def check(name: Name) -> None:
-    """Measure every kind of link of a lab that is up."""
+    """Measure links of every kind of a lab that is up."""
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
 
@@ -123,8 +123,8 @@ def within(
 ) -> None:
     """Run a command of scope on the first host of a lab.
 
-    `scope lab within grid -- run` is `scope run --lab grid`. A lab that is not up is brought up for the command
-    and taken down afterwards.
+    `scope lab within grid -- run` is `scope run --lab grid`. A lab that is not up is started for the command
+    and ended afterwards.
     """
     raise typer.Exit(run_within(name, words))
 

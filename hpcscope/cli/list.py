@@ -24,7 +24,7 @@ def command(
     ] = None,
     module: Annotated[
         str | None,
-        typer.Option(metavar="baseline|standard|advanced", help="Only what this module runs."),
+        typer.Option(metavar="baseline|standard|advanced", help="List only benchmarks that this module runs."),
     ] = None,
     *,
     given: Given,

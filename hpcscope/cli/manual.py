@@ -25,7 +25,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="PREFIX",
-            help="Write it and the completions of bash, zsh and fish below PREFIX/share, such as ~/.local.",
+            help="Write it and the completions of bash, zsh and fish below PREFIX/share (~/.local, for example).",
         ),
     ] = None,
 ) -> None:

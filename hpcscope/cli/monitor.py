@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Run any MPI program, unchanged, and show where its time goes.
 
-    The program's output and exit code are passed on; the report goes to the standard error.
+    The program's output and exit code are passed on; the report goes to standard error.
     """
     import gc
 

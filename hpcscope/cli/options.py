@@ -61,4 +61,4 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="DIR", help="Run directory; default: a new one below runs/."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Resume = Annotated[Path | None, typer.Option(metavar="DIR", help="Resume this one, which keeps all its settings.")]
+Resume = Annotated[Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")]

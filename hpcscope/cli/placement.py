@@ -17,7 +17,7 @@ from hpcscope.settings.table import chosen, declared
 def command(
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- PROGRAM...", help="The program without mpiexec: Scope starts its ranks."),
+        typer.Argument(metavar="-- PROGRAM...", help="The program, without mpiexec: Scope starts its ranks."),
     ] = None,
     *,
     options: Given,

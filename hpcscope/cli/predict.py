@@ -26,7 +26,7 @@ def command(
     ],
     n: Annotated[
         str,
-        typer.Option("--n", help="Order of the matrix or grid, elements to sort (8Mi), or a truncation (T42)."),
+        typer.Option("--n", help="Order of the matrix or grid, keys to sort (8Mi), or a truncation (T42)."),
     ],
     variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
     *,

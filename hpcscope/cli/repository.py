@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Place = Annotated[
     Path | None,
-    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else among your data."),
+    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else your own."),
 ]
 Ids = Annotated[list[str], typer.Argument(metavar="RUN", help="First digits of ids, or latest.")]
 Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]
@@ -36,13 +36,13 @@ def add(
     note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the cluster; default: as in earlier runs of these machines."),
+        typer.Option(metavar="NAME", help="Name of the cluster; default: the earlier name of these machines."),
     ] = None,
     folder: Place = None,
 ) -> None:
     """Keep runs, each as one compact file.
 
-    A run that is kept already gets the tags and the note.
+    A run that is already kept gets the tags and the note.
     """
     from hpcscope.archive.repository import Repository
 
@@ -84,7 +84,7 @@ def list_runs(
 
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
-    """Print a run and its figures as the index knows them."""
+    """Print a run and its values from the index."""
     from hpcscope.archive.index import as_json, one_of_each_case
     from hpcscope.archive.repository import Repository
 
@@ -143,7 +143,7 @@ def unpack(
     target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory for the run.")] = Path("runs"),
     folder: Place = None,
 ) -> None:
-    """Make a folder of a run again, below runs/."""
+    """Make the directory of a run again, below runs/."""
     from hpcscope.archive import packing
     from hpcscope.archive.repository import Repository
 
@@ -175,7 +175,7 @@ def remove(
 def verify(folder: Place = None) -> None:
     """Compare all files with their checksums and with the index.
 
-    The exit code is 1 where one is wrong.
+    The exit code is 1 if a file is wrong.
     """
     from hpcscope.archive.repository import Repository
 
@@ -189,12 +189,12 @@ def rebuild(
         str | None,
         typer.Option(
             metavar="PLACE",
-            help="Where it is from now on: postgresql://HOST/DATABASE, or sqlite, a file of the repository.",
+            help="Where to keep the index: postgresql://HOST/DATABASE, or sqlite (a file of the repository).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Make the index anew from the files.
+    """Rebuild the index from the files.
 
     Damaged files are named and left out.
     """
@@ -210,7 +210,7 @@ def push(
 ) -> None:
     """Copy the runs that another repository lacks to it.
 
-    Notes that are newer here are copied, too.
+    Notes that are newer here are copied too.
     """
     from hpcscope.archive.repository import Repository
 
@@ -225,7 +225,7 @@ def pull(
 ) -> None:
     """Copy from another repository the runs that are missing here.
 
-    Notes that are newer there are copied, too.
+    Notes that are newer there are copied too.
     """
     from hpcscope.archive.repository import Repository
 
@@ -238,9 +238,9 @@ def published(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List historic machines, or print the figures of one.
+    """List historic machines, or print the values of one.
 
-    The published values of these machines stand beside those of clusters.
+    `scope site` lists these machines next to the clusters.
     """
     from hpcscope.models.published.machines import machines, named
     from hpcscope.report.terminal.console import console

@@ -42,19 +42,19 @@ def command(
     output: Output = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="DIR", help="Take the values of this run; measure nothing."),
+        typer.Option("--run", metavar="DIR", help="Use the values of this run; measure nothing."),
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="DIR", help="Measure what this interrupted reproduction lacks."),
+        typer.Option("--resume", metavar="DIR", help="Complete this interrupted reproduction."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Repeat all published experiments; write one page: what holds.")
+        bool, typer.Option("--all", help="Repeat all published experiments; write a page of results.")
     ] = False,
 ) -> None:
-    """Run a published experiment at a size that fits this machine; print published values next to ours.
+    """Run a published experiment at a size that fits this machine; show published and measured values.
 
-    Absolute times of other machines and sizes are not comparable with ours: compare ratios and speedups.
+    Absolute times of other machines and sizes are not comparable: compare ratios and speedups.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.reproduce import reproduce

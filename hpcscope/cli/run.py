@@ -40,7 +40,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="WHAT",
-            help="An experiment (a .toml file, or an HPL.dat) and/or benchmarks: mpi.latency, 'mpi.*' or mpi.",
+            help="An experiment (.toml file or HPL.dat), or benchmarks (mpi.latency, 'mpi.*' or mpi), or both.",
             callback=_read_before_a_lab_starts,
         ),
     ] = None,
@@ -62,7 +62,7 @@ def command(
         bool,
         typer.Option(
             "--each-host",
-            help="One job on each idle host; default benchmarks: node.*.",
+            help="Submit one job on each idle host; default benchmarks: node.*.",
             rich_help_panel=JOB_PER_HOST,
         ),
     ] = False,
@@ -70,24 +70,24 @@ def command(
         bool,
         typer.Option(
             "--pairs",
-            help="One job on each pair of idle hosts; default: MPI latency and bandwidth.",
+            help="Submit one job on each pair of idle hosts; default: MPI latency and bandwidth.",
             rich_help_panel=JOB_PER_HOST,
         ),
     ] = False,
     policy: Given,
     output: Output = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One launch of each case: first values in about 20 seconds.")
+        bool, typer.Option("--quick", help="Run one launch of each case: first values in about 20 seconds.")
     ] = False,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the run in the repository, too.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Also keep the run in the repository.")] = False,
     try_advice: Annotated[
         bool,
         typer.Option(
             "--try-advice",
-            help="Then measure the settings that findings advise, before and after.",
+            help="Then measure the settings that findings advise, interleaved with the present ones.",
             rich_help_panel=PROCEDURE,
         ),
     ] = False,
@@ -220,4 +220,4 @@ def _try_advice(run: Path) -> None:
         for line in tried(tried_advice.finding, tried_advice.change, tried_advice.comparison, tried_advice.gained):
             console().print(line, soft_wrap=True)
     if not advices:
-        typer.echo("No finding advises a setting that could be tried.")
+        typer.echo("No finding advises a setting that can be tried.")

@@ -25,7 +25,7 @@ RUNS = Path("runs")
 def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     """List the runs, newest first.
 
-    The list says when, what, on which hosts, how it ended, and the size of the folder.
+    The list says when, what, on which hosts, how it ended, and the size of the directory.
     """
     from hpcscope.archive import runs as kept_runs
 
@@ -62,7 +62,7 @@ def remove_runs(
     folder: Folder = RUNS,
     yes: Yes = False,
 ) -> None:
-    """Remove runs, with all that is in their folders."""
+    """Remove runs, with everything in their directories."""
     from hpcscope.archive import runs as kept_runs
 
     _remove([kept_runs.named(folder, name) for name in runs], yes)
@@ -78,7 +78,7 @@ def prune(
 ) -> None:
     """Remove old runs, as --keep and --older say.
 
-    With --keep N, all but the newest N are old; with --older DAYS, those before the last DAYS days. With both,
+    With --keep N, all but the newest N are old; with --older DAYS, all runs before the last DAYS days. With both,
     only runs that are old by both are removed.
     """
     from hpcscope.archive import runs as kept_runs

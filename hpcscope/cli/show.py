@@ -32,10 +32,10 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Every result under every definition of time.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Each case also as `scope run --case` reads it.")
+        bool, typer.Option("--verbose", "-v", help="Also print each case as `scope run --case` reads it.")
     ] = False,
-    hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack in the output format of HPL.")] = False,
-    top500: Annotated[bool, typer.Option("--top500", help="A data sheet as for the TOP500 list.")] = False,
+    hpl: Annotated[bool, typer.Option("--hpl", help="LINPACK in the output format of HPL.")] = False,
+    top500: Annotated[bool, typer.Option("--top500", help="A data sheet in the style of TOP500.")] = False,
     applications: Annotated[
         bool,
         typer.Option("--applications", help="What applications compute and send, and where their time goes."),

@@ -43,16 +43,16 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TOML file with several such changes and their costs, in place of these options: shows what each"
-            " gains; docs/how-to/predict.md shows one.",
+            help="TOML file with several changes and their costs, in place of these options; shows the gain of "
+            "each (docs/how-to/predict.md).",
         ),
     ] = None,
     program: Annotated[
         str | None,
         typer.Option(
             metavar="'PROGRAM ...'",
-            help="A program of your own and its arguments, compiled with smpicc, smpicxx or smpif90: its time on"
-            " each number of ranks.",
+            help="Your own program with its arguments, compiled with smpicc, smpicxx or smpif90; shows its time "
+            "on each number of ranks.",
         ),
     ] = None,
     *,

@@ -17,11 +17,11 @@ def command(
     folder: Place = None,
     reports: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Reports of the newest N runs only; default: all."),
+        typer.Option(metavar="N", min=0, help="Include reports of the newest N runs only; default: all."),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published/--no-published", help="With the published values of historic machines."),
+        typer.Option("--published/--no-published", help="Include the published values of historic machines."),
     ] = True,
 ) -> None:
     """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.

@@ -19,7 +19,7 @@ from hpcscope.settings.table import chosen, declared
 def command(
     mix: Annotated[
         Path | None,
-        typer.Argument(metavar="MIX", help="TOML file with the jobs; docs/how-to/programs.md shows one."),
+        typer.Argument(metavar="MIX", help="TOML file with the jobs (docs/how-to/programs.md)."),
     ] = None,
     *,
     changes: Given,
@@ -27,7 +27,7 @@ def command(
     resume: Resume = None,
     json: Json = False,
 ) -> None:
-    """Run a mix of jobs side by side: jobs per hour, turn-around times, utilization, efficiency.
+    """Run a mix of jobs side by side: jobs per hour, turnaround times, utilization, efficiency.
 
     In every round, each job runs once alone, and all jobs of the mix run side by side on the slots of the hosts.
     Ctrl-C leaves a valid run; --resume measures the rounds that are missing.

@@ -33,13 +33,13 @@ WHERE = chosen(
 @takes(given=(*chosen(Experiment, "seed"), *WHERE))
 def discover(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Topology file; - for the standard output.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Topology file; - for standard output.")
     ] = Path("topology.toml"),
     json: Annotated[bool, typer.Option("--json", help="Print measurements, findings and cost as JSON.")] = False,
     *,
     given: Given,
 ) -> None:
-    """Find groups of hosts, their uplinks and rates by measuring.
+    """Measure which hosts form groups, and the rates of their uplinks.
 
     The result is a topology.toml. No switch is queried and nothing is assumed: the groups follow from the rates of
     isolated transfers between pairs of hosts, and from which concurrent transfers slow each other.
@@ -73,8 +73,8 @@ def load(
 ) -> None:
     """Load trunks and bisection, and compare rates with the file.
 
-    Loads are 10, 50, 80 and 100 % of the rate that the file predicts. What arrives is compared with this rate, and
-    small messages are timed beside the load.
+    Loads are 10, 50, 80 and 100 % of the predicted rate. The arriving rate is compared with the prediction, and
+    small messages are timed next to the load.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine
@@ -96,7 +96,7 @@ def show(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A topology.toml; or a file of Slurm (topology.conf, .yaml), ibnetdiscover or lstopo (XML).",
+            help="A topology.toml, or a file of Slurm (topology.conf, .yaml), ibnetdiscover or lstopo (XML).",
             show_default=False,
         ),
     ],

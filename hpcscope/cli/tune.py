@@ -91,8 +91,8 @@ def blas(
 ) -> None:
     """Find the fastest kernels of OpenBLAS for this host's processors.
 
-    OPENBLAS_CORETYPE chooses them. Products of matrices are measured with the kernels in use and, in turn, with
-    each other kind that these processors can run. The folder holds tune-blas.json and the runs of both sides.
+    OPENBLAS_CORETYPE chooses them. Matrix products are measured with the kernels in use, interleaved with
+    each other kind that these processors can run. The directory holds tune-blas.json and the runs of both sides.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.comparison.kernels import FILE

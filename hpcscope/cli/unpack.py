@@ -10,9 +10,9 @@ def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that scope pack wrote.")],
     folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="The directory of the runs.")] = Path("runs"),
 ) -> None:
-    """Unpack a packed run into a folder of its own below runs/, and print that folder.
+    """Unpack a packed run into its own directory below runs/, and print that directory.
 
-    All commands read the folder; only the user who measured a run can resume it.
+    All commands read the directory; only the user who measured a run can resume it.
     """
     from hpcscope.archive import packing
 

@@ -27,8 +27,8 @@ Kind = Literal["arithmetic", "memory", "messages"]
 DEFINITIONS: dict[Kind, str] = {
     "arithmetic": (
         "floating-point rate over the number of ranks times the tightest measured limit of one rank: the"
-        " fastest matrix product of the same run in the same precision, or the peak where no product was measured;"
-        " for the NAS kernels, the operations that the suite counts"
+        " fastest matrix product of the same run in the same precision, or the peak if no product was "
+        "measured; for the NAS kernels, the suite's operation count"
     ),
     "memory": "bandwidth over the highest STREAM bandwidth of as many ranks with arrays at least as large",
     "messages": "bandwidth over the limit of the path's ladder: the wire, or one memory copy inside a host",

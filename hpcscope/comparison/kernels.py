@@ -63,8 +63,8 @@ class KernelTuning(Strict):
             return [f"Set: {how}", self._beside(best)]
         if not self.rivals:
             return [
-                f"Keep the {self.kernels} kernels: Scope knows no others that {self.library} has"
-                " and this processor can run"
+                f"Keep the {self.kernels} kernels: Scope knows no other kernels of {self.library}"
+                " that this processor can run"
             ]
         kept = f"Keep the {self.kernels} kernels: no others are faster at 95 % confidence"
         return [kept, *map(self._beside, self.rivals)]

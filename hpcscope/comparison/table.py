@@ -97,7 +97,7 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (common.ratio, common.low, common.high))
     return (
         f"{common.agreeing} of {common.cases} cases changed together, by {middle} % (half [{low}, {high}]): "
-        "the machine was in another state during one of the runs, or all cases share a cause. "
+        "the machine was in a different state during one of the runs, or all cases share a cause. "
         f"Each case is judged relative to this change. `scope compare --measure {a} {b}` tells the two apart."
     )
 
@@ -112,9 +112,7 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
     ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in change.sentinel.items())
-    took = (
-        f"; in the longest state of each, the sentinel took in {b}, compared with {a}: {ratios}" if ratios else ""
-    )
+    took = f"; sentinel in the longest state, {b} over {a}: {ratios}" if ratios else ""
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
 
 

@@ -33,7 +33,7 @@ def exported(
     kinds = {run: _kind(run) for run in runs}
     for run, kind in kinds.items():
         if kind == "campaign":
-            raise UsageError(f"{run}: is a campaign; must be a run or a monitored run, as those inside it are")
+            raise UsageError(f"{run}: is a campaign; must be one of the runs inside it")
         if kind != kinds[runs[0]]:
             raise UsageError(f"{run}: must be of the kind of {runs[0]}: all runs, or all monitored runs")
     if kinds[runs[0]] == "health":

@@ -144,7 +144,7 @@ def _read(file: Path, format_: str | None) -> Output:
         raise UsageError(f"{file}: is empty; must be the output of a benchmark")
     if not readings:
         known = ", ".join(names())
-        raise UsageError(f"{file}: is in no format that is known; must be of one of {known}")
+        raise UsageError(f"{file}: unknown format; must be one of {known}")
     if not result.figures:
         if refused := [what for reading in readings for what in reading.refused]:
             raise UsageError(f"{file}: {refused[0]}")
@@ -182,7 +182,7 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
     metric = benchmark.metric[printed.metric]
     known = printed.ranks or ranks
     if known is None:
-        raise UsageError(f"{where}: {benchmark.title}: prints no number of ranks; --ranks must say it")
+        raise UsageError(f"{where}: {benchmark.title}: does not print the number of ranks; give it with --ranks")
     # What a program does not vary is what a plain program does: the declared default.
     parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):

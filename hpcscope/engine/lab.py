@@ -80,9 +80,7 @@ def _refuse_unknown(name: str) -> None:
     """Raise UsageError for a name that is neither that of a lab nor a file; say which labs there are."""
     known = sorted({*description.presets(), *emulation.all_up()})
     if name not in known and not Path(name).is_file():
-        raise UsageError(
-            f"lab {name}: is not up and cannot be brought up: must be one of {', '.join(known)}, or a .toml file"
-        )
+        raise UsageError(f"lab {name}: unknown lab: must be one of {', '.join(known)}, or a .toml file")
 
 
 def spaces(name: str) -> list[storage.Space]:
@@ -96,7 +94,7 @@ def storage_folder(emulated: Emulation) -> str:
 
 
 def check(name: str, progress: LinkProgress) -> Emulation:
-    """Measure every kind of link of a lab that is up."""
+    """Measure links of every kind of a lab that is up."""
     return _checked(find(name), progress)
 
 

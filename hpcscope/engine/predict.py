@@ -142,9 +142,8 @@ def _validation(known: Run, benchmark: str, given: Mapping[str, str], transport:
         words = " ".join([benchmark, *(f"{key}={value}" for key, value in given.items())])
         reason = next((f" ({prediction.reason})" for prediction in fitting if prediction.reason), "")
         raise UsageError(
-            f"{known.path}: no measured point to validate {words} against{reason}: "
-            f"run `scope run --case 'mpi.latency ranks=2 message_bytes=0,1Ki,64Ki'"
-            f" --case '{words} ranks=1,2'` first"
+            f"{known.path}: no measured point to validate {words} against{reason}: run `scope run --case "
+            f"'mpi.latency ranks=2 message_bytes=0,1Ki,64Ki' --case '{words} ranks=1,2'` first"
         )
     declared = known.benchmarks.get(benchmark)
     defaults = {parameter.name: parameter.default for parameter in declared.parameters} if declared else {}

@@ -41,7 +41,7 @@ def read(text: str, visit: dict[str, Any], reason: str) -> Visit:
     for said in _lines(text):
         _take(said, found)
     if "ended_there_unix_s" not in found:
-        found["error"] = reason or "the check did not come to its end"
+        found["error"] = reason or "the check did not finish"
     return _valid(Visit, visit, found)
 
 
@@ -52,7 +52,7 @@ def read_link(text: str, visit: dict[str, Any], reason: str) -> LinkVisit:
         if isinstance(link := said.get("link"), dict):
             found.update({name: link.get(name) for name in LINK})
     if "latency_s" not in found:
-        found["error"] = reason or "the link was not measured to its end"
+        found["error"] = reason or "the link measurement did not finish"
     return _valid(LinkVisit, visit, found)
 
 

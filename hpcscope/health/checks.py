@@ -76,7 +76,7 @@ CHECKS = (
         "time to read the clock",
         "s",
         False,
-        "the kernel took another clock source than the time stamp counter",
+        "the kernel uses a clock source other than the time stamp counter",
         "look for `clocksource` in the kernel's messages",
     ),
     Check(

@@ -32,7 +32,7 @@ RULES = (
         "a memory module that begins to fail",
         "look at `ras-mc-ctl --summary`; plan to exchange the module",
     ),
-    (r"thermal throttling", "heat: dust, a fan, or air that does not pass", "look at the fans and temperatures"),
+    (r"thermal throttling", "heat: dust, a broken fan, or blocked air", "look at the fans and temperatures"),
     (
         r"(interface|InfiniBand) .*",
         "a cable, transceiver or port that damages frames",
@@ -41,7 +41,7 @@ RULES = (
     (
         r"processes killed for memory",
         "the memory was full",
-        "look for processes that a job left behind",
+        "look for leftover processes of a job",
     ),
 )
 """Counters that must not grow during the visits, what growth most likely means, and what to do."""

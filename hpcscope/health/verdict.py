@@ -255,7 +255,7 @@ def _odd(difference: Difference) -> Iterator[tuple[str, Evidence]]:
     for value, hosts in difference.odd.items():
         text = f"{difference.fact} is {value}; others: {difference.usual}"
         for host in hosts:
-            yield host, Evidence(SUSPECT, text, ODD_CAUSE, "set it as on the other nodes")
+            yield host, Evidence(SUSPECT, text, ODD_CAUSE, "set it as it is on the other nodes")
 
 
 def _judge_speed(

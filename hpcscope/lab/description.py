@@ -216,11 +216,11 @@ def _refuse_contradictions(file: Path, lab: Lab) -> None:
     names = [group.name for group in lab.group]
     for position, group in enumerate(lab.group):
         if group.name in names[:position]:
-            raise UsageError(f"{file}: group[{position}].name = {group.name!r}: must differ from the names before")
+            raise UsageError(f"{file}: group[{position}].name = {group.name!r}: must differ from earlier names")
     buses = [switch.name for switch in lab.switch]
     for position, name in enumerate(buses):
         if name in buses[:position]:
-            raise UsageError(f"{file}: switch[{position}].name = {name!r}: must differ from the names before")
+            raise UsageError(f"{file}: switch[{position}].name = {name!r}: must differ from earlier names")
     if not any(group.ranks_per_host for group in lab.group):
         raise UsageError(f"{file}: group[0].ranks_per_host = 0: must be at least 1 in one group")
     _refuse_odd_storage(file, lab)

@@ -11,8 +11,7 @@
 //         --largest-packet-bytes=0 --paused-ms=0 --policed-mbit-per-s=0 [--shared]
 //         --statistics=FILE PID:INTERFACE PID:INTERFACE...
 //
-// Says "ready" when all ports exist. Writes how late deliveries were to FILE four times a second. Ends on
-// SIGTERM.
+// Says "ready" when all ports exist. Writes how late deliveries were to FILE four times a second. Ends on SIGTERM.
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>

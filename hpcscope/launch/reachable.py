@@ -28,8 +28,8 @@ def refuse_unknown(site: Site) -> None:
     for host in site.hosts:
         if ":" in host.name:
             raise UsageError(
-                f"launcher.hosts = {host.name}: mpiexec takes what is after a colon for slots; must be a name,"
-                " which /etc/hosts can give an address, or an IPv4 address"
+                f"launcher.hosts = {host.name}: mpiexec reads the part after a colon as slots; must be an IPv4 "
+                "address or a name (/etc/hosts can give it an address)"
             )
         if host.name != os.uname().nodename and (why := _unknown(host.name)) and not _ssh_knows(host.name):
             raise UsageError(
@@ -42,7 +42,7 @@ def _unknown(name: str) -> str:
     try:
         socket.getaddrinfo(name, None)
     except (OSError, UnicodeError) as error:
-        return getattr(error, "strerror", None) or "no name of a host"
+        return getattr(error, "strerror", None) or "not a host name"
     return ""
 
 

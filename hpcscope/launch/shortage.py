@@ -106,5 +106,5 @@ def _without_shared_memory(needed: int | None) -> str:
             return ""
         found = f"{size(free >> 10 << 10)} free of {size(room.f_blocks * room.f_frsize)}"
     expected = "" if needed is None else f"expected {size(needed)} or more, "
-    remedy = "remove what fills it, or enlarge it (docker run --shm-size 1g)"
+    remedy = "free some space, or enlarge it (docker run --shm-size 1g)"
     return f"{SHARED_FOLDER}: {expected}found {found}; {remedy}"

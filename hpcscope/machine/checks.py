@@ -72,7 +72,7 @@ def _clock(host: Host) -> Check:
     source = text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
     steady = {"constant_tsc", "nonstop_tsc"} <= set(host.processor.flags)
     if host.processor.architecture != "x86_64":
-        return Check("clock", True, f"kernel clock {source}; the processor's counter where it has one")
+        return Check("clock", True, f"kernel clock {source}; the processor's counter if it has one")
     if steady:
         return Check("clock", True, f"invariant time stamp counter; kernel clock {source}")
     return Check(
@@ -89,7 +89,7 @@ def _governor(host: Host) -> Check:
 def _run_queue(host: Host) -> Check:
     queue = host.run_queue or 0.0
     ok = queue < 0.5 * max(1, len(host.processor.usable))
-    advice = "" if ok else "others work here too; wait for an idle machine"
+    advice = "" if ok else "other programs run here; wait for an idle machine"
     return Check("run queue", ok, f"{queue:g} other processes running or waiting for a processor", advice)
 
 
@@ -114,7 +114,7 @@ def _copy_between_processes() -> Check:
     scope_of_trace = text_of(Path("/proc/sys/kernel/yama/ptrace_scope"))
     ok = scope_of_trace in ("", "0", "1") or os.geteuid() == 0
     asked = scope_of_trace == "1" and os.geteuid() != 0
-    found = "permitted where the MPI library asks for it" if asked else "permitted"
+    found = "permitted if the MPI library requests it" if asked else "permitted"
     advice = "" if ok else "large intra-node messages may be copied twice"
     return Check("CMA (process_vm_readv)", ok, found if ok else f"ptrace_scope {scope_of_trace}", advice)
 

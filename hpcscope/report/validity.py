@@ -6,8 +6,8 @@ from hpcscope.statistics.summary import HoldsFor, Summary
 
 MARKS: dict[HoldsFor, str] = {"these launches": "+", "these minutes": "*"}
 NOTES: dict[HoldsFor, str] = {
-    "these launches": "fewer than six launches: intervals hold for these launches, not for others",
-    "these minutes": "successive launches were alike: intervals hold within these minutes, not at other times",
+    "these launches": "fewer than six launches: intervals describe these launches, not others",
+    "these minutes": "successive launches were correlated: intervals describe these minutes, not other times",
 }
 MIXED = "†"
 """Stands behind a figure that mixes states of the machine."""

@@ -24,7 +24,7 @@ MEANINGS = {
     "half_round_trip": "Half of the time from sending a message to receiving its echo, on the rank that sends "
     "first.",
     "local": "The time on the measuring rank only, from its first to its last operation.",
-    "max_rank": "The longest time that any rank spends inside the call, waiting for late ranks included.",
+    "max_rank": "The longest time that any rank spends inside the call, including waiting for late ranks.",
     "mean_rank": "The mean over the ranks of the time inside the call; it hides slow ranks.",
     "global": "From the first entry until the last rank leaves, on synchronized clocks: the wait of a program.",
     "streaming": "Time of back-to-back calls without synchronization over their number; successive calls may "
@@ -65,7 +65,7 @@ INTRODUCTIONS = {
     "device": "Graphics processors and other devices, each with its memory and its link to the host.",
     "network": "Messages between two ranks without MPI, over each protocol: the limit of any MPI library.",
     "mpi": "The MPI library: point-to-point communication first, then collectives.",
-    "operation": "Communication with everything that a program does around it: buffers, first touch, packing.",
+    "operation": "Communication as in a program, with buffers, first touch and packing.",
     "algorithm": "Parallel algorithms and their phases.",
     "application": "Real applications, and kernels of them.",
     "storage": "File systems that all hosts share.",

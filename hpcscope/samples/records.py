@@ -392,7 +392,7 @@ class PrintedRecord(Line):
     def _consistent(self) -> PrintedRecord:
         """Refuse several values of one statistic."""
         if self.statistic != "each" and len(self.values) != 1:
-            raise ValueError(f"values: {len(self.values)}: must be one where statistic = {self.statistic}")
+            raise ValueError(f"values: {len(self.values)}: must be one value if statistic = {self.statistic}")
         return self
 
     @property

@@ -13,12 +13,12 @@ class ReproductionSettings(Table):
     launches: int | None = setting(
         None, Whole(1, 1000), "Number of independent launches (mpiexec) of each case; default: the experiment's."
     )
-    budget_s: float = setting(0.2, Duration(HOUR_S), "Sampling of each case in each launch.")
+    budget_s: float = setting(0.2, Duration(HOUR_S), "Time to sample each case in each launch.")
     time_s: float = setting(
         HOUR_S, Duration(366 * DAY_S, least=1), "With --all: time of all experiments together."
     )
     full: bool = setting(False, Flag(), "The published sizes, however long they take.")
-    quick: bool = setting(False, Flag(), "With --all: one launch of each case, for 0.05 s: shapes only.")
+    quick: bool = setting(False, Flag(), "With --all: one launch of 0.05 s for each case; shows shapes only.")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ComparisonSettings(Table):
     """When a change counts, and how long it is measured."""
 
     threshold: float = setting(0.02, Share(), "Relative changes below this count as equal.")
-    time_s: float = setting(300.0, Duration(30 * DAY_S), "Time of measuring; one round is always measured.")
+    time_s: float = setting(300.0, Duration(30 * DAY_S), "Time to measure; one round is always measured.")
 
 
 @dataclass(frozen=True)
@@ -37,5 +37,5 @@ class HistorySettings(Table):
         None, Share(), "Exit with 1 if the last change of a value made it worse by more than this, such as 5%."
     )
     time_s: float | None = setting(
-        None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: as scope run."
+        None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: the same as scope run."
     )

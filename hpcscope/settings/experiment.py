@@ -35,7 +35,7 @@ class Sampling(Table):
     budget_s: float | None = setting(
         None,
         Duration(HOUR_S),
-        "Sampling of each case in each launch; default: some milliseconds.",
+        "Time to sample each case in each launch; default: some milliseconds.",
         PROCEDURE,
     )
     minimum_repetitions: int | None = setting(
@@ -47,7 +47,7 @@ class Sampling(Table):
     synchronization: Literal["window", "dissemination"] | None = setting(
         None,
         Choice("window", "dissemination"),
-        "How ranks start together: at an agreed time or after a barrier; default: what suits the case.",
+        "How ranks start together: at an agreed time, or after a barrier; default: whichever suits the case.",
         PROCEDURE,
     )
 
@@ -64,7 +64,7 @@ class LauncherSettings(Table):
         option="launcher",
     )
     hosts: tuple[HostSlots, ...] = setting(
-        (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: of the job, else this host."
+        (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: the job's, else this host."
     )
     hostfile: tuple[HostSlots, ...] = setting(
         (), Hostfile(), "File with one host per line, or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
@@ -89,7 +89,7 @@ class LauncherSettings(Table):
     mpiexec: str | None = setting(
         None,
         Text(metavar="PATH"),
-        "Path of mpiexec where it is not next to the compiler, or of srun.",
+        "Path of srun, or of mpiexec if it is not next to the compiler.",
         MPI_AND_HOSTS,
     )
     remote_shell: str | None = setting(
@@ -153,13 +153,13 @@ class Experiment(Table):
             "must begin with a letter or digit, and have up to 100 letters, digits, dots, dashes, underscores",
             metavar="NAME",
         ),
-        "Name of the run, and of its directory where none is asked for.",
+        "Name of the run, and of its directory unless --output names one.",
         PROCEDURE,
     )
     module: Module = setting(
         "baseline",
         Choice(*get_args(Module)),
-        "What is measured: about 2 minutes, 25 minutes, or more.",
+        "Set of benchmarks: about 2 minutes, 25 minutes, or more.",
     )
     case: tuple[Selection, ...] = setting(
         (),
@@ -178,7 +178,7 @@ class Experiment(Table):
     ranks: tuple[int, ...] = setting(
         (),
         Several(Whole(1, MOST_RANKS), metavar="2,4"),
-        "Numbers of ranks, instead of the module's.",
+        "Numbers of ranks, in place of the module's.",
         PROCEDURE,
     )
     transport: tuple[str, ...] = setting(
@@ -187,20 +187,20 @@ class Experiment(Table):
         "What carries MPI messages: default, tcp, active-messages or active-messages.no-flow-control.",
         MPI_AND_HOSTS,
     )
-    refine: bool = setting(False, Flag(), "Add message sizes around the breakpoints of the curves.", PROCEDURE)
+    refine: bool = setting(False, Flag(), "Measure sizes around the breakpoints of the curves.", PROCEDURE)
     launches: int | None = setting(
         None,
         Whole(1, 1000),
-        "Launches (mpiexec) of each case; default: 6, and up to 12 where its interval is wide.",
+        "Launches (mpiexec) of each case; default: 6, and up to 12 if its interval is wide.",
         PROCEDURE,
     )
     time_s: float | None = setting(
-        None, Duration(30 * DAY_S), "Time in which further launches begin; default: the module's."
+        None, Duration(30 * DAY_S), "Begin no further launch after this time; default: the module's."
     )
     limit_s: float | None = setting(
         None,
         Duration(30 * DAY_S),
-        "When a case is ended; default: after 20 times its budget, at least 30 s.",
+        "Time limit of a case; default: 20 times its budget, at least 30 s.",
         PROCEDURE,
     )
     seed: int | None = setting(

@@ -27,7 +27,7 @@ class Disturbance(Table):
     rate_mbit_per_s: float | None = setting(None, _rate, "Rate of the port or trunk in Mbit/s.", option="rate")
     loss: float | None = setting(None, _share, "Fraction of frames that are lost.")
     duplication: float | None = setting(None, _share, "Fraction of frames that arrive twice.")
-    reordering: float | None = setting(None, _share, "Fraction of frames that later ones overtake.")
+    reordering: float | None = setting(None, _share, "Fraction of frames that arrive after later ones.")
     corruption: float | None = setting(None, _share, "Fraction of frames with a wrong bit.")
     largest_packet_bytes: int | None = setting(
         None, Size(68, 1499), "Silently drop IP packets larger than this.", option="mtu"
@@ -41,11 +41,11 @@ class Disturbance(Table):
     policed_mbit_per_s: float | None = setting(
         None,
         Number(0, 10_000, above=True),
-        "Drop what every second TCP connection sends above this many Mbit/s.",
+        "Limit every second TCP connection to this many Mbit/s, by dropping packets.",
         option="police",
     )
     half_duplex: bool = setting(False, Flag(), "Let both directions share the link.")
-    queue_bytes: int | None = setting(None, Size(1), "What the queues at both ends of the port or trunk hold.")
+    queue_bytes: int | None = setting(None, Size(1), "Size of the queues at both ends of the port or trunk.")
     dead: bool = setting(False, Flag(), "Cut the port or trunk.")
     slow: float | None = setting(None, _share, "Fraction of the time in which the host's processes are stopped.")
     stop: bool = setting(False, Flag(), "Stop the host's processes.")

@@ -17,15 +17,15 @@ class HealthSettings(Table):
     minutes: float = setting(2.0, Number(0.1, 10080.0, metavar="MINUTES"), "Time of the whole check.")
     watch: bool = setting(False, Flag(), "Skip busy hosts, and catch up on them until --minutes are over.")
     budget: float = setting(
-        60.0, Number(0.1, 1e6, metavar="NODE_MINUTES"), "With --watch, node-minutes that the check may use."
+        60.0, Number(0.1, 1e6, metavar="NODE_MINUTES"), "With --watch: node-minutes that the check may use."
     )
     memory_bytes: int = setting(
         4096 * MIB,
         Size(16 * MIB),
-        "Memory that the check may use on each host, at most a quarter of what is free.",
+        "Memory that the check may use on each host, at most a quarter of the free memory.",
     )
     at_once: int = setting(64, Whole(1, 10_000), "Hosts that are visited at the same time; in a lab always one.")
-    links: bool = setting(True, Flag(), "Measure links between hosts by TCP, too; default: yes.")
+    links: bool = setting(True, Flag(), "Also measure links between hosts by TCP; default: yes.")
     topology: str | None = setting(
         None, Text(metavar="FILE"), "topology.toml, or topology.conf of Slurm: names slow switches."
     )

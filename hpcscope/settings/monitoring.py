@@ -21,12 +21,12 @@ class MonitorSettings(Table):
         Text(metavar="MPI"),
         "openmpi, mpich, embedded, a directory or an mpicxx; default: the program's MPI.",
     )
-    interval_s: float = setting(0.1, Duration(HOUR_S, least=0.001), "Time of a row of the time series.")
+    interval_s: float = setting(0.1, Duration(HOUR_S, least=0.001), "Interval of the time series.")
     trace: str = setting(
         "0:0",
         Text(
             rf"{_number}:{_number}",
-            "must be START:SECONDS, both from 0 on, such as 2.5:0.5",
+            "must be START:SECONDS, both 0 or more, such as 2.5:0.5",
             metavar="START:SECONDS",
         ),
         "Trace every call in this window after MPI_Init.",
@@ -54,7 +54,7 @@ class MonitorSettings(Table):
     transport: str = setting(
         "default",
         Choice(*OF_COMMANDS),
-        "What carries messages: tcp also inside a host, or Scope's active messages below the MPI of the program.",
+        "What carries messages: tcp (also inside a host), or Scope's active messages below the program's MPI.",
     )
 
     @property

@@ -8,10 +8,10 @@ from hpcscope.settings.table import Table, setting
 from hpcscope.settings.transports import OF_COMMANDS
 
 _check = (Kind(metavar="COMMAND"), "Command that reads the output of a run and exits with 0 if it is correct.")
-_limit = (Duration(30 * DAY_S), "When a run is ended; default: after 1h.")
+_limit = (Duration(30 * DAY_S), "Time limit of a run; default: 1h.")
 _transport = (
     Choice(*OF_COMMANDS),
-    "What carries MPI messages: tcp also inside a host, or Scope's active messages.",
+    "What carries MPI messages: tcp (also inside a host), or Scope's active messages.",
 )
 _repetitions = Whole(1, 10_000)
 
@@ -21,7 +21,7 @@ class CampaignSettings(Table):
     """What may be given beside a study."""
 
     repetitions: int | None = setting(
-        None, _repetitions, "Number of runs of each configuration, instead of the study's."
+        None, _repetitions, "Number of runs of each configuration, in place of the study's."
     )
 
 
@@ -41,14 +41,14 @@ class PlacementSettings(Table):
 class SoakSettings(Table):
     """A program repeated for hours."""
 
-    time_s: float | None = setting(None, Duration(366 * DAY_S), "How long the program is repeated.")
+    time_s: float | None = setting(None, Duration(366 * DAY_S), "Time during which the program is repeated.")
     runs: int | None = setting(None, Whole(1), "Maximum number of runs.")
     ranks: int = setting(1, Whole(1, MOST_RANKS), "Number of ranks of a program without a launcher.")
     transport: str = setting("default", *_transport)
     check: str | None = setting(None, *_check)
     limit_s: float | None = setting(None, *_limit)
     interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a rank's memory.")
-    unmonitored: bool = setting(False, Flag(), "Without the monitor: only times and exit codes of any program.")
+    unmonitored: bool = setting(False, Flag(), "No monitor: records only times and exit codes.")
 
 
 @dataclass(frozen=True)
@@ -57,5 +57,5 @@ class MixSettings(Table):
 
     rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the mix's, else 6.")
     time_s: float | None = setting(
-        None, Duration(366 * DAY_S), "Time of all rounds; no round begins that would exceed it."
+        None, Duration(366 * DAY_S), "Time limit of all rounds; no round begins that would exceed it."
     )

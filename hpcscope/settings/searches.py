@@ -22,7 +22,7 @@ class LinpackSearch(Table):
     solution_s: float = setting(
         10.0,
         Duration(),
-        "Without --n: longest time of one solution; inf: the memory alone limits it.",
+        "Without --n: longest time of one solution; inf: only the memory limits it.",
         option="solution-time",
     )
     ranks: int | None = setting(None, Whole(1, MOST_RANKS), "Number of ranks; default: all slots.")
@@ -39,10 +39,10 @@ class LinpackSearch(Table):
 class StorageSearch(Table):
     """The ways to access files to search."""
 
-    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "What is to be fast.")
+    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "What to optimize.")
     file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Data of each rank.", option="file-bytes")
     file: Literal["shared", "per_process"] | None = setting(
-        None, Choice("shared", "per_process"), "Choose only among such files."
+        None, Choice("shared", "per_process"), "Choose only among files of this kind."
     )
     ranks: tuple[int, ...] = setting(
         (),

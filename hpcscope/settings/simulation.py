@@ -36,10 +36,10 @@ class SimulationSettings(Table):
     )
     hosts: int | None = setting(None, _count, "Number of hosts, each like the hosts of the run.")
     topology: str | None = setting(
-        None, Choice("fat-tree", "dragonfly", "torus"), "A network of links like the links of the run."
+        None, Choice("fat-tree", "dragonfly", "torus"), "Network to simulate, with links like the run's."
     )
     cost: float | None = setting(
-        None, Number(above=True), "Cost of the change, in any currency: shows what each percent gained costs."
+        None, Number(above=True), "Cost of the change, in any currency: shows the cost of each percent gained."
     )
     collectives: str | None = setting(
         None,
@@ -49,11 +49,11 @@ class SimulationSettings(Table):
     share_memory: bool = setting(
         False,
         Flag(),
-        "Let all ranks share one piece of memory in every benchmark of MPI alone, not only in those that exceed"
-        " the memory; their data are not verified.",
+        "Let all ranks share one piece of memory in every benchmark of MPI alone, even if it fits in memory; "
+        "data are then not verified.",
     )
     memory_bytes: int | None = setting(None, Size(1), "Memory for the simulation; default: most of what is free.")
-    limit_s: float = setting(120.0, Duration(30 * DAY_S), "When a case, or the program, is ended.")
+    limit_s: float = setting(120.0, Duration(30 * DAY_S), "Time limit of a case, or of the program.")
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def _eager_limit(lines: Fit | None) -> tuple[int, str]:
         for setting in point.settings:
             if "eager" in setting.name.lower():
                 return setting.value, f"{setting.name} of the library, where the ping-pong breaks"
-    return EAGER_BYTES, "SMPI's own default; the run does not say it"
+    return EAGER_BYTES, "SMPI's own default, since the run does not state it"
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
@@ -188,8 +188,7 @@ def _factors(fit: Fit, empty_s: float, bytes_per_s: float, overhead_s: float) ->
 def _told(lines: Fit, segment: Segment) -> str:
     latency, per_byte = segment.latency_s, segment.per_byte_s
     return (
-        f"{units.size(segment.low)} to {units.size(segment.high)}: "
-        f"{in_unit(latency, 's')} and "
+        f"{units.size(segment.low)} to {units.size(segment.high)}: {in_unit(latency, 's')} and "
         f"{in_unit(per_byte, 's')} per byte, {lines.subject.label}"
     )
 

@@ -37,7 +37,7 @@ class PlatformFigure:
 
 
 NOMINAL_SPEED = PlatformFigure(
-    Estimate(value=1e9), "nominal, because no arithmetic was measured: computing takes as long as here", "flop/s"
+    Estimate(value=1e9), "nominal, because no arithmetic was measured: computation takes as long as here", "flop/s"
 )
 
 

@@ -53,7 +53,7 @@ def simulated_time_s(
     if code != 0:
         raise ScopeError(f"{what}: ended with exit code {code}")
     if "Deadlock" in said:  # of which smpirun's exit code says nothing
-        raise ScopeError(f"{what}: its ranks wait for each other for ever")
+        raise ScopeError(f"{what}: its ranks wait for each other forever")
     match = TIME.search(said)
     if match is None:
         raise ScopeError(f"{what}: SMPI told no time")

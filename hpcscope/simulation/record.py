@@ -150,7 +150,9 @@ class Simulation(Strict):
     def accuracy_of_formulas(self) -> str:
         """How wrong the closed formulas are in the same cases, in words; empty where none speaks of any."""
         error, fitted = self.formula_error_of(), self.formula_error_of(fitted=True)
-        known = f"{fitted.cases} case{'s' if fitted.cases != 1 else ''} that they were fitted to" if fitted else ""
+        known = (
+            (f"{fitted.cases} case{'s' if fitted.cases != 1 else ''} to which they were fitted") if fitted else ""
+        )
         if error is None:
             return f"speak only of {known}: nothing validates them" if known else ""
         return self._in_words(error) + (f"; not counted: {known}" if known else "")

@@ -99,7 +99,7 @@ class Probe:
         reply = self._ask(f"loaded {LOADED_S:g} {self.nap_us} {first} {second} {' '.join(words)}")
         for each, replied in zip(transfers, reply["transfers"], strict=True):
             if not replied["correct"]:
-                raise ScopeError(f"what {each.target} received from {each.source} is not what was sent")
+                raise ScopeError(f"what {each.target} received from {each.source} differs from what was sent")
         delivered = np.array([one["bytes"] / max(one["seconds"], 1e-9) for one in reply["transfers"]])
         waited = max(float(one["starved"]) for one in reply["transfers"])
         starved = self.nap_us > 0 and waited > WAITED and float(delivered.sum()) > LIGHT
@@ -145,7 +145,7 @@ class Probe:
             replies = self._ask(f"transfers {seconds:g} {self.nap_us} {' '.join(words)}")["transfers"]
             for (a, b), reply in zip(ends, replies, strict=True):
                 if not reply["correct"]:
-                    raise ScopeError(f"what rank {b} received from rank {a} is not what was sent")
+                    raise ScopeError(f"what rank {b} received from rank {a} differs from what was sent")
             rates = np.array([reply["bytes"] / max(reply["seconds"], 1e-9) for reply in replies])
             waited = max(float(reply["starved"]) for reply in replies)
             plausible = np.minimum(rates, ceilings)

@@ -74,7 +74,8 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
     ]
     if median > FAR_OFF:
         words.append(
-            "errors this large mean that other work ran during the trials or that the model misses something here"
+            "errors this large mean that other work ran during the trials, or that the model does not fit this "
+            "machine"
         )
     wrong = total = 0
     for round_ in tuning.rounds:

@@ -84,8 +84,7 @@ class Benchmark {
   // of one repetition receive into places of their own, so that none overwrites an error of another.
   virtual void run(Repetition& repetition) = 0;
 
-  // Compares the results of the last run with the contents expected after `fill(seed)`. Collective, never
-  // timed.
+  // Compares the results of the last run with the contents expected after `fill(seed)`. Collective, never timed.
   virtual Check verify(std::uint64_t seed) = 0;
 
   // The data on this rank that `verify` checks; tests corrupt them to see that it does.

@@ -26,9 +26,8 @@ struct Request {
   bool message = false;  // matched by a probe, not yet received
 };
 
-// A slot for a request of this handle, with its other fields unchanged; nullptr when there is none. Of
-// several requests with one handle (libraries share one among sends that complete at once) the last is found
-// first.
+// A slot for a request of this handle, with its other fields unchanged; nullptr when there is none. Of several
+// requests with one handle (libraries share one among sends that complete at once) the last is found first.
 Request* add_request(std::uint64_t key);
 Request* find_request(std::uint64_t key);
 void remove_request(Request* request);

@@ -1,5 +1,4 @@
-// The time series: the operating system's figures for this process, taken when a call ends after the
-// interval.
+// The time series: the operating system's figures for this process, taken when a call ends after the interval.
 #pragma once
 
 #include "tables.hpp"

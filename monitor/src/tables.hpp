@@ -42,13 +42,11 @@ struct ProcessRow {
   u8 samples, samples_in_mpi, lost_samples;
   static constexpr std::string_view columns =
       "state:u4 abort_code:i4 init_begin_tick:u8 first_tick:u8 first_unix_ns:u8 last_tick:u8 last_unix_ns:u8 "
-      "last_sample_tick:u8 finalize_tick:u8 mpi_ticks:u8 other_threads_mpi_ticks:u8 finalize_ticks:u8 "
-      "calls:u8 "
-      "in_since_tick:u8 in_routine:u4 "
-      "pad:u4 lost_calls:u8 lost_partners:u8 lost_sites:u8 lost_requests:u8 lost_events:u8 timeline_rows:u8 "
-      "open_requests:u8 sent_bytes:u8 received_bytes:u8 user_s:f8 system_s:f8 voluntary_switches:u8 "
-      "involuntary_switches:u8 minor_faults:u8 major_faults:u8 resident_bytes:u8 peak_resident_bytes:u8 "
-      "threads:u8 samples:u8 samples_in_mpi:u8 lost_samples:u8";
+      "last_sample_tick:u8 finalize_tick:u8 mpi_ticks:u8 other_threads_mpi_ticks:u8 finalize_ticks:u8 calls:u8 "
+      "in_since_tick:u8 in_routine:u4 pad:u4 lost_calls:u8 lost_partners:u8 lost_sites:u8 lost_requests:u8 "
+      "lost_events:u8 timeline_rows:u8 open_requests:u8 sent_bytes:u8 received_bytes:u8 user_s:f8 system_s:f8 "
+      "voluntary_switches:u8 involuntary_switches:u8 minor_faults:u8 major_faults:u8 resident_bytes:u8 "
+      "peak_resident_bytes:u8 threads:u8 samples:u8 samples_in_mpi:u8 lost_samples:u8";
 };
 
 struct CallRow {
@@ -59,8 +57,7 @@ struct CallRow {
   u8 last_ticks;                    // of that
   u4 pad[6];                        // to a multiple of a cache line
   static constexpr std::string_view columns =
-      "used:u4 routine:u4 site:u4 communicator_size:u4 size_class:u4 region:i4 calls:u8 ticks:u8 "
-      "min_ticks:u8 "
+      "used:u4 routine:u4 site:u4 communicator_size:u4 size_class:u4 region:i4 calls:u8 ticks:u8 min_ticks:u8 "
       "max_ticks:u8 bytes:u8 histogram:u4[40] last_ticks:u8 pad:u4[6]";
 };
 
@@ -119,8 +116,7 @@ struct TimelineRow {
   f8 user_s, system_s;
   u8 resident_bytes;
   static constexpr std::string_view columns =
-      "used:u4 pad:u4 begin_tick:u8 end_tick:u8 mpi_ticks:u8 calls:u8 sent_bytes:u8 received_bytes:u8 "
-      "user_s:f8 "
+      "used:u4 pad:u4 begin_tick:u8 end_tick:u8 mpi_ticks:u8 calls:u8 sent_bytes:u8 received_bytes:u8 user_s:f8 "
       "system_s:f8 resident_bytes:u8";
 };
 
@@ -140,8 +136,7 @@ struct EventRow {
   u4 operation;
   u8 communicator, bytes;
   static constexpr std::string_view columns =
-      "used:u4 routine:u4 begin_tick:u8 end_tick:u8 site:u4 depth:u4 partner:i4 tag:i4 direction:i4 "
-      "operation:u4 "
+      "used:u4 routine:u4 begin_tick:u8 end_tick:u8 site:u4 depth:u4 partner:i4 tag:i4 direction:i4 operation:u4 "
       "communicator:u8 bytes:u8";
 };
 
@@ -171,9 +166,8 @@ struct FileRow {
   static constexpr std::string_view columns =
       "used:u4 layer:u4 key:u8 opens:u8 open_ticks:u8 reads:u8 read_bytes:u8 read_ticks:u8 writes:u8 "
       "written_bytes:u8 write_ticks:u8 syncs:u8 sync_ticks:u8 others:u8 other_ticks:u8 longest_ticks:u8 "
-      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 file_gaps:u8 memory_gaps:u8 extent:u8 "
-      "block_bytes:u4 read_sizes:u4[33] "
-      "write_sizes:u4[33] pad:u4 path:s256";
+      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 file_gaps:u8 memory_gaps:u8 extent:u8 block_bytes:u4 "
+      "read_sizes:u4[33] write_sizes:u4[33] pad:u4 path:s256";
 };
 
 // Bytes of a row; the compiler's layout must match.

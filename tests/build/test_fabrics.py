@@ -65,9 +65,9 @@ def test_a_site_s_own_is_found_and_is_another_build(
     found = {fabric.name: fabric for fabric in fabrics.find(embedded.compiler)}["ucx"]
     assert (found.include, found.library) == (str(site / "include"), str(site / "lib" / "libucp.so.7"))
     assert found.version == "7.1"
-    fingerprints = {native.fingerprint_of(embedded, site)}
+    fingerprints = {native.project(embedded, site).fingerprint}
     monkeypatch.setattr(fabrics, "find", lambda compiler: ())
-    fingerprints.add(native.fingerprint_of(embedded, site))
+    fingerprints.add(native.project(embedded, site).fingerprint)
     assert len(fingerprints) == 2
 
 

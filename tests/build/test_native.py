@@ -124,12 +124,12 @@ def loaded_mpi(made: NativeBuild) -> Path:
 
 def test_another_library_or_header_is_another_build(small: Path, prefixes: list[Path]) -> None:
     first, second = (installations.find(str(prefix)) for prefix in prefixes)
-    fingerprints = {native.fingerprint_of(mpi, small) for mpi in (first, second)}
+    fingerprints = {native.project(mpi, small).fingerprint for mpi in (first, second)}
     assert len(fingerprints) == 1
     for changed in ("include/mpi.h", "lib/libmpi.so.40"):
         with (prefixes[1] / changed).open("ab") as file:
             file.write(b"\n")
-        fingerprints.add(native.fingerprint_of(second, small))
+        fingerprints.add(native.project(second, small).fingerprint)
     assert len(fingerprints) == 3
 
 
@@ -159,13 +159,13 @@ def test_other_flags_than_the_baseline_s_make_an_optimized_build(flags: str, bey
 def test_another_source_or_flag_is_another_build(
     small: Path, embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fingerprints = {native.fingerprint_of(embedded, small)}
+    fingerprints = {native.project(embedded, small).fingerprint}
     monkeypatch.setenv("CXXFLAGS", "-march=native")
-    fingerprints.add(native.fingerprint_of(embedded, small))
+    fingerprints.add(native.project(embedded, small).fingerprint)
     monkeypatch.delenv("CXXFLAGS")
     (small / "main.cpp").write_text("int main() {}\n")
-    fingerprints.add(native.fingerprint_of(embedded, small))
-    fingerprints.add(native.fingerprint_of(embedded.model_copy(update={"version": "0"}), small))
+    fingerprints.add(native.project(embedded, small).fingerprint)
+    fingerprints.add(native.project(embedded.model_copy(update={"version": "0"}), small).fingerprint)
     assert len(fingerprints) == 4
 
 
@@ -176,7 +176,7 @@ def test_what_no_object_is_made_of_compiles_nothing_again(
     (small / "tests").mkdir()
     for unused in ("tests/new.cpp", "latency.md"):
         (small / unused).touch()
-        assert native.fingerprint_of(embedded, small) == before.fingerprint
+        assert native.project(embedded, small).fingerprint == before.fingerprint
     other = Blas(name="B", version="1", origin="", library="/b.so", prefix="", configuration="", core="")
     monkeypatch.setattr(blas, "find", lambda compiler: other)
     upgraded = native.project(embedded, small)
@@ -187,16 +187,16 @@ def test_what_no_object_is_made_of_compiles_nothing_again(
 def test_benchmarks_from_outside_make_another_build(
     small: Path, embedded: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without = native.fingerprint_of(embedded, small)
+    without = native.project(embedded, small).fingerprint
     folder = tmp_path / "more"
     folder.mkdir()
     monkeypatch.setenv(native.EXTRA_BENCHMARKS, str(folder))
     with pytest.raises(UsageError, match=r"SCOPE_EXTRA_BENCHMARKS=.*more: "):
-        native.fingerprint_of(embedded, small)
+        native.project(embedded, small)
     fingerprints = {without}
     for text in ("", "// changed\n"):
         (folder / "ring.cpp").write_text(text)
-        fingerprints.add(native.fingerprint_of(embedded, small))
+        fingerprints.add(native.project(embedded, small).fingerprint)
     assert len(fingerprints) == 3
 
 

@@ -105,7 +105,7 @@ def test_the_first_program_has_what_the_baseline_measures_and_nothing_else(
     start(build.program, embedded, 2, ["--action=test", f"--plan={plan}", f"--output={output}"])
     records = [RECORD.validate_json(line) for line in output.read_text().splitlines()]
     cases = [one for one in records if isinstance(one, CaseRecord)]
-    lacking = {one.parameters["protocol"] for one in cases if "program of the baseline" in one.reason}
+    lacking = {one.parameters["protocol"] for one in cases if "baseline's program" in one.reason}
     assert len(cases) == len(known)
     assert lacking == native.FURTHER_TRANSPORTS
 

@@ -14,7 +14,7 @@ from hpcscope.errors import UsageError
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Machine
 from hpcscope.models.measurements import Measurements
-from hpcscope.rundirectory import RunDirectory, read_json, write_json
+from hpcscope.rundirectory import CHECKSUMS, RunDirectory, read_json, write_json
 from hpcscope.simulation.platform import NOMINAL_SPEED, platform
 from hpcscope.statistics.summarise import read_summaries
 from hpcscope.statistics.summary import headlines
@@ -42,7 +42,7 @@ def four_hosts(golden_run: Path, tmp_path: Path) -> Path:
     directory = RunDirectory(Path(shutil.copytree(golden_run, tmp_path / "run")))
     machine = read_json(directory.machine, Machine)
     hosts = [machine.hosts[0].model_copy(update={"name": name}) for name in NAMES]
-    directory.checksums.unlink(missing_ok=True)
+    (directory.path / CHECKSUMS).unlink(missing_ok=True)
     write_json(directory.machine, machine.model_copy(update={"hosts": hosts}))
     directory.topology.write_text(write(Topology(origin="measured", group=GROUPS, exception=[SLOW])))
     return directory.path

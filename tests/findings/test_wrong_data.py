@@ -55,7 +55,7 @@ def test_wrong_data_are_an_error_that_names_rank_and_host(healthy_run: Run) -> N
             "MPI_Bcast of Some MPI v1 delivers old data from 4 KiB on, from call 2 on",
             "in the library or below",
         ),
-        (RIGHT, f"MPI_Bcast of Some MPI v1: data were wrong in 1 case: {WRONG_DATA}", "its data were right"),
+        (RIGHT, f"MPI_Bcast of Some MPI v1: data were wrong in 1 case: {WRONG_DATA}", "its data were correct"),
         ("does not compile\n", WRONG_DATA, "Suspect the library"),
     ],
 )
@@ -86,7 +86,7 @@ def test_several_cases_of_a_routine_are_one_finding_that_names_the_ways_that_are
     assert found.where["called"] == "MPI_Bsend_init"
     assert "2 cases" in found.title
     told = {one.what: one.value for one in found.evidence}
-    assert told["right where MPI_Bsend_init was wrong"] == "MPI_Bsend"
+    assert told["correct where MPI_Bsend_init was wrong"] == "MPI_Bsend"
     assert [value for what, value in told.items() if what.startswith("visits of")] == ["2 of 2", "2 of 2"]
 
 

@@ -129,7 +129,7 @@ def test_a_host_that_hangs_is_left(binary: Path, tmp_path: Path, monkeypatch: py
     ("script", "error"),
     [
         ("echo no route to host >&2; exit 255", "no route to host"),
-        ('echo \'{"check": "arithmetic", "place": "", "value": 3}\'', "the check did not come to its end"),
+        ('echo \'{"check": "arithmetic", "place": "", "value": 3}\'', "the check did not finish"),
         ("echo '{\"ended\": -7}'", "its answer is damaged: ended_there_unix_s"),
     ],
 )

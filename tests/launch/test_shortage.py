@@ -77,7 +77,7 @@ def test_a_small_folder_for_shared_memory_is_named(room: str, enough: bool) -> N
     python = f"{sys.executable} -c 'from hpcscope.launch.shortage import shortage; print(shortage(8))'"
     words = f"mount -t tmpfs -o size={room} tmpfs /dev/shm && exec {python}"
     said = subprocess.run(["unshare", "--mount", "sh", "-c", words], capture_output=True, text=True, check=True)
-    remedy = "remove what fills it, or enlarge it (docker run --shm-size 1g)"
+    remedy = "free some space, or enlarge it (docker run --shm-size 1g)"
     short = f"/dev/shm: expected 48 MiB or more, found 1 MiB free of 1 MiB; {remedy}"
     assert said.stdout.strip() == ("" if enough else short)
 

@@ -1,6 +1,5 @@
-// From the inside out: the leaders of neighboring parts exchange the blocks of their parts, and forward
-// received blocks into their own part as they arrive. A slow link carries every block once per part behind
-// it.
+// From the inside out: the leaders of neighboring parts exchange the blocks of their parts, and forward received
+// blocks into their own part as they arrive. A slow link carries every block once per part behind it.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,5 +1,4 @@
-// Pipelined reduce and pipelined broadcast combined: a segment goes down again while later ones still come
-// up.
+// Pipelined reduce and pipelined broadcast combined: a segment goes down again while later ones still come up.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -144,4 +144,26 @@ Schedule scatter_along(const Problem& problem, Tree tree) {
   return {program, layout->order};
 }
 
+Schedule folded(const Problem& problem, const std::function<void(Program&, const Folding&)>& rounds) {
+  int power = 1;
+  while (2 * power <= problem.ranks()) power *= 2;
+  const auto program = [=, folded = problem.ranks() - power, units = problem.units](int rank) {
+    Program steps;
+    const bool paired = rank < 2 * folded;
+    if (paired && rank % 2 == 0) {
+      steps.send(rank + 1, Space::work, 0, units);
+      steps.receive(rank + 1, Space::work, 0, units);
+      return steps;
+    }
+    if (paired) {
+      steps.receive(rank - 1, Space::incoming, 0, units);
+      steps.combine(0, Space::incoming, 0, units);
+    }
+    rounds(steps, {power, folded, paired ? rank / 2 : rank - folded});
+    if (paired) steps.send(rank - 1, Space::work, 0, units);
+    return steps;
+  };
+  return {program, {}};
+}
+
 }  // namespace scope

@@ -1,6 +1,7 @@
 // Steps along a tree that several algorithms share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -66,5 +67,18 @@ class Collector {
 // Blocks move along the tree; every rank's subtree is contiguous.
 Schedule gather_along(const Problem& problem, Tree tree);
 Schedule scatter_along(const Problem& problem, Tree tree);
+
+// Ranks beyond a power of two are folded into a neighbor, which stands for both.
+struct Folding {
+  int power;
+  int folded;  // this many pairs of neighbors become one
+  int place;   // of the rank among the others
+  int peer(int distance) const {
+    const int other = place ^ distance;
+    return other < folded ? 2 * other + 1 : other + folded;
+  }
+};
+// An allreduce whose `rounds` reduce the data in `work` of as many ranks as a power of two.
+Schedule folded(const Problem& problem, const std::function<void(Program&, const Folding&)>& rounds);
 
 }  // namespace scope

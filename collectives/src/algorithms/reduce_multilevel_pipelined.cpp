@@ -1,5 +1,4 @@
-// The pipelined broadcast in reverse: every segment is reduced on its way up and crosses every slow link
-// once.
+// The pipelined broadcast in reverse: every segment is reduced on its way up and crosses every slow link once.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

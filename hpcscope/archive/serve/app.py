@@ -199,4 +199,4 @@ async def _taken(request: Request, folder: Path) -> Response:
     finally:
         if upload is not None:
             upload.drop()
-    return JSONResponse({"id": file.stem, "waits": "until somebody adds the run to the repository"}, 201)
+    return JSONResponse({"id": file.stem, "waits": "until someone adds the run to the repository"}, 201)

@@ -39,7 +39,7 @@ class Upload:
         """Return an empty upload to a folder of this user alone; FullError where too many wait there."""
         private_folder(folder)
         if sum(1 for path in folder.iterdir() if path.suffix == packing.SUFFIX) >= MOST_WAITING:
-            raise FullError(f"{MOST_WAITING} runs wait to be looked at; no more are taken")
+            raise FullError(f"{MOST_WAITING} runs wait for review; no more are accepted")
         handle, name = tempfile.mkstemp(prefix=".upload-", suffix=packing.SUFFIX, dir=folder)
         return cls(folder, os.fdopen(handle, "wb"), Path(name))
 

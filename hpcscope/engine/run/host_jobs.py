@@ -100,7 +100,7 @@ def _run(groups: Groups, experiment: Experiment, folder: Path, policy: QueuePoli
         with as_interrupt(*STOP_WAITING):
             running.run()
     except KeyboardInterrupt:
-        logger.info("a run that was begun goes on with: scope run --resume %s/NAME --submit", folder)
+        logger.info("to resume a run: scope run --resume %s/NAME --submit", folder)
         raise InterruptedRunError("interrupted; Slurm was asked to cancel its jobs") from None
     finally:
         problems = {job: _problem(job, number, state) for job, (number, state) in running.ended.items()}

@@ -79,7 +79,7 @@ def measure(
                 well = supervisor.supervise(plan, told)
             while further and (longer := _with_further_launches(plan, supervisor, time_s)) != plan:
                 if first:
-                    logger.info("cases with wide intervals are visited again")
+                    logger.info("cases with wide intervals get further visits")
                 first = False
                 plan = longer
                 write_text(directory.plan, planning.write(plan))

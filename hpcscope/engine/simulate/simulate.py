@@ -147,7 +147,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request, other))
     if not asked.plan.launches:
         raise UsageError(
-            f"{run}: has topology-aware collectives only; --topology {options.topology}: they know none"
+            f"{run}: has only topology-aware collectives, which do not work with --topology {options.topology}"
         )
     return Prepared(measured, request, asked, collectives, _words(options))
 
@@ -471,10 +471,10 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     known, own = request.known, request.calibration
     if most_ranks > FEW_RANKS:
         yield (
-            f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank follow a binomial tree, all-to-alls"
-            f" of up to {SHORT_BYTES} B Bruck's algorithm; longer and irregular ones, and reduce-scatters in"
-            " shared memory, go pair by pair; irregular allgathers follow a ring; a case has one repetition,"
-            " one that computes up to two"
+            f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank use a binomial tree, and "
+            f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular ones, and "
+            "reduce-scatters in shared memory, go pair by pair. Irregular allgathers use a ring. A case has "
+            "one repetition; a case that computes has up to two"
         )
     if request.options.share_memory:
         yield (
@@ -484,9 +484,9 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:
-        yield f"computing takes what it takes on this machine ({here}), not what it took there ({there})"
+        yield f"computation takes the time of this machine ({here}), not of the measured one ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share processors: computing takes its share, what messages cost them is left out"
+        yield "hosts of a lab share processors: computation gets its share, the CPU time of messages is left out"
     yield from (
         comment
         for comment in own.comments

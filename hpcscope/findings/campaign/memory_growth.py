@@ -45,7 +45,7 @@ def _within(growth: Growth) -> Finding:
             Evidence(what="at least (95 %)", value=rate.low or 0.0, unit="B/s"),
             Evidence(what="at most (95 %)", value=rate.high or 0.0, unit="B/s"),
             Evidence(
-                what=f"rank {growth.worst_rank}, with most growth",
+                what=f"rank {growth.worst_rank}, which grows most",
                 value=growth.worst_bytes_per_s.value,
                 unit="B/s",
             ),
@@ -53,7 +53,7 @@ def _within(growth: Growth) -> Finding:
         ],
         advice=(
             "Typical causes are requests that are never completed or freed, datatypes and communicators created "
-            "in a loop, and unexpected messages; a run on one rank separates these from the program's own growth."
+            "in a loop, and unexpected messages. A run on one rank separates these from the program's own growth."
         ),
     )
 

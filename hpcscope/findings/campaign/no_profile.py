@@ -17,8 +17,8 @@ def find(facts: CampaignFacts) -> list[Finding]:
             where={},
             evidence=[Evidence(what="the first of them", value=analysis.unprofiled_reason)],
             advice=(
-                "The program may not use MPI, be linked statically, or be started by another MPI than the study's"
-                " (`mpi`); with `monitored = false` only run times are recorded."
+                "The program may not use MPI, it may be linked statically, or an MPI other than the study's "
+                "(`mpi`) started it. `monitored = false` records run times alone."
             ),
         )
     ]

@@ -47,14 +47,14 @@ def _filling(layout: LayoutComparison) -> Finding:
         ),
         where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("computation of all ranks, packed over spread, less one", layout.inflation),
-            *_share("fraction of the time without a processor", layout.off_processor),
+            *_share("computation of all ranks, packed over spread, minus one", layout.inflation),
+            *_share("fraction of the time without a core", layout.off_processor),
         ],
         advice=(
-            "Ranks waited for a processor: other processes ran here, and the value does not measure the memory."
+            "Ranks waited for a core: other processes ran here, so the value does not measure the memory."
             if waited
-            else "If the total work does not depend on the number of ranks, this is the cost of shared caches "
-            "and memory; `scope run node.stream` shows how many cores the memory can feed."
+            else "If the total work does not depend on the number of ranks, this is the cost of shared caches and "
+            "memory. `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
     )
@@ -73,10 +73,10 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("packed over spread, less one", layout.slowdown),
+            *_share("packed over spread, minus one", layout.slowdown),
             *_share("of this, computation", layout.by_computation),
             *_share("of this, communication", layout.by_communication),
-            *_share("of this, without a processor", layout.off_processor),
+            *_share("of this, without a core", layout.off_processor),
             Evidence(what=layout.packed.words, value=layout.packed.wall_s.value, unit="s"),
             Evidence(what=layout.spread.words, value=layout.spread.wall_s.value, unit="s"),
         ],
@@ -89,18 +89,18 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
             f"from {layout.mostly} (emulated)",
-            "The hosts of a lab are namespaces on the same processors and memory: the communication part is that "
-            "of such a cluster, the computation part is not.",
+            "The hosts of a lab are namespaces on the same processors and memory. The communication part "
+            "describes such a cluster, but the computation part does not.",
         )
     if layout.mostly == "communication":
         return (
             "from communication",
             "Ranks of a node share its network interface, and messages inside it go through memory. Check the"
-            " pairs (`scope run mpi.pairs`), and place neighbors that exchange much on one node.",
+            " pairs (`scope run mpi.pairs`), and place neighbors that exchange many data on one node.",
         )
     if waits:
         return (
-            "from waiting for a processor",
+            "from waiting for a core",
             "The ranks of a node do not each have a core: check the binding, threads, and other processes.",
         )
     return (

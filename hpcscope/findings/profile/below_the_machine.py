@@ -71,17 +71,17 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs use the file system, ranks write to the same blocks, or the data are on disk;"
-            " those of the benchmark were in memory: measure `storage.*` with --storage in their directory."
+            "Other programs use the file system, ranks write to the same blocks, or the data are on disk, "
+            "while the benchmark's data were in memory. Measure `storage.*` with --storage in their directory."
         )
     if routine.pairwise:
         return (
-            "Messages wait for the other side, or share the path with others: check the order of sends and"
+            "Messages wait for the other side, or share the path with others. Check the order of sends and"
             " receives, post receives early, and record a trace (`scope monitor --trace`)."
         )
     return (
-        "Ranks arrive at different times, buffers are cold, or other traffic shares the network: "
-        "check the balance before the call, and record a trace (`scope monitor --trace`)."
+        "Ranks arrive at different times, buffers are cold, or other traffic shares the network. Check the "
+        "balance before the call, and record a trace (`scope monitor --trace`)."
     )
 
 
@@ -105,9 +105,8 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="inefficient-message-size",
         severity="advice",
         title=(
-            f"{_named(routine)}: faster on this machine in"
-            f" {pieces} of {units.size(routine.better_bytes or 0)}:"
-            f" {units.quantity(routine.better_s, 's')} instead of {units.quantity(routine.machine_s, 's')}"
+            f"{_named(routine)}: faster on this machine in {pieces} of {units.size(routine.better_bytes or 0)}: "
+            f"{units.quantity(routine.better_s, 's')} instead of {units.quantity(routine.machine_s, 's')}"
         ),
         where=_where(facts, routine) | {"better_bytes": routine.better_bytes or 0},
         evidence=[

@@ -10,7 +10,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
         _finding(
             "incomplete-profile",
             text,
-            "Figures that depend on the missing part are lower bounds; see `docs/how-to/monitor.md`.",
+            "Values that depend on the missing part are lower bounds; see `docs/how-to/monitor.md`.",
         )
         for text in facts.merged.warnings
     ]

@@ -22,7 +22,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="warning",
             title=(
                 f"Rank {spread.most_rank} computes for {units.quantity(spread.most, 's')}, the mean is"
-                f" {units.quantity(spread.mean, 's')}: with even distribution the program would take"
+                f" {units.quantity(spread.mean, 's')}: with equal work the program would take"
                 f" {units.share(beyond_s / merged.wall_s)} less time"
             ),
             where={"rank": spread.most_rank, "host": host, "layer": "balance"},
@@ -36,8 +36,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 ),
             ],
             advice=(
-                "Distribute the work by cost instead of size, or dynamically in small pieces. Check whether the "
-                "same ranks are slow in every program (then it is the host) or only in this one (its work)."
+                "Distribute the work by cost instead of size, or dynamically in small pieces. Check whether "
+                "the same ranks are slow in every program (then the host is the cause) or only in this one "
+                "(then its work is)."
             ),
             lost=beyond_s / merged.wall_s,
         )

@@ -39,7 +39,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 ),
             ],
             advice=(
-                "Keep files open over many transfers; `storage.metadata` shows what an open takes by itself."
+                "Keep files open over many transfers; `storage.metadata` shows how long an open takes by itself."
                 if not many
                 else "Open a file once and keep it open."
                 if again

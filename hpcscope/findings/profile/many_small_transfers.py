@@ -46,7 +46,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ],
             advice=(
                 "Move more with each call: collect the data in a buffer of 1 MiB or more, use streams (`fwrite`), "
-                "or collective MPI-IO with a file view: the library then combines the pieces of all ranks."
+                "or collective MPI-IO with a file view. The library then combines the pieces of all ranks."
             ),
             lost=time_s / facts.total_s,
         )

@@ -24,7 +24,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="off-cpu-time",
             severity="warning",
             title=(
-                f"Ranks were off the processor for {units.share(off_s / facts.total_s)} of their time:"
+                f"Ranks had no core for {units.share(off_s / facts.total_s)} of their time:"
                 f" {units.quantity(facts.total_s / len(processes), 's')} wall,"
                 f" {units.quantity(processor_s / len(processes), 's')} CPU time each"
             ),

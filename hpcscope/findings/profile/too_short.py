@@ -19,6 +19,6 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "measurement"},
             evidence=[Evidence(what="shortest time that is judged", value=SHORTEST_S, unit="s")],
-            advice="Give the program more work: a single time slice of the scheduler distorts so short a run.",
+            advice="Give the program more work: a single time slice of the scheduler distorts a run this short.",
         )
     ]

@@ -46,7 +46,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="ranks that share the file", value=most.processes),
             ],
             advice=(
-                f"Let every part of a file begin at a multiple of {block}: pad headers and records, or give "
+                f"Let every part of a file begin at a multiple of {block}. Pad headers and records, or give "
                 "MPI-IO the hint `striping_unit` and let collective calls align the parts."
             ),
             lost=unaligned / number * time_s / facts.total_s,

@@ -47,7 +47,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what=f"{worst.routine}: waiting, at least", value=worst.waiting_least_s, unit="s"),
             ],
             advice=(
-                "A faster network does not help: balance the work, or use a nonblocking collective (`MPI_I...`) "
+                "A faster network does not help. Balance the work, or use a nonblocking collective (`MPI_I...`) "
                 "with work before its completion."
             ),
             lost=waiting_s / facts.total_s,

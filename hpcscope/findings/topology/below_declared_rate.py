@@ -37,8 +37,8 @@ def find(facts: TopologyFacts) -> list[Finding]:
                     Evidence(what=facts.declared_by, value=declared, unit="B/s"),
                 ],
                 advice=(
-                    "Check that messages use this interface (`--interface`), whether a core of the host is busy "
-                    "with interrupts, and whether its switch or a trunk is slower than its ports."
+                    "Check whether messages use this interface (`--interface`) and whether interrupts keep a core "
+                    "of the host busy. Its switch or a trunk may be slower than its ports."
                 ),
                 lost=1 - best / declared,
             )

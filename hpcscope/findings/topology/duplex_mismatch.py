@@ -28,7 +28,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
                     Evidence(what="receives", value=ports.into, unit="B/s"),
                 ],
                 advice=(
-                    f"One end of the link of {host} may be set to half duplex: enable autonegotiation at both ends"
+                    f"One end of the link of {host} may be set to half duplex. Enable autonegotiation at both ends"
                     " (`ethtool -s`), then check for late collisions and frame errors."
                 ),
                 lost=1 - slow / fast,

@@ -45,8 +45,8 @@ def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int)
             Evidence(what="minimum for this many groups", value=needed),
         ],
         advice=(
-            "List the hosts group by group (`scope topology show` prints them in this order): communication with"
-            " neighboring ranks, and along rows of process grids, then stays inside a group."
+            "List the hosts group by group (`scope topology show` prints them in this order). Communication "
+            "with neighboring ranks, and along rows of process grids, then stays inside a group."
         ),
         lost=(crossed - needed) / (ranks - 1),
     )

@@ -42,13 +42,13 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
         where={"group": group.name, "layer": "network"},
         evidence=[
             Evidence(what="rate of the uplink", value=rate, unit="B/s"),
-            Evidence(what="sum of what its hosts can send", value=need, unit="B/s"),
+            Evidence(what="sum of its hosts' rates", value=need, unit="B/s"),
             Evidence(what="a single transfer inside the group", value=single, unit="B/s"),
             Evidence(what="duplex", value=group.uplink_duplex),
         ],
         advice=(
-            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors that"
-            " exchange much inside one group."
+            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors "
+            "that exchange many data inside one group."
         ),
         lost=1 - rate / need,
     )

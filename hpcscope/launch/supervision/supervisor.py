@@ -367,7 +367,7 @@ class Supervisor:
             if earlier := self.journal.fatal.get(launch.key(case)):
                 self._record(launch, attempt, position, "unavailable", f"not repeated: {earlier}", None)
             elif hangs >= MOST_HANGS:
-                reason = f"not tried: {hangs} cases of this benchmark did not end"
+                reason = f"not run: {hangs} cases of this benchmark did not end"
                 self._record(launch, attempt, position, "unavailable", reason, None)
 
     def _program(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> MpiProgram:

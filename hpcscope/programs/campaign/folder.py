@@ -19,8 +19,8 @@ from hpcscope.version import VERSION
 Kind = Literal["campaign", "placement", "soak"]
 Status = Literal["running", "finished", "interrupted"]
 LAB_NOTE = (
-    "The hosts are emulated: they share the processors and memory of this machine. Network times are those of such"
-    " a cluster; computation is slowed down by all hosts together; speedups and memory contention do not show."
+    "The hosts are emulated: they share the processors and memory of this machine. Network times describe such "
+    "a cluster. All hosts together slow computation down, so speedups and memory contention are not visible."
 )
 
 

@@ -136,7 +136,7 @@ def compare(records: Sequence[RunRecord], pairing: Pairing) -> LayoutComparison 
     sides = [_times(records, layout) for layout in layouts]
     for layout, times in zip(layouts, sides, strict=True):
         if not len(times):
-            return f"no run with {layout.words} ended well with a profile"
+            return f"no run with {layout.words} succeeded and left a profile"
 
     def over(name: str, figure: Callable[[Floats, Floats], Floats]) -> Estimate:
         seed = f"{pairing.fixed} {name}"

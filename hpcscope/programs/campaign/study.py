@@ -232,7 +232,7 @@ class Study(Asked):
             chosen = {name for name in self.transport if over_active_messages(name)}
             if chosen and not self.monitored:
                 raise ValueError(
-                    f"transport = {min(chosen)}: the ranks of a command that is not monitored cannot be told"
+                    f"transport = {min(chosen)}: without the monitor, the ranks of a command are unknown"
                 )
             for name, values in self._own_factors():
                 told = name == "transport" and not set(values) - chosen - {"default"}

@@ -141,8 +141,8 @@ def _hidden(profiles: Sequence[Profile]) -> list[str]:
     for tool, name in sorted(taken):
         by_tool[tool].append(name)
     return [
-        f"{tool} gets the calls of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''} before the monitor:"
-        " those that it does not pass on as MPI_ are not counted"
+        f"{tool} gets the calls of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''} before the "
+        "monitor: calls that it does not pass on as MPI_ are not counted"
         for tool, names in by_tool.items()
     ]
 

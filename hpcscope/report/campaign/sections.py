@@ -275,8 +275,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
         "overhead",
         "Wall-clock and CPU time",
         "Per rank, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
-        " the disk, or the scheduler. An MPI library that polls uses the processor while it waits;"
-        " then see the last column.",
+        " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see the last column.",
         Table(columns, rows),
     )
 
@@ -430,8 +429,8 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
         "placement",
         "Packed against spread",
         "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
-        " Computation that takes longer while its ranks stay on their processors is contention for memory and"
-        " caches. Off the processor is the additional fraction of time in which ranks waited for one. Intervals"
+        " If computation takes longer although each rank keeps its core, memory and caches are contended. Off "
+        "the processor is the additional fraction of time in which ranks waited for a core. Intervals"
         " by bootstrap, with at least four runs.",
         Table(columns, rows),
     )

@@ -257,7 +257,7 @@ def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, ti
     return Figure(
         key=f"traffic-{column}",
         title=title,
-        caption=("A dark row is a sender that others wait for, or that sends much. " if unit == "s" else "")
+        caption=("A dark row is a sender that others wait for, or that sends many bytes. " if unit == "s" else "")
         + "A row for each sender, a column for each receiver."
         + (f" {block} successive ranks share a row and a column." if block > 1 else ""),
         traces=[cells(places, places, values, hover, shown if side <= _WRITTEN else None, unit)],

@@ -116,10 +116,9 @@ def sentences(contents: ProfileContents) -> list[str]:
     total_s = max(merged.total_s, 1e-9)
     mpi = merged.spreads["mpi_s"]
     words = [
-        f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize:"
-        f" {units.share(merged.mpi_s / total_s)} of the time is in MPI, from"
-        f" {units.quantity(mpi.least, 's')} (rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')}"
-        f" (rank {mpi.most_rank}) per rank."
+        f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize: "
+        f"{units.share(merged.mpi_s / total_s)} of the time is in MPI, from {units.quantity(mpi.least, 's')} "
+        f"(rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')} (rank {mpi.most_rank}) per rank."
     ]
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]
@@ -184,8 +183,8 @@ def wrapped(merged: Merged) -> list[str]:
         return []
     most = max(calls, key=lambda one: one.time_s)
     return [
-        f"Most calls come from functions that only seem to pass them on to MPI, such as {by[most.site or 0]}:"
-        " `scope monitor --depth 16` shows who wanted them."
+        f"Most calls come from functions that seem only to pass them on to MPI, such as {by[most.site or 0]}. "
+        "`scope monitor --depth 16` shows their callers."
     ]
 
 
@@ -256,7 +255,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
             "files",
             "Files",
             f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
-            " files. What MPI-IO calls of POSIX is part of its time, and shown once more by itself.",
+            " files. The POSIX calls inside MPI-IO are part of its time and are also shown separately.",
             table=tables.files(merged, _LINES),
             more=[tables.file_times(merged, _LINES), tables.transfer_sizes(merged)],
         )

@@ -154,9 +154,8 @@ def measured(run: Run) -> str:
             f" by side in {count(rounds, 'round')} on {machine_name(run.machine)}."
         )
     return (
-        f"On {moment(run.record.started_unix_s)} the {run.record.module} module {verb} "
-        f"{number} in up to {count(launches, 'launch', 'launches')} on "
-        f"{machine_name(run.machine)}."
+        f"On {moment(run.record.started_unix_s)} the {run.record.module} module {verb} {number} in up to "
+        f"{count(launches, 'launch', 'launches')} on {machine_name(run.machine)}."
     )
 
 

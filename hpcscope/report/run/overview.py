@@ -164,7 +164,7 @@ def _states(run: Run) -> Fact:
     if not course.states:
         return Fact("Machine states", "not known: too little was measured", True)
     if not course.changes:
-        return Fact("Machine states", "the machine kept one state", False)
+        return Fact("Machine states", "the machine stayed in one state", False)
     mixed = len({case.key for case in run.statistics.primary if case.state_mixture})
     cases = len({case.key for case in run.statistics.primary})
     slowest = course.states[-1]
@@ -192,7 +192,7 @@ def _noise(run: Run) -> Iterator[Fact]:
         worst = max(cases, key=lambda summary: summary.median or 0.0)
         yield Fact(
             "Noise",
-            f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a processor",
+            f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a core",
             (worst.median or 0.0) > 0.01,
         )
 
@@ -200,7 +200,7 @@ def _noise(run: Run) -> Iterator[Fact]:
 def _late(headline: list[Summary]) -> Fact:
     late = [case for case in headline if case.invalid_share > 0]
     if headline and all(case.origin == "imported" for case in headline):
-        return Fact("Late starts", "not known: the values are another program's", False)
+        return Fact("Late starts", "unknown: another program measured the values", False)
     if not late:
         return Fact("Late starts", "every repetition began in time", False)
     worst = max(case.invalid_share for case in late)

@@ -14,13 +14,13 @@ from hpcscope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
 FORMULAS = (
-    "Formulas: what the cost formulas of scope predict, and the models that were fitted to the run, say of a case."
-    " Where a model was fitted to the case itself, its error is marked: it validates nothing."
+    "Formulas: values of a case by scope predict's cost formulas, and by the models that were fitted to the run."
+    " If a model was fitted to the case itself, its error is marked, because it validates nothing."
 )
 FITTED = "fitted"
-GAINS = "What the change gains: more done in the same time"
-SMALL_GAINS = "Gains smaller than the error of the simulation may be none."
-OFFERS = "The offers side by side: more done in the same time, and what a percent of it costs"
+GAINS = "Gain of the change: more work in the same time"
+SMALL_GAINS = "Gains smaller than the simulation error may not be real."
+OFFERS = "The offers side by side: more work in the same time, and the cost of each percent"
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
     compared = [sight for sight in health.sights if sight.screening.visible is not None]
     yield ""
     if compared:
-        yield "A slower node would have been noticed in 99 % when it is slower by:"
+        yield "A slow node is noticed with 99 % probability if it is slower by:"
         yield from (f"  {text}" for text in _visible(compared))
     if said := few_peers(health):
         yield said

@@ -24,20 +24,19 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
             .labeled("rotating buffers")
             .worded("{} rotating buffers"),
         layout("cache", "warm,cold",
-               "cold: message buffers are flushed from all caches before every repetition, which is one "
-               "operation")
+               "cold: message buffers are flushed from all caches before every repetition, which is one operation")
             .worded(",cold caches")}});
 }
 
 // What streams send, and where it arrives.
 inline Parameter source_parameter() {
   return layout("source", "untouched,rewritten",
-                "what is sent is left as it is, or rewritten by the sender before every repetition")
+                "the send buffer is left as it is, or the sender rewrites it before every repetition")
       .worded(",from rewritten memory");
 }
 inline Parameter receive_buffers_parameter() {
   return layout("receive_buffers", "one,many",
-                "the messages of a repetition arrive in one buffer, or each in a place of its own")
+                "the messages of a repetition arrive in one buffer, or each in its own buffer")
       .worded(",each into a place of its own");
 }
 

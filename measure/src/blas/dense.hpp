@@ -1,5 +1,4 @@
-// Checks of dense linear algebra: products with a vector, which cost n^2 operations where the result cost
-// n^3.
+// Checks of dense linear algebra: products with a vector, which cost n^2 operations where the result cost n^3.
 //
 // On a vector without zeros, a wrong product or factorization differs from the correct one whichever element
 // is wrong, unless errors cancel exactly (Freivalds 1977, IFIP Congress). Matrices are stored by columns.

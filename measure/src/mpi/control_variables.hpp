@@ -23,9 +23,8 @@ class ToolsInterface {
   ToolsInterface(const ToolsInterface&) = delete;
   ToolsInterface& operator=(const ToolsInterface&) = delete;
 
-  // The sizes at which the library changes its protocol or algorithm, then the components and algorithms
-  // selected by the user; at most 100. Settings left to the library are omitted. Empty where the library
-  // reports none.
+  // The sizes at which the library changes its protocol or algorithm, then the components and algorithms selected
+  // by the user; at most 100. Settings left to the library are omitted. Empty where the library reports none.
   std::vector<ControlVariable> settings() const;
 
  private:

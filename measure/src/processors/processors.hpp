@@ -1,5 +1,4 @@
-// The processors that processes may use: affinity, and the CPU quota of control groups (containers, batch
-// jobs).
+// The processors that processes may use: affinity, and the CPU quota of control groups (containers, batch jobs).
 #pragma once
 
 #include <optional>
@@ -20,8 +19,7 @@ std::vector<std::vector<int>> allowed_on_host(const Communicator& world);
 // from its own group up to the root; none without a limit. `root`: the folder that contains /proc and /sys.
 std::optional<double> processor_quota(const std::string& root = "");
 
-// Whole processors that processes of one host can keep busy together, at least one. `allowed`: of each
-// process.
+// Whole processors that processes of one host can keep busy together, at least one. `allowed`: of each process.
 int usable_processors(const std::vector<std::vector<int>>& allowed, std::optional<double> quota);
 
 // Whether some of these processes must share a processor.

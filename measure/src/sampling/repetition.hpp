@@ -1,5 +1,4 @@
-// One repetition: the processes start together, the operation runs, and nothing else lies between the clock
-// reads.
+// One repetition: the processes start together, the operation runs, and nothing else lies between the clock reads.
 #pragma once
 
 #include <cstdint>

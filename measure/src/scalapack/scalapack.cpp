@@ -63,7 +63,7 @@ Function* function(const std::string& name) {
 std::string absent() {
   if (!library().empty()) return "";
 #if defined(SCOPE_ANY_LIBRARY)
-  return "this program came with Scope, for many MPI libraries; scope build compiles one with a ScaLAPACK";
+  return "this program came with Scope, for many MPI libraries; for ScaLAPACK, run scope build";
 #else
   return "no ScaLAPACK for this MPI was found; scope doctor says how to get one";
 #endif

@@ -133,8 +133,7 @@ std::unique_ptr<Transport> connect_active_messages(const Partner& partner, const
                       ": the two ranks are on one host, where messages go through shared memory");
   if (partner.nearby && options.lost_per_million > 0)
     throw Unavailable(
-        "protocol=active_messages lost_per_million: the two ranks are on one host, where messages go "
-        "through "
+        "protocol=active_messages lost_per_million: the two ranks are on one host, where messages go through "
         "shared memory");
   am::Options asked;
   asked.loss = options.lost_per_million * 1e-6;

@@ -1,5 +1,4 @@
-// Cross-memory attach: the receiver reads the message from the sender's memory in one copy
-// (process_vm_readv).
+// Cross-memory attach: the receiver reads the message from the sender's memory in one copy (process_vm_readv).
 //
 // As in a rendezvous, the sender publishes the address of the message in a shared cache line and waits until
 // the message has been read.

@@ -86,8 +86,7 @@ ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>&
   return with_header(socket_.descriptor(), &message, may_sleep ? 0 : MSG_DONTWAIT);
 }
 
-// Copying a short packet into one piece costs less than a system call with several parts (6 % of a
-// ping-pong).
+// Copying a short packet into one piece costs less than a system call with several parts (6 % of a ping-pong).
 ssize_t Datagrams::send_in_one(const std::array<iovec, 3>& parts, bool may_sleep) const {
   Packet packet;
   std::size_t bytes = 0;

@@ -1,11 +1,9 @@
-// Messages over a medium that may lose packets: numbered, acknowledged, retransmitted from the first one
-// lost.
+// Messages over a medium that may lose packets: numbered, acknowledged, retransmitted from the first one lost.
 //
-// Go-back-N (Tanenbaum, Computer Networks, section 3.4.2). The receiver accepts packets in order only; at a
-// gap it requests the first missing one at once, and a sender without an acknowledgement for 50 ms resumes
-// there too. Packets are retransmitted from the message's own memory, so nothing is copied. With credits the
-// sender stops when the receiver's socket buffer may be full; without, it keeps sending and pays for the
-// losses.
+// Go-back-N (Tanenbaum, Computer Networks, section 3.4.2). The receiver accepts packets in order only; at a gap it
+// requests the first missing one at once, and a sender without an acknowledgement for 50 ms resumes there too.
+// Packets are retransmitted from the message's own memory, so nothing is copied. With credits the sender stops
+// when the receiver's socket buffer may be full; without, it keeps sending and pays for the losses.
 #pragma once
 
 #include <sys/uio.h>

@@ -284,8 +284,7 @@ namespace scope {
 
 std::unique_ptr<Transport> connect_libfabric(const Partner&, const TransportOptions&) {
   throw Unavailable(
-      "protocol=libfabric: this build has no libfabric: its header or library was not found when it was "
-      "compiled");
+      "protocol=libfabric: this build has no libfabric: its header or library was not found when it was compiled");
 }
 
 }  // namespace scope

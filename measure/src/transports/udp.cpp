@@ -1,5 +1,4 @@
-// UDP over IPv4: a message is split into datagrams of the path's MTU, with the loss handling of
-// datagrams.hpp.
+// UDP over IPv4: a message is split into datagrams of the path's MTU, with the loss handling of datagrams.hpp.
 #include <netinet/in.h>
 
 #include "transports/datagrams.hpp"

@@ -1,5 +1,4 @@
-// Unix domain stream sockets: the kernel's copy between two processes of one host, without a network
-// protocol.
+// Unix domain stream sockets: the kernel's copy between two processes of one host, without a network protocol.
 #include <sys/un.h>
 #include <unistd.h>
 

@@ -64,8 +64,8 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
             ),
         ],
         advice=(
-            "Use fewer ranks for this size or larger problems on as many: computation grows faster with the "
-            "size than messages do. Distribution and collection by one rank grow with the number of ranks: "
+            "Use fewer ranks for this size, or larger problems on as many ranks: computation grows faster with "
+            "the size than messages do. Distribution and collection by one rank grow with the number of ranks: "
             "let each rank create or read its own part."
         ),
         lost=communicate / (total.median or 1.0) if communicate < (total.median or 0.0) else None,

@@ -105,10 +105,10 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
         severity="advice",
         title=(
             f"{run.benchmark(case).title} (n={case.parameters['n']}) on a grid of {mine.grid} sends"
-            f" {units.quantity(busy.busier_bytes, 'B')} over the uplink of {busy.group}, which takes"
-            f" {units.quantity(busy.seconds, 's')} of its {units.quantity(took, 's')};"
-            f" a grid of {better.grid} would send {units.quantity(least.busier_bytes, 'B')} over that of"
-            f" {least.group}, in {units.quantity(least.seconds, 's')}{seconds}"
+            f" {units.quantity(busy.busier_bytes, 'B')} over the uplink of {busy.group}. This takes"
+            f" {units.quantity(busy.seconds, 's')} of its {units.quantity(took, 's')}."
+            f" A grid of {better.grid} would send {units.quantity(least.busier_bytes, 'B')} over the uplink of "
+            f"{least.group}, in {units.quantity(least.seconds, 's')}{seconds}"
         ),
         where={
             "benchmark": case.benchmark,
@@ -122,7 +122,7 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
         evidence=[*run.evidence(case), *(run.evidence(other) if other else []), *evidence],
         advice=(
             f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} with the hosts in this order."
-            " Where neither rows nor columns of any grid can be groups of hosts, list the hosts group by group."
+            " If neither rows nor columns of any grid can be groups of hosts, list the hosts group by group."
         ),
         lost=max(0.0, gained_s / took),
     )

@@ -51,8 +51,8 @@ def _finding(case: ProgramCase, part: str) -> Finding:
         evidence=case.evidence("time_s", "panel_s", "broadcast_s", "swap_s", "update_s"),
         advice=(
             ("" if ahead else "Use look_ahead=1. ")
-            + "Try smaller blocks and more equations. A grid with fewer rows needs fewer messages per pivot, one "
-            "with fewer columns fewer per panel."
+            + "Try smaller blocks and more equations. A grid with fewer rows needs fewer messages per pivot; a "
+            "grid with fewer columns needs fewer per panel."
         ),
         lost=share,
     )

@@ -69,10 +69,9 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             how_compared(slower.total, faster.total),
         ],
         advice=(
-            "Use the faster one at this size and number of ranks; the other takes "
-            f"{units.percent(excess)} longer. If communication makes the difference, "
-            "few long messages suit a network with a high latency, short ones "
-            "between neighbors a network that carries many at once."
+            f"Use the faster one at this size and number of ranks; the other takes {units.percent(excess)} "
+            "longer. If communication makes the difference, few long messages suit a network with a high "
+            "latency. Short messages between neighbors suit a network that carries many at once."
         ),
         lost=None,
     )

@@ -64,7 +64,7 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
         ],
         advice=(
             "The gain is due to the caches, not to the processors alone: cache blocking would help one rank as "
-            "well. Compare with the best sequential version, too."
+            "well. Also compare with the best sequential version."
             if share is not None and share <= LESS
             else "Compare with the best sequential version: the time on one rank is not a sound baseline."
         ),

@@ -42,9 +42,9 @@ def _finding(case: ProgramCase) -> Finding:
             Evidence(what=f"rate of the {ALL_TO_ALL[total.benchmark]} per rank", value=rate, unit="B/s"),
         ],
         advice=(
-            "Compare the rate with mpi.alltoall of as many bytes: where that is as slow, the bisection bandwidth "
-            "of the network or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
-            "With fewer ranks on a host each gets more of its link."
+            "Compare the rate with mpi.alltoall of as many bytes. If that is as slow, the network's bisection "
+            "bandwidth or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
+            "With fewer ranks on a host, each rank gets more of the host's link."
         ),
         lost=min(share, 1.0),
     )

@@ -82,9 +82,9 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
             Evidence(what="fraction of the time during which the others wait", value=units.share(waited)),
         ],
         advice=(
-            "It has more work or a slower processor: compare the phases by rank. If its computation takes longer "
-            "than that of its peers, another process uses its processor, or the host is slow; if not, its part of "
-            "the problem is larger or has more neighbors."
+            "It has more work or a slower processor: compare the phases by rank. If it computes longer than "
+            "its peers, another process uses its core, or the host is slow. If not, its part of the problem is "
+            "larger or has more neighbors."
         ),
         lost=waited,
     )

@@ -60,7 +60,7 @@ def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Fin
             Evidence(what="messages of at most 1 KiB", value=small / max(1.0, case.seconds("exchange_messages"))),
         ],
         advice=(
-            "More bandwidth does not help, a lower latency does: ranks on fewer hosts, a kernel-bypass "
+            "More bandwidth does not help, but a lower latency does. Use fewer hosts, a kernel-bypass "
             "transport (`scope run mpi.latency` over each), or a larger problem per rank."
         ),
         lost=min(share.value, 1.0),

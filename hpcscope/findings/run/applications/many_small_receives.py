@@ -69,8 +69,8 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
     slow = beside is not None and beside > SLOW
     compared = f", {beside:.1f} times the ping-pong" if beside else ""
     advice = (
-        "Combine several planes into one message where the program can, or use fewer ranks: each receive "
-        "costs a latency, whatever its size. "
+        "Combine several planes into one message if the program can, or use fewer ranks: each receive costs a "
+        "latency at any size. "
     )
     if slow:
         advice += (

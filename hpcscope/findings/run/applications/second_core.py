@@ -46,7 +46,7 @@ def _finding(case: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
         where=both.where,
         evidence=[*case.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
         advice=(
-            "`scope run node.stream` shows whether one core already saturates the memory: then spread such "
+            "`scope run node.stream` shows whether one core already saturates the memory. If so, spread such "
             "programs over hosts, one rank each. Otherwise check that the two ranks do not share a core "
             "(`scope doctor`)."
         ),

@@ -25,7 +25,7 @@ def find(run: Run) -> list[Finding]:
             ],
             advice=(
                 "What was measured is comparable with other clusters; the other cases need the missing resources. "
-                "`--oversubscribe` runs them on too few processors, which shows that they work, not how fast."
+                "`--oversubscribe` runs them on too few cores, which shows that they work, but not how fast."
             ),
         )
     ]

@@ -45,7 +45,7 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{printed.case.label}{others}: the program does not vouch for what it printed",
+        title=f"{printed.case.label}{others}: the program's own verification failed, or its output is cut",
         where={"benchmark": printed.case.benchmark, "ranks": printed.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
         advice="Its values are shown but are not results. Run the program again if they are wrong; if its output"

@@ -37,6 +37,8 @@ def _finding(title: str, late: list[Summary]) -> Finding:
         f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are excluded",
         where={"benchmark": worst[0].benchmark, "ranks": worst[0].ranks},
         evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
-        advice="Something keeps a rank off its processor: look for other processes, interrupts or too few "
-        "processors. `sampling.synchronization=dissemination` needs no windows.",
+        advice=(
+            "Something keeps a rank off its core: look for other processes, interrupts or too few cores. "
+            "`sampling.synchronization=dissemination` needs no windows."
+        ),
     )

@@ -35,9 +35,11 @@ def find(run: Run) -> list[Finding]:
             f"cases differ by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
-            advice="Figures marked in the report mix both states. Use the state that programs will meet "
-            "(`state_medians` in statistics.json), or measure again on a dedicated machine: other processes, "
-            "other virtual machines on the host and the processor's clock change the state.",
+            advice=(
+                "Values with this mark in the report mix both states. Use the state that programs will meet "
+                "(`state_medians` in statistics.json), or measure again on a dedicated machine. Other "
+                "processes, other virtual machines on the host and the processor's clock change the state."
+            ),
             lost=1 - 1 / factors[0],
         )
     ]

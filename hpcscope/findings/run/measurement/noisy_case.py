@@ -37,7 +37,7 @@ def find(run: Run) -> list[Finding]:
                 )
                 for s in worst[:10]
             ],
-            advice="Ask for more launches (`scope run --launches NUMBER`), and look for other processes on the "
+            advice="Measure more launches (`scope run --launches NUMBER`), and look for other processes on the "
             "machine.",
         )
     ]

@@ -51,7 +51,7 @@ def _other_cadences(cases: list[tuple[float, str, Clock]]) -> str:
     isolated = sum("isolated" in name for _, name, _ in cases)
     if isolated < len(cases):
         return "Larger sizes take longer than a step of the clock."
-    return "If these cases have streaming times, one of those holds many operations."
+    return "If these cases have streaming times, use these: each covers many operations."
 
 
 def _backwards(clocks: list[Clock], launches: int) -> Finding:
@@ -96,6 +96,8 @@ def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
             Evidence(what="cost of a start/stop pair (subtracted)", value=clock.overhead_s, unit="s"),
             *(Evidence(what=f"fraction of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
         ],
-        advice="The resolution averages out over repetitions, and the cost is subtracted: differences below this"
-        f" fraction of a repetition mean nothing. {_other_cadences(cases)}",
+        advice=(
+            "The resolution averages out over repetitions, and the cost is subtracted: ignore differences "
+            f"below this fraction of a repetition. {_other_cadences(cases)}"
+        ),
     )

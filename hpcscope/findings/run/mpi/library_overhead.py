@@ -45,7 +45,7 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
         evidence=loss.evidence,
         advice=(
             f"Compare another MPI with `scope compare --measure`{how.words}. "
-            f"At most {units.quantity(added, 's')} per message can be gained."
+            f"At most {units.quantity(added, 's')} per message can be saved."
         ),
         trials=how.trials,
         lost=1 - loss.retained,

@@ -58,7 +58,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
                 Evidence(what=f"visits of {one.label} with wrong data", value=_visits(run, visits, one))
                 for one in list(wrong.values())[:_MOST]
             ),
-            *([Evidence(what=f"right where {called} was wrong", value=", ".join(right))] if right else []),
+            *([Evidence(what=f"correct where {called} was wrong", value=", ".join(right))] if right else []),
             *(_of_the_program(called, seen) if seen else []),
         ],
         advice=_advice(called, seen, right),
@@ -126,16 +126,18 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
 def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     program = f"`wrong-data/{called}.c` of the run"
     elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
-    apart = " Memory and links are unlikely: other routines delivered as much, right." if right else ""
+    apart = (
+        " Memory and links are unlikely causes: other routines delivered as many bytes correctly." if right else ""
+    )
     if seen is None:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:
         return (
             f"{program} shows it without Scope: the fault is in the library or below it.{apart} Send it and its"
-            f" output to the library's developers; until then use {f'{right[0]} or ' if right else ''}another"
+            f" output to the library's developers. Until then use {f'{right[0]} or ' if right else ''}another"
             " version (`scope run --mpi NAME`)."
         )
     return (
-        f"{program} makes the same call without Scope, and its data were right: what else the case does matters,"
-        f" or the fault is rare. {elsewhere}{apart}"
+        f"{program} makes the same call without Scope, and its data were correct. Either the rest of the case "
+        f"matters, or the fault is rare. {elsewhere}{apart}"
     )

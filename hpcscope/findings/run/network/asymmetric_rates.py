@@ -45,17 +45,17 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         code="asymmetric-rates",
         severity="warning",
         title=(
-            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way back "
-            f"{units.quantity(max(out, into), 'B/s')}: "
+            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way "
+            f"back {units.quantity(max(out, into), 'B/s')}: "
             f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(cases[OUT], cases[IN], share),
         advice=(
-            f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`): a mismatch "
-            "of duplex slows one direction and counts late collisions. Then compare limits set in one direction "
-            "only (`tc qdisc`, a policer of the switch, different routes there and back: `traceroute` from both "
-            "hosts)."
+            f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`). A duplex "
+            "mismatch slows one direction and counts late collisions. Then compare limits set in one "
+            "direction only (`tc qdisc`, a policer of the switch, different routes there and back: "
+            "`traceroute` from both hosts)."
         ),
         lost=1 - (share.median or 1.0),
     )
@@ -80,9 +80,9 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
             Evidence(what="busiest processor: fraction of the time", value=cases[PROCESSOR].median or 0.0),
         ],
         advice=(
-            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "
-            "autonegotiation at both ends (`ethtool -s ... autoneg on`); look for `Duplex: Half` in `ethtool` and "
-            "for collisions in `ip -s link`. Until then, sending in both directions at once gains nothing."
+            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions. Enable "
+            "autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in `ethtool` and "
+            "for collisions in `ip -s link`. Until then, sending in both directions at once is no faster."
         ),
         lost=1 - (duplex.median or 1.0),
     )

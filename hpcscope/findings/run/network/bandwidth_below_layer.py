@@ -72,14 +72,14 @@ def _below_the_library(loss: RungLoss) -> str:
     if _without_library(loss):
         return (
             "One core copies another's data faster: the kernel's copy (CMA), or two copies by a queue, cost more."
-            " Where a program sends much inside a host, try memory that both ranks share (`mpi.shared_window`)."
+            " If a program sends many data inside a host, try memory that both ranks share (`mpi.shared_window`)."
         )
     if not _over_tcp(loss):
         return (
-            "Check the MTU (9000 where all switches support it), the retransmissions of the cases without MPI, and"
+            "Check the MTU (9000 if all switches support it), the retransmissions of the cases without MPI, and"
             " that each rank has a processor to itself."
         )
     return (
-        "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
+        "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 if all "
         "switches support it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
     )

@@ -50,9 +50,9 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
             *(Evidence(what="data in queues, added time by rate", value=one, unit="B") for one in queue),
         ],
         advice=(
-            "The queue before the narrowest link is too long for its rate: set a fair queue with a short target "
+            "The queue before the narrowest link is too long for its rate. Set a fair queue with a short target "
             "there (`tc qdisc replace dev ... root fq_codel`), lower `txqueuelen`, mark packets (ECN), "
-            "or give small messages a class of their own; keep bulk and file traffic off the link of MPI."
+            "or give small messages their own class. Keep bulk and file traffic off the link of MPI."
         ),
         lost=1 - (alone.median or 0.0) / (loaded.median or 1.0),
     )

@@ -64,9 +64,9 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
             Evidence(what="launches", value=worst.launches),
         ],
         advice=(
-            "Jobs slow each other in the network. Keep a job inside a switch or a group where it fits (placement "
-            "by topology), use congestion control and adaptive routing of the fabric, give file traffic a service "
-            "level of its own, and add capacity to shared trunks: `scope topology discover` finds them."
+            "Jobs slow each other in the network. Keep a job inside a switch or a group if it fits (placement "
+            "by topology), and use the fabric's congestion control and adaptive routing. Give file traffic its "
+            "own service level, and add capacity to shared trunks: `scope topology discover` finds them."
         ),
         lost=1 - 1 / worst.median.value,
     )

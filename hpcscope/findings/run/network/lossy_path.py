@@ -51,8 +51,8 @@ def _of_link(run: Run, idle: Summary) -> Finding:
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(idle),
         advice=(
-            "Check the link rather than its queues: errors and drops of `ip -s link` and `ethtool -S` at both "
-            "ends and of the switch ports between, cables and optics, a mismatch of duplex."
+            "Check the link rather than its queues: cables, optics and duplex mismatch. Errors and drops show "
+            "in `ip -s link` and `ethtool -S` at both ends, and on the switch ports between."
         ),
         lost=idle.median,
     )
@@ -76,10 +76,10 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
             *(alone or [Evidence(what="loss without load", value="not measured")]),
         ],
         advice=(
-            "The queue before the narrowest link is too short for bursts, or a policer drops packets: let it "
-            "hold a few ms of the link's rate (`tc -s qdisc`, buffers and drops of the switch port), mark "
-            "packets instead of dropping them (ECN), pace senders (`tc qdisc ... fq`), or shape instead of "
-            "policing."
+            "The queue before the narrowest link is too short for bursts, or a policer drops packets. Let the "
+            "queue hold a few ms of the link's rate (`tc -s qdisc`, buffers and drops of the switch port). "
+            "Otherwise mark packets instead of dropping them (ECN), pace senders (`tc qdisc ... fq`), or "
+            "shape instead of policing."
         ),
         lost=share.median,
     )

@@ -224,7 +224,7 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
         ],
         advice=(
             f"Check {comparison.host} for other processes (`top`), throttling (`dmesg`, temperatures), the "
-            "governor, the installed memory (`dmidecode -t memory`) and firmware settings; a job on all hosts "
+            "governor, the installed memory (`dmidecode -t memory`) and firmware settings. A job on all hosts "
             f"loses {units.share(comparison.lost)} of its computing time waiting for it."
         ),
         lost=comparison.lost,

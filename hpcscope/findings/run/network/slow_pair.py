@@ -60,8 +60,8 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-pair",
             f"Messages between {' and '.join(slow.members)}, and only these, take",
-            "Both are as fast as others with all other partners: check what only this pair uses, a route or a "
-            "link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
+            "With all other partners, both are as fast as other hosts. Check what only this pair uses, a "
+            "route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )
     if kind == "groups":
         return (
@@ -78,8 +78,8 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-host-link",
             f"Long messages from and to {names} take",
-            f"Short messages of {names} are as fast as others: its link carries less. Compare `ethtool` (rate, "
-            "duplex), cable, PCIe width and switch port with those of another host.",
+            f"Short messages of {names} are as fast as others, so its link has a lower rate. Compare `ethtool` "
+            "(rate, duplex), cable, PCIe width and switch port with those of another host.",
         )
     return (
         "slow-host-messages",

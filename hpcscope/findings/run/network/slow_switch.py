@@ -28,29 +28,29 @@ HOSTS = SampleKind(
     "Messages from and to {names} take",
     "Messages from and to {number} of {of} hosts ({names}) take",
     "They are slow with every partner: check what they have in common (rack, firmware, cables), then the "
-    "adapter, its PCIe width, driver and interrupts; where another finding reports slow computation on a host, "
+    "adapter, its PCIe width, driver and interrupts. If another finding reports slow computation on a host, "
     "check that host first.",
 )
 PAIRS = SampleKind(
     "slow-pair",
     "Messages between {names}, and only these, take",
     "Messages between {number} pairs of hosts, among them {names}, take",
-    "Each of them is as fast as others with its other partners: look at what only these pairs use, a route or a "
+    "With other partners, each of them is as fast as other hosts. Check what only these pairs use, a route or a "
     "link of the fabric (error counters of the switches, adaptive routing).",
 )
 GROUPS = SampleKind(
     "slow-switch",
     "Messages from and to the hosts of {kind} {names} take",
     "Messages from and to the hosts of {number} of {of} groups by {kind} ({names}) take",
-    "All hosts behind it are slow with every partner: its uplinks, its firmware or its routes (error counters, "
-    "links that are down or trained to a lower rate).",
+    "All hosts behind it are slow with every partner. Check its uplinks, its firmware and its routes (error "
+    "counters, links that are down or trained to a lower rate).",
 )
 PATHS = SampleKind(
     "slow-path",
     "Messages between {kind} {names} take",
     "Messages on {number} paths between groups by {kind} ({names}) take",
-    "Both ends are as fast as others elsewhere: look at the links and routes between them (error counters, static "
-    "routes that share a link).",
+    "On other paths, both ends are as fast as other groups. Check the links and routes between them (error "
+    "counters, static routes that share a link).",
 )
 
 

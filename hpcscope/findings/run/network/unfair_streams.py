@@ -34,9 +34,9 @@ def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
         where={"benchmark": worst.benchmark, "layer": "network"},
         evidence=[*run.evidence(*hit), Evidence(what="index of equal shares", value=1.0)],
         advice=(
-            "Something treats connections differently: links of a bond or routes of equal cost that a hash of the "
-            "ports fills unequally (`ip -s link`, counters of the switch), a policer, or classes of service. MPI "
-            "libraries that open several connections for each pair finish with the slowest."
+            "Something treats connections differently: a policer, classes of service, or a hash of the ports "
+            "that fills bonded links or equal routes unequally. The switch's counters and `ip -s link` may tell. "
+            "MPI libraries that open several connections for each pair finish with the slowest."
         ),
         lost=1 - (worst.median or 1.0),
     )

@@ -63,4 +63,4 @@ def _advice(run: Run) -> str:
         return "Compare another library: docs/how-to/linpack-nas.md."
     told = run.machine.environment.get(CORETYPE)
     chosen = f"{CORETYPE}={told}" if told else "the library"
-    return f"Measure other kernels than those that {chosen} chose: `scope tune blas`."
+    return f"Measure kernels other than {chosen}'s choice: `scope tune blas`."

@@ -57,7 +57,7 @@ def _advice(told: str | None) -> str:
     why = "The setting decides, not the library." if told else "The library does not recognize this processor."
     return (
         f"{why} `scope tune blas` measures its kernels for this processor and these, and says what to set."
-        " Where the library has no faster ones, use a newer library."
+        " If the library has no faster ones, use a newer library."
     )
 
 

@@ -39,8 +39,10 @@ def _finding(run: Run, one_core: Summary, all_cores: Summary) -> Finding | None:
         title=f"With all {cores} cores busy, each reaches {in_percent(kept)} of its rate when it runs alone",
         where={"layer": "node", "benchmark": PEAK, "ranks": cores, "placement": str(all_cores.placement)},
         evidence=run.evidence(one_core, all_cores),
-        advice="Either the clock drops when all cores are busy (turbo, power or thermal limits), or two ranks "
-        "share a core (hardware threads), or a hypervisor shares the cores with other machines. Check "
-        "`turbostat`, bind ranks to cores, and look for stolen time (`st` in `top`).",
+        advice=(
+            "The clock may drop when all cores are busy (turbo, power or thermal limits). Two ranks may share "
+            "a core (hardware threads), or a hypervisor may share the cores with other machines. Check "
+            "`turbostat`, bind ranks to cores, and look for stolen time (`st` in `top`)."
+        ),
         lost=1 - kept.value,
     )

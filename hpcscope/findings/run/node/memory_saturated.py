@@ -92,15 +92,14 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate |
         code="memory-saturated",
         severity="information",
         title=(
-            f"{cores} of {whole.ranks} cores already reach "
-            f"{in_percent(reached)} of the memory bandwidth of all cores "
-            f"({written(whole)})"
+            f"{cores} of {whole.ranks} cores already reach {in_percent(reached)} of the memory bandwidth of all "
+            f"cores ({written(whole)})"
         ),
         where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
         evidence=run.evidence(*scaling.points),
         advice=(
-            f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
-            "others for work in caches, or spread such programs over more hosts."
+            f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores. Use the "
+            "other cores for work in caches, or spread such programs over more hosts."
         ),
         lost=None if estimate is None else max(0.0, 1 - estimate.value),
     )

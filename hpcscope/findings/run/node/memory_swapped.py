@@ -141,7 +141,7 @@ def _finding(
             ),
         ],
         advice=(
-            "The working set is larger than the memory that is left: end other programs, raise the limit of the "
+            "The working set is larger than the free memory. End other programs, raise the limit of the "
             "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speedups against "
             "this case are too favorable."
         ),

@@ -25,4 +25,4 @@ def _huge_pages(run: Run) -> str:
     if HUGE in run.machine.environment.get(TUNABLES, "") or modes <= {"always", ""}:
         return ""
     switch = " and transparent huge pages set to madvise (by root)" if "never" in modes else ""
-    return f" Where that is impossible, huge pages may help: `{TUNABLES}={HUGE}=1`{switch}."
+    return f" If that is impossible, huge pages may help: `{TUNABLES}={HUGE}=1`{switch}."

@@ -41,8 +41,8 @@ def _rate(each: tuple[Summary, Summary]) -> float:
 
 def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
     advice = (
-        "For the rate of the storage take `cache=dropped` or `cache=direct`, or files larger than the memory of "
-        "all hosts."
+        "To measure the storage, use `cache=dropped` or `cache=direct`, or files larger than the memory of all "
+        "hosts."
         if asked
         else "The file system keeps files in memory although it was asked to drop them: use files larger than "
         "the memory of all hosts, or `cache=direct`."

@@ -34,8 +34,8 @@ def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
         advice=(
-            "Give each rank, or each few of them, their own directory, and keep many small records in one file "
-            "instead of many files."
+            "Give each rank, or each small group of ranks, its own directory, and keep many small records in "
+            "one file instead of many files."
         ),
         lost=loss.lost,
     )

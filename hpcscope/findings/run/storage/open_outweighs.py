@@ -40,7 +40,9 @@ def _finding(run: Run, figures: dict[str, Summary]) -> Finding:
         f"{units.quantity(total.median, 's')} ({units.share(lost)})",
         where={**where(total), "interface": str(total.parameters.get("interface", ""))},
         evidence=run.evidence(total, *phases),
-        advice="Keep the file open over many transfers, or move more data for each open. `storage.metadata` shows "
-        "what the file system takes for an open without the library.",
+        advice=(
+            "Keep the file open over many transfers, or move more data for each open. `storage.metadata` shows "
+            "how long the file system takes for an open without the library."
+        ),
         lost=lost,
     )

@@ -26,7 +26,7 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         evidence=run.evidence(loss.slow, loss.fast),
         advice=(
             "Write a file per rank or per host, or let collective access of MPI-IO give each region of the "
-            "file to one rank; on a parallel file system stripe the file over more servers."
+            "file to one rank. On a parallel file system, stripe the file over more servers."
         ),
         lost=loss.lost,
     )

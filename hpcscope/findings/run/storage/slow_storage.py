@@ -84,11 +84,13 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         title = f"{case.label}: ranks on {', '.join(hosts)} take {times} in every launch: slow client"
         advice = "Compare the network, mount options and load of the slow client with the other hosts."
     else:
-        title = f"{case.label}: some ranks take {times} in every launch, on no one host: possibly a slow server"
+        title = (
+            f"{case.label}: some ranks take {times} in every launch, not on a single host: possibly a slow server"
+        )
         advice = (
-            "On a parallel file system, look at the load and the disks of the servers: one slow server slows every"
-            " file that is striped over all servers; of files for single ranks it slows only those that it"
-            " holds. On a local disk, ranks compete for it: check their binding."
+            "On a parallel file system, check the load and the disks of the servers. One slow server slows "
+            "every file that is striped over all servers, and slows the files of single ranks that it holds. "
+            "On a local disk, ranks compete for it: check their binding."
         )
     return Finding(
         code="slow-storage-client" if hosts else "slow-storage-server",

@@ -43,6 +43,7 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
             ),
         ],
         advice=(
-            f"Let {processes} access the files for all others; more need more servers, disks or a faster network."
+            f"Let {processes} access the files for all others. To use more ranks, add servers or disks, or use "
+            "a faster network."
         ),
     )

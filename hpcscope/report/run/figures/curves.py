@@ -331,7 +331,7 @@ def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches
     models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
     if models:
         words.append(
-            f"Lines show the chosen model ({sentence(models)}); where none was chosen, the points are joined."
+            f"Lines show the chosen model ({sentence(models)}); if none was chosen, the points are joined."
         )
     jumps = {(one.last_before, one.first_after): one.jump_s.value for fit in fits for one in certain_breaks(fit)}
     if len(jumps) > _MOST_BREAKS:

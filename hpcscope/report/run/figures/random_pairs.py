@@ -92,7 +92,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
     return Figure(
         key=key,
         title=f"Messages of {_what(sample)} between every two {_plural(attribute.name)}",
-        caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colors.",
+        caption="Median over the pairs between two groups, relative to all pairs; logarithmic colors.",
         traces=[cells(places, places, attribute.between, hover, None, unit="")],
         layout={
             "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * number)),
@@ -104,7 +104,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
             [
                 attribute.name,
                 f"and {attribute.name}",
-                f"time over that of all pairs, the {len(slowest)} longest of {len(known)}",
+                f"time relative to all pairs, the {len(slowest)} longest of {len(known)}",
             ],
             [[first, second, _share(value)] for value, first, second in slowest],
         ),
@@ -165,12 +165,11 @@ def _share(factor: float) -> str:
 def _caption(sample: RandomPairs) -> Iterator[str]:
     share = units.share(sample.pairs / sample.of_pairs)
     yield (
-        f"{sample.rounds} random rounds in {count(sample.launches, 'launch', 'launches')} measured "
-        f"{sample.pairs} of {sample.of_pairs} pairs ({share}); the median is "
-        f"{units.quantity(sample.typical_s or 0.0, 's')}."
+        f"{sample.rounds} random rounds in {count(sample.launches, 'launch', 'launches')} measured {sample.pairs} "
+        f"of {sample.of_pairs} pairs ({share}); the median is {units.quantity(sample.typical_s or 0.0, 's')}."
     )
     if sample.reason:
-        yield f"What is slow was not searched for: {sample.reason}."
+        yield f"Slow hosts and paths were not searched for: {sample.reason}."
         return
     for attribute in sample.attributes:
         yield (

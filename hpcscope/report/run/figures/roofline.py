@@ -54,8 +54,8 @@ def figures(run: Run) -> Iterator[Figure]:
         key="roofline",
         title="Roofline of one rank",
         caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
-        f"operands ({memory.label}). Points above the slope have their data in a cache. Bytes are those that the "
-        "benchmarks declare.",
+        f"operands ({memory.label}). Points above the slope have their data in a cache. The benchmarks declare "
+        "the bytes.",
         traces=traces,
         layout={"xaxis": axis, "yaxis": log_axis("arithmetic rate", [*ys, top, slope * low], "flop/s")},
         table=Table(

@@ -57,8 +57,10 @@ def compared(run: Run) -> Iterator[DotPlot]:
         yield DotPlot(
             key="speedups-compared",
             title="Speedups compared",
-            caption="On the largest number of ranks of each program, with 95 % intervals, relative to the "
-            "same variant on one rank; the right end is the ideal speedup.",
+            caption=(
+                "On the largest number of ranks of each program, with 95 % intervals, relative to the same "
+                "variant on one rank. The right end is the ideal speedup."
+            ),
             panels=[
                 Panel(f"{number} ranks", sorted(marks, key=lambda mark: -mark.middle))
                 for number, marks in sorted(panels.items())

@@ -192,7 +192,7 @@ def _caption(first: Summary, fit: Fit | None) -> str:
             f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
             f"{equation(fit)} ({fit.source})."
         )
-    return f"{head}{drawn} Its level lines join equal times, those of the axis."
+    return f"{head}{drawn} Its level lines join equal times, as labeled on the axis."
 
 
 def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:

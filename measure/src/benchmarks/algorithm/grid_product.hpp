@@ -126,8 +126,7 @@ class GridProduct : public Benchmark {
   }
   std::int64_t share_values() const { return rows_.size(grid_.row()) * columns_.size(grid_.column()); }
 
-  // Brings the dense blocks of all processes to their positions in C on the root: gathered by rank, then
-  // copied.
+  // Brings the dense blocks of all processes to their positions in C on the root: gathered by rank, then copied.
   void gather(const double* mine) {
     std::vector<int> counts;
     std::vector<int> places;

@@ -471,7 +471,7 @@ std::vector<Parameter> parameters() {
             .worded(",binomial swap"),
         parallel("look_ahead", "", 1, 0, 1, "panels factored before the preceding update"),
         problem("matrix", "hpl,singular,not_a_number",
-                "HPL's, or one that must be rejected: with a column of zeros, or with a NaN")
+                "HPL's matrix, or one that must be rejected: with a column of zeros, or with a NaN")
             .worded(",singular matrix,matrix with a NaN")}});
 }
 

@@ -180,8 +180,7 @@ class Striped final : public GridProduct {
     finish(traffic.leaving);
   }
 
-  // Stripes of B to the first row and bands of A to the first column; no process can begin without its first
-  // one.
+  // Stripes of B to the first row and bands of A to the first column; no process can begin without its first one.
   void deal(Traffic& traffic) {
     Requests urgent;
     if (communicator_.root())

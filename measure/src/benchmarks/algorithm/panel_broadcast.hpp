@@ -1,5 +1,4 @@
-// The broadcast of a panel from the process that factored it to the others of its grid row, while they
-// compute.
+// The broadcast of a panel from the process that factored it to the others of its grid row, while they compute.
 #pragma once
 
 #include <algorithm>

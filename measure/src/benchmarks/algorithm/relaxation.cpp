@@ -55,9 +55,8 @@ class Block {
     return memory_.as<double>().data() + line + (row + 1 + moved_) * stride_ + column;
   }
 
-  // One Jacobi sweep over all points without a second array: each new row takes the place of the old row
-  // beside it, of which no later row needs anything. The rows move down and up in turn, and the halo with
-  // them.
+  // One Jacobi sweep over all points without a second array: each new row takes the place of the old row beside
+  // it, of which no later row needs anything. The rows move down and up in turn, and the halo with them.
   double sweep_in_place(SweepJacobi sweep) {
     const bool down = moved_ == 0;
     const Stride onward = down ? -stride_ : stride_;  // from a row to the one that is swept after it

@@ -219,41 +219,26 @@ class BandCholesky final : public BandSolve<Real> {
   scalapack::Routine solve_ = this->routine("pbtrs");
 };
 
-struct Row {
-  const char* name;
-  const char* title;
-  const char* summary;
-  std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
-};
-
-Declaration declaration(const Row& row) {
-  return {.name = row.name,
-          .title = row.title,
-          .summary = row.summary,
-          .needs = {Requirement::scalapack},
-          .rungs = {arithmetic()},
-          .parameters = {problem("precision", "double,single", "precision of the matrix and the arithmetic")
-                             .worded(",single precision"),
-                         size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
-                             .labeled("matrix order")
-                             .worded("N = {}"),
-                         problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
-                             .labeled("half bandwidth"),
-                         problem("condition", "", 1000, 2, 1'000'000'000'000,
-                                 "upper bound of the matrix's condition number")},
-          .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
-          .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
-                     {"standard", "ranks=2 precision=single n=10000 band=64"},
-                     {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
-          .make = row.make};
+Declaration banded(const SystemSolver& solver) {
+  return declaration(
+      solver,
+      {problem("precision", "double,single", "precision of the matrix and the arithmetic")
+           .worded(",single precision"),
+       size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
+           .labeled("matrix order")
+           .worded("N = {}"),
+       problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one").labeled("half bandwidth"),
+       problem("condition", "", 1000, 2, 1'000'000'000'000, "upper bound of the matrix's condition number")},
+      {{"standard", "ranks=powers n=10000 band=10,64"},
+       {"standard", "ranks=2 precision=single n=10000 band=64"},
+       {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}});
 }
 
-const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
-                                   "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
-const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
-                                         "ScaLAPACK: banded positive definite system by Cholesky factorization",
-                                         in_precision<BandCholesky>}));
+const Registration lu(banded({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
+                              "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
+const Registration cholesky(banded({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
+                                    "ScaLAPACK: banded positive definite system by Cholesky factorization",
+                                    in_precision<BandCholesky>}));
 
 }  // namespace
 }  // namespace scope::scalapack_band

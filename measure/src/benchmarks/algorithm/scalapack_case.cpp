@@ -24,4 +24,17 @@ std::vector<Sweep> scalapack_sweeps() {
           {"advanced", "ranks=powers precision=double,single n=2000 block=32,64,128"}};
 }
 
+Declaration declaration(const SystemSolver& solver, std::vector<Parameter> parameters, std::vector<Sweep> sweeps) {
+  return {.name = solver.name,
+          .title = solver.title,
+          .summary = solver.summary,
+          .needs = {Requirement::scalapack},
+          .rungs = {arithmetic()},
+          .parameters = std::move(parameters),
+          .definition = Definition::max_rank,
+          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
+          .sweeps = std::move(sweeps),
+          .make = solver.make};
+}
+
 }  // namespace scope

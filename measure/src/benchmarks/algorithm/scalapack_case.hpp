@@ -138,6 +138,15 @@ std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& furthe
 Parameter condition_parameter();
 std::vector<Sweep> scalapack_sweeps();
 
+// A system that is factored and solved, in two timed parts.
+struct SystemSolver {
+  const char* name;
+  const char* title;
+  const char* summary;
+  std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
+};
+Declaration declaration(const SystemSolver& solver, std::vector<Parameter> parameters, std::vector<Sweep> sweeps);
+
 // For both precisions.
 template <template <class> class Case>
 std::unique_ptr<Benchmark> in_precision(const Parameters& parameters, const Communicator& communicator) {

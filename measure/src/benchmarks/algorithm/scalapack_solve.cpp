@@ -174,33 +174,17 @@ class Qr final : public Solve<Real> {
   scalapack::Routine solve_ = this->routine("trtrs");
 };
 
-struct Row {
-  const char* name;
-  const char* title;
-  const char* summary;
-  std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
-};
-
-Declaration declaration(const Row& row) {
-  return {.name = row.name,
-          .title = row.title,
-          .summary = row.summary,
-          .needs = {Requirement::scalapack},
-          .rungs = {arithmetic()},
-          .parameters = scalapack_parameters({condition_parameter()}),
-          .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
-          .sweeps = scalapack_sweeps(),
-          .make = row.make};
+Declaration dense(const SystemSolver& solver) {
+  return declaration(solver, scalapack_parameters({condition_parameter()}), scalapack_sweeps());
 }
 
-const Registration lu(declaration({"algorithm.scalapack_lu", "ScaLAPACK LU",
-                                   "ScaLAPACK: dense system by LU with pivoting", in_precision<Lu>}));
-const Registration cholesky(declaration({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
-                                         "ScaLAPACK: positive definite system by Cholesky factorization",
-                                         in_precision<Cholesky>}));
-const Registration qr(declaration({"algorithm.scalapack_qr", "ScaLAPACK QR",
-                                   "ScaLAPACK: dense system by QR factorization", in_precision<Qr>}));
+const Registration lu(dense({"algorithm.scalapack_lu", "ScaLAPACK LU",
+                             "ScaLAPACK: dense system by LU with pivoting", in_precision<Lu>}));
+const Registration cholesky(dense({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
+                                   "ScaLAPACK: positive definite system by Cholesky factorization",
+                                   in_precision<Cholesky>}));
+const Registration qr(dense({"algorithm.scalapack_qr", "ScaLAPACK QR",
+                             "ScaLAPACK: dense system by QR factorization", in_precision<Qr>}));
 
 }  // namespace
 }  // namespace scope::scalapack_solve

@@ -317,7 +317,7 @@ class RegularSampling final : public Benchmark {
     for (const Key item : result()) found.add(item);
     const std::string problem = order_problem(result(), "the result");
     if (!problem.empty() || found == wanted) return problem;
-    return sentence({"item ", first_wrong_item(seed), " of the result is none of those that were to be sorted"});
+    return sentence({"item ", first_wrong_item(seed), " of the result is not one of the input keys"});
   }
 
   // Where an ordered result first differs from the items in order.

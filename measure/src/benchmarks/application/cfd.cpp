@@ -285,16 +285,14 @@ const Registration registration{{
              .worded(",Taylor-Green vortices,Ethier-Steinman flow,lid-driven cavity"),
          problem("reynolds", "", 100, 1, 10'000, "Reynolds number").labeled("Reynolds number"),
          problem("digits", "", 5, 1, 12,
-                 "criterion of the pressure: flow out of a cell at most 10^-digits of that through a face at "
-                 "unit "
+                 "pressure criterion: flow out of a cell at most 10^-digits of the flow through a face at unit "
                  "velocity")
              .worded("divergence below 1e-{}"),
          parallel("partition", "slabs,pencils,blocks", "the grid cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
          parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures sent before the next ones are computed, or while the interior is; or as the "
-                  "first, but "
-                  "passed through shared memory within a host")
+                  "pressures are sent before computing, or while computing the interior; shared_memory is "
+                  "blocking, through shared memory within a host")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
                 "plain loops over one color after the other; or the widest vectors up to 256 bits, several "

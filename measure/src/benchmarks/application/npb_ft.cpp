@@ -57,10 +57,9 @@ class Fft {
 
   int points() const { return points_; }
 
-  // Transforms four columns: `from(i, column)` and `to(i, column)` give where point i of each is. Not scaled.
-  // By Stockham's method: passes of radix 4, and one of radix 2 where a factor is left, between two arrays,
-  // so that the points come out in order (Van Loan 1992, Computational Frameworks for the Fast Fourier
-  // Transform, 1.7).
+  // Transforms four columns: `from(i, column)` and `to(i, column)` give where point i of each is. Not scaled. By
+  // Stockham's method: passes of radix 4, and one of radix 2 where a factor is left, between two arrays, so that
+  // the points come out in order (Van Loan 1992, Computational Frameworks for the Fast Fourier Transform, 1.7).
   template <Direction direction, int lanes, class From, class To>
   SCOPE_INLINE void transform(From from, To to) {
     using Values = Several<typename Vector<lanes>::Type>;

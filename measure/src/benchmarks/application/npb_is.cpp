@@ -217,8 +217,7 @@ class IntegerSort final : public Kernel {
     end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
   }
 
-  // Neighboring keys may fall into one bucket and make increments depend on each other: four tables
-  // alternate.
+  // Neighboring keys may fall into one bucket and make increments depend on each other: four tables alternate.
   std::array<Key, buckets> bucket_sizes() const {
     constexpr int tables = 4;
     std::array<std::array<Key, buckets>, tables> sizes{};
@@ -321,8 +320,7 @@ class IntegerSort final : public Kernel {
     if (rank() == 0) last_before = -1;
     if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
       problem = "a key of an earlier rank is greater than the first of this one";
-    if (problem.empty() && !(found == wanted))
-      problem = "the keys in order are not the keys that were to be sorted";
+    if (problem.empty() && !(found == wanted)) problem = "the sorted keys are not the original keys";
     return {static_cast<std::int64_t>(in_order.size()), problem};
   }
 

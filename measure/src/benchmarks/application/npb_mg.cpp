@@ -1,9 +1,8 @@
 // application.npb_mg: V-cycles of a multigrid for the Poisson equation on a periodic cube.
 //
-// Timed: the initial residual, a fixed number of V-cycles with the residual after each, and the norms; the
-// slowest process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). Fine
-// grids are bound by memory bandwidth and the exchange of faces, coarse ones by latency, where most processes
-// wait.
+// Timed: the initial residual, a fixed number of V-cycles with the residual after each, and the norms; the slowest
+// process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). Fine grids are bound
+// by memory bandwidth and the exchange of faces, coarse ones by latency, where most processes wait.
 #include <bit>
 
 #include "benchmarks/algorithm/partition.hpp"

@@ -265,7 +265,7 @@ const Registration registration{{
              .labeled("FFT")
              .worded(",distributed FFT"),
          parallel("legendre", "transposition,allreduce,ring",
-                  "whole meridians for each rank, or sums over the ranks, at once or round a ring")
+                  "whole meridians for each rank, or sums over the ranks, at once or around a ring")
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",

@@ -286,8 +286,7 @@ class Collective : public Benchmark {
 
 inline Parameter call_parameter() {
   return call("call", "blocking,nonblocking,overlapped,persistent",
-              "blocking, nonblocking, nonblocking overlapped with a computation of equal length, or "
-              "persistent")
+              "blocking, nonblocking, nonblocking overlapped with a computation of equal length, or persistent")
       .worded(",nonblocking,overlapped with computation,persistent");
 }
 inline Parameter group_parameter() {

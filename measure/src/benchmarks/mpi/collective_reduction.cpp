@@ -1,10 +1,9 @@
 // The collectives that reduce the vectors of all processes: one row each of a table.
 //
-// Timed: see collective.hpp. Every element of every result is compared, with new contents for
-// each group of repetitions; each rank contributes differently, so that one that is missing or counted twice
-// is noticed. Sums are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's
-// operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
-// over the time.
+// Timed: see collective.hpp. Every element of every result is compared, with new contents for each group of
+// repetitions; each rank contributes differently, so that one that is missing or counted twice is noticed. Sums
+// are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's operation of a single cycle.
+// Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes over the time.
 #include "benchmarks/mpi/collective.hpp"
 
 namespace scope::collective_reduction {
@@ -34,7 +33,7 @@ const Row rows[] = {
       "reduce-scatter: each rank receives its block of the reduced vector", "block that one rank receives", false,
       SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op, a.comm)},
      Result::my_block},
-    {{"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of individual lengths",
+    {{"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of different lengths",
       "mean block that one rank receives", true,
       SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op, a.comm)},
      Result::my_block},

@@ -460,8 +460,9 @@ const Registration registration{{
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),
-         problem("victim", "random_ring,natural_ring,allreduce",
-                 "exchange with both neighbors on a random ring or on that of the ranks, or several allreduces")
+         problem(
+             "victim", "random_ring,natural_ring,allreduce",
+             "exchange with both neighbors on a random ring or on the ring of the ranks, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
                  "load of the others: all-to-all, all to one by messages or puts, broadcast, files, or none")

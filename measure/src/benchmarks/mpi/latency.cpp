@@ -1,8 +1,7 @@
 // mpi.latency: the ping-pong of the MPI library, in all its send modes.
 //
-// Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
-// mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
-// Fig. 6.2.
+// Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready mode
+// every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3, Fig. 6.2.
 #include <tuple>
 
 #include "benchmarks/message_buffers.hpp"
@@ -160,8 +159,7 @@ const Registration registration{{
     .metrics = {seconds("latency_s"), bytes_per_second()},
     .sweeps = {{"baseline",
                 "ranks=2 placement=core,node mode=standard completion=blocking "
-                "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,"
-                "128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
+                "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
                {"baseline",
                 "ranks=2 transport=tcp mode=standard completion=blocking "
                 "message_bytes=0,1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},

@@ -14,45 +14,31 @@ namespace scope {
 template <class Count>
 struct PointToPoint;
 
-template <>
-struct PointToPoint<int> {
-  static constexpr auto send = MPI_Send;
-  static constexpr auto buffered_send = MPI_Bsend;
-  static constexpr auto synchronous_send = MPI_Ssend;
-  static constexpr auto ready_send = MPI_Rsend;
-  static constexpr auto start_send = MPI_Isend;
-  static constexpr auto start_buffered_send = MPI_Ibsend;
-  static constexpr auto start_synchronous_send = MPI_Issend;
-  static constexpr auto start_ready_send = MPI_Irsend;
-  static constexpr auto initialize_send = MPI_Send_init;
-  static constexpr auto initialize_buffered_send = MPI_Bsend_init;
-  static constexpr auto initialize_synchronous_send = MPI_Ssend_init;
-  static constexpr auto initialize_ready_send = MPI_Rsend_init;
-  static constexpr auto receive = MPI_Recv;
-  static constexpr auto start_receive = MPI_Irecv;
-  static constexpr auto initialize_receive = MPI_Recv_init;
-};
+// Each call has one name for every type of count.
+#define SCOPE_POINT_TO_POINT(COUNT, SUFFIX)                                     \
+  template <>                                                                   \
+  struct PointToPoint<COUNT> {                                                  \
+    static constexpr auto send = MPI_Send##SUFFIX;                              \
+    static constexpr auto buffered_send = MPI_Bsend##SUFFIX;                    \
+    static constexpr auto synchronous_send = MPI_Ssend##SUFFIX;                 \
+    static constexpr auto ready_send = MPI_Rsend##SUFFIX;                       \
+    static constexpr auto start_send = MPI_Isend##SUFFIX;                       \
+    static constexpr auto start_buffered_send = MPI_Ibsend##SUFFIX;             \
+    static constexpr auto start_synchronous_send = MPI_Issend##SUFFIX;          \
+    static constexpr auto start_ready_send = MPI_Irsend##SUFFIX;                \
+    static constexpr auto initialize_send = MPI_Send_init##SUFFIX;              \
+    static constexpr auto initialize_buffered_send = MPI_Bsend_init##SUFFIX;    \
+    static constexpr auto initialize_synchronous_send = MPI_Ssend_init##SUFFIX; \
+    static constexpr auto initialize_ready_send = MPI_Rsend_init##SUFFIX;       \
+    static constexpr auto receive = MPI_Recv##SUFFIX;                           \
+    static constexpr auto start_receive = MPI_Irecv##SUFFIX;                    \
+  };
 
+SCOPE_POINT_TO_POINT(int, )
 #if defined(SCOPE_HAS_LARGE_COUNTS)
-template <>
-struct PointToPoint<MPI_Count> {
-  static constexpr auto send = MPI_Send_c;
-  static constexpr auto buffered_send = MPI_Bsend_c;
-  static constexpr auto synchronous_send = MPI_Ssend_c;
-  static constexpr auto ready_send = MPI_Rsend_c;
-  static constexpr auto start_send = MPI_Isend_c;
-  static constexpr auto start_buffered_send = MPI_Ibsend_c;
-  static constexpr auto start_synchronous_send = MPI_Issend_c;
-  static constexpr auto start_ready_send = MPI_Irsend_c;
-  static constexpr auto initialize_send = MPI_Send_init_c;
-  static constexpr auto initialize_buffered_send = MPI_Bsend_init_c;
-  static constexpr auto initialize_synchronous_send = MPI_Ssend_init_c;
-  static constexpr auto initialize_ready_send = MPI_Rsend_init_c;
-  static constexpr auto receive = MPI_Recv_c;
-  static constexpr auto start_receive = MPI_Irecv_c;
-  static constexpr auto initialize_receive = MPI_Recv_init_c;
-};
+SCOPE_POINT_TO_POINT(MPI_Count, _c)
 #endif
+#undef SCOPE_POINT_TO_POINT
 
 // A parameter that has small messages sent with the calls of large counts, too.
 inline Parameter counts_parameter() {

@@ -89,7 +89,7 @@ const Registration registration{{
     .ranks = Ranks::exactly(2),
     .parameters =
         {size("message_bytes", "B", 512, 1, 1 << 30, "the whole request"),
-         call("pieces", "", 1, 1, 64, "sends of which the request consists").worded("1=1 piece,{} pieces"),
+         call("pieces", "", 1, 1, 64, "number of sends that make up the request").worded("1=1 piece,{} pieces"),
          path("connection", "used,fresh", "one connection for all requests, or a new one for each")
              .worded(",new connection"),
          path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),

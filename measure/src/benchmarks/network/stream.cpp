@@ -140,13 +140,11 @@ const Registration bandwidth{declaration(
          {"baseline", "ranks=2 protocol=tcp message_bytes=1,1Ki,64Ki,1Mi"},
          {"baseline", "ranks=2 protocol=shm,cma message_bytes=1Mi"},
          {"standard",
-          "ranks=2 protocol=tcp,udp,unix,shm,cma "
-          "message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi"},
+          "ranks=2 protocol=tcp,udp,unix,shm,cma message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi"},
          {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=64,1Ki,8Ki,64Ki,1Mi"},
          {"standard", "ranks=2 protocol=tcp,udp,unix message_bytes=1Mi socket_buffer_bytes=16Ki,64Ki"},
          {"advanced",
-          "ranks=2 protocol=tcp message_bytes=64Ki,1Mi "
-          "socket_buffer_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+          "ranks=2 protocol=tcp message_bytes=64Ki,1Mi socket_buffer_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
          {"advanced", "ranks=2 protocol=ethernet,active_messages flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=udp flow=none message_bytes=1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1Ki,64Ki,1Mi"},

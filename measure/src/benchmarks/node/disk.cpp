@@ -49,7 +49,7 @@ class Disk final : public Benchmark {
     make_room();
     if (cache_ == "cached") return;
     if (file_.in_memory())
-      throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
+      throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a directory on a disk");
     if (cache_ == "direct") {
       if (block_bytes_ % direct_unit != 0)
         throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
@@ -212,8 +212,7 @@ const Registration registration{{
               {Pattern::file_read, "bandwidth_bytes_per_s", "operation=read cache=fsync block_bytes=*"}},
     .parameters = {problem("operation", "write,overwrite,rewrite,read",
                            "a new file is written, an existing one is overwritten, each of its blocks is read, "
-                           "changed and written "
-                           "back, or it is read")
+                           "changed and written back, or it is read")
                        .worded("write,overwrite,rewrite,read"),
                    call("cache", "fsync,direct,cached",
                         "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it")

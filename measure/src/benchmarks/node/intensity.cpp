@@ -1,8 +1,7 @@
 // node.intensity: arithmetic per memory word needed to reach the processor's rate.
 //
-// Timed: one pass y = p(x) over vectors of n elements, p a polynomial evaluated by Horner's rule, on every
-// rank's own clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of
-// PARKBENCH.
+// Timed: one pass y = p(x) over vectors of n elements, p a polynomial evaluated by Horner's rule, on every rank's
+// own clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of PARKBENCH.
 #include "benchmarks/polynomial.hpp"
 
 namespace scope::intensity {

@@ -1,8 +1,7 @@
 // node.linpack_small: the LINPACK benchmark of 1979: one dense system, factored and solved.
 //
-// Timed: factorization with partial pivoting and the solution of one system, on every rank at the same time
-// and on its own clock; the slowest rank counts. Written out by columns as dgefa and dgesl are, or by
-// LAPACK's dgesv.
+// Timed: factorization with partial pivoting and the solution of one system, on every rank at the same time and on
+// its own clock; the slowest rank counts. Written out by columns as dgefa and dgesl are, or by LAPACK's dgesv.
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"

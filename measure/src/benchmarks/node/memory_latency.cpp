@@ -1,9 +1,8 @@
 // node.memory_latency: latency of dependent loads.
 //
-// Timed: a walk along a chain of pointers, one to each cache line of an array, in random order, on every
-// rank's own clock; the slowest rank counts. Each walk continues where the last one ended, so that on arrays
-// larger than a cache no line recurs before all others were visited. A predictable stride would measure the
-// prefetcher.
+// Timed: a walk along a chain of pointers, one to each cache line of an array, in random order, on every rank's
+// own clock; the slowest rank counts. Each walk continues where the last one ended, so that on arrays larger than
+// a cache no line recurs before all others were visited. A predictable stride would measure the prefetcher.
 #include <unistd.h>
 
 #include <numeric>
@@ -52,7 +51,7 @@ class MemoryLatency final : public Benchmark {
   // Every access followed the chain if the walk is at the predicted line. Once, the chain is walked to the
   // end: it must visit every line and return.
   Check verify(std::uint64_t) override {
-    if (reached_ != line(order_[walked_ % lines_])) return {1, "the walk is not where the chain leads"};
+    if (reached_ != line(order_[walked_ % lines_])) return {1, "the walk did not end where the chain leads"};
     if (chain_checked_) return {1, ""};
     chain_checked_ = true;
     std::vector<bool> met(lines_);

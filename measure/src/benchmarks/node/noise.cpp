@@ -151,7 +151,7 @@ class Noise final : public Benchmark {
 const Registration registration{{
     .name = "node.noise",
     .title = "operating system noise",
-    .summary = "processor time lost to the operating system, longest detour and period",
+    .summary = "CPU time lost to the operating system, longest detour and period",
     .parameters = {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work per repetition"),
                    size("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work").labeled("quantum")},
     .definition = Definition::max_rank,

@@ -1,9 +1,8 @@
 // node.stream, node.stream_memory: sustained memory bandwidth of four simple kernels, with arrays of any size and with
 // arrays as large as STREAM's rule demands.
 //
-// Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together,
-// so that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts
-// them.
+// Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together, so
+// that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts them.
 
 #include "benchmark.hpp"
 #include "memory/available.hpp"

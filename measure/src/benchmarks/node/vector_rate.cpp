@@ -1,8 +1,7 @@
 // node.vector_rate: how the rate of a loop depends on its length.
 //
-// Timed: one loop over vectors of n elements on every rank, on its own clock; the slowest rank counts. Loops
-// are repeated on the same vectors, which stay in the first cache up to about 1,000 elements. RINF1 of
-// PARKBENCH.
+// Timed: one loop over vectors of n elements on every rank, on its own clock; the slowest rank counts. Loops are
+// repeated on the same vectors, which stay in the first cache up to about 1,000 elements. RINF1 of PARKBENCH.
 #include "benchmark.hpp"
 
 namespace scope::vector_rate {

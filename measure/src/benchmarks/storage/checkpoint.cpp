@@ -232,8 +232,7 @@ const Registration registration{{
     .sweeps = {{"standard", "ranks=1,all interface=posix overlap=none,thread"},
                {"standard", "ranks=all interface=mpiio overlap=none,nonblocking"},
                {"advanced",
-                "ranks=powers interface=posix overlap=none,thread file=shared,per_process "
-                "checkpoint_bytes=64Mi"},
+                "ranks=powers interface=posix overlap=none,thread file=shared,per_process checkpoint_bytes=64Mi"},
                {"advanced", "ranks=powers interface=mpiio overlap=none,nonblocking checkpoint_bytes=64Mi"},
                {"advanced", "ranks=powers interface=mpiio access=collective checkpoint_bytes=8Mi,64Mi"}},
     .make = make<Checkpoint>,

@@ -107,7 +107,7 @@ class Metadata final : public Benchmark {
     }
     if (problem_.empty()) {
       const std::int64_t left = count_of(place(communicator_.rank()), [](const std::string&) { return true; });
-      if (left != 0) problem_ = sentence({left, " files are in the folder after all were removed"});
+      if (left != 0) problem_ = sentence({left, " files are in the directory after all were removed"});
     }
     return {3 * files_ + files_ * file_bytes_, problem_};
   }
@@ -261,13 +261,12 @@ const Registration registration{{
     .summary = "rates of file creation, stat, open, rename, listing and removal",
     .needs = {Requirement::file_system},
     .parameters = {size("files", "", 256, 1, 1 << 22, "files of each rank"),
-                   parallel("folder", "shared,own", "one folder for all ranks, or one for each")
+                   parallel("folder", "shared,own", "one directory for all ranks, or one for each")
                        .worded("one shared folder,a folder per rank"),
                    problem("file_bytes", "B", 0, 0, 1 << 24,
                            "written to each file when it is created, and read when it is opened"),
                    call("cache", "cached,other_rank",
-                        "stat, open and list for a rank's own files, or for those of another rank, on "
-                        "another host where "
+                        "stat, open and list a rank's own files, or another rank's files, on another host if "
                         "there are several")
                        .worded(",files of another rank")},
     .definition = Definition::max_rank,

@@ -329,7 +329,7 @@ const Registration registration{{
                        .worded(",independent"),
                    parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the grid of processes; 0: the squarest grid"),
                    layout("halo", "", 1, 0, 1024,
-                          "rows and columns round each block in memory, which are not transferred")},
+                          "rows and columns around each block in memory, which are not transferred")},
                   hint_parameters()}),
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("open_s"), phase("pack_s"), phase("transfer_s"),
@@ -340,8 +340,7 @@ const Registration registration{{
                {"advanced", "ranks=powers n=4096 operation=write,read method=view,packed grid_rows=0,1"},
                {"advanced", "ranks=all n=4096 operation=write,read method=view collective_buffering=on,off"},
                {"advanced",
-                "ranks=all n=4096 operation=write,read method=view access=independent "
-                "data_sieving=on,off"}},
+                "ranks=all n=4096 operation=write,read method=view access=independent data_sieving=on,off"}},
     .make = make_it,
 }};
 

@@ -65,8 +65,7 @@ std::vector<Parameter> hint_parameters() {
       call("aggregators", "", 0, 0, 1 << 20,
            "hint: number of ranks that access the file for all (cb_nodes); 0: the library's choice"),
       call("data_sieving", "automatic,on,off",
-           "hint: large blocks are read and written instead of many small ones (romio_ds_write, "
-           "romio_ds_read)"),
+           "hint: large blocks are read and written instead of many small ones (romio_ds_write, romio_ds_read)"),
       call("stripe_count", "", 0, 0, 1 << 20,
            "hint: servers over which a new file is striped (striping_factor); 0: the file system's default"),
       call("stripe_bytes", "B", 0, 0, 1 << 30,

@@ -17,9 +17,6 @@ namespace {
 
 enum class Operation { write, read, overwrite, rewrite };
 
-// A longer stream of a rank is written from, and read into, a buffer of this size again and again.
-constexpr std::int64_t most_buffered = 64 << 20;
-
 // Where the ranks' data lie in the file or files.
 struct Layout {
   bool shared;
@@ -374,7 +371,7 @@ class Transfers final : public Benchmark {
       for (std::int64_t i = 0; i < transfers(); ++i)
         wanted += pattern_word(static_cast<std::uint64_t>(owner), static_cast<std::uint64_t>(i * transfer_bytes_));
     if (communicator_.sum(came_) != wanted && problem_.empty())
-      problem_ = "some data are missing from the file, others are in it twice";
+      problem_ = "some data are missing from the file, and others are in it twice";
   }
 
   const Communicator& communicator_;
@@ -421,15 +418,13 @@ std::vector<Parameter> parameters_of(Operation operation) {
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
       call("order", "sequential,random", "of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
-           "memory of a rank that its data pass through again and again; a buffer that fits a processor's "
-           "cache is "
-           "faster than an application's data"),
+           "buffer through which a rank's data pass repeatedly; a buffer that fits in a cache is faster than an "
+           "application's data"),
   };
   if (reads) {
     own.push_back(call("cache", "dropped,cached,direct,other_rank",
-                       "evicted from the page cache before, left in it, bypassing it (O_DIRECT), or just "
-                       "written by another "
-                       "rank, on another host where there are several")
+                       "evicted from the page cache before, left in it, bypassing it (O_DIRECT), or just written "
+                       "by another rank, on another host if there are several")
                       .worded(",through the page cache,direct,written by another rank"));
   } else {
     own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
@@ -446,7 +441,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
                      "file_bytes is the most. 0: file_bytes decides")
                     .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
-                     "seconds after which the bandwidth so far is recorded as a separate figure; 0: never"));
+                     "seconds after which the bandwidth so far is recorded separately; 0: never"));
   return together({method_parameters(), own, hint_parameters()});
 }
 

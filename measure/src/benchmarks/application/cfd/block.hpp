@@ -18,9 +18,8 @@ enum class Partitioning { slabs, pencils, blocks };  // along z; z and y; z, y a
 // Ranks are numbered along x first.
 class Block {
  public:
-  // The process grid of this kind whose largest block has the least surface. `periodic` tells
-  // whether the first and last cells along a dimension are neighbors. Throws Unavailable where a process
-  // would have no cell.
+  // The process grid of this kind whose largest block has the least surface. `periodic` tells whether the first
+  // and last cells along a dimension are neighbors. Throws Unavailable where a process would have no cell.
   Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning, int processes,
         int rank);
 

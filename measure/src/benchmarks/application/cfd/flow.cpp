@@ -68,8 +68,7 @@ class EthierSteinman final : public Flow {
   static constexpr double d = pi / 2;
 };
 
-// A square of still fluid under a lid that begins to move; periodic across, so that the flow is
-// two-dimensional.
+// A square of still fluid under a lid that begins to move; periodic across, so that the flow is two-dimensional.
 class Cavity final : public Flow {
  public:
   using Flow::Flow;

@@ -16,9 +16,8 @@ namespace scope::npb {
 // slab, so that a sweep along any axis keeps all processes busy all the time (Bruno, Cappello 1988; Naik
 // 1995).
 //
-// q*q processes cut all three axes into q slabs and hold q cells each, on a diagonal of the cube. Any other
-// number p cuts x and y into p slabs and leaves z whole: p cells for each process, on a diagonal of the
-// square.
+// q*q processes cut all three axes into q slabs and hold q cells each, on a diagonal of the cube. Any other number
+// p cuts x and y into p slabs and leaves z whole: p cells for each process, on a diagonal of the square.
 class Multipartition {
  public:
   // Points that the fourth differences need from a neighbor.

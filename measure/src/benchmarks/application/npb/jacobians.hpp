@@ -1,6 +1,5 @@
 // The Jacobian matrices of the flow's convection and viscosity along one axis, 5 x 5 at each point, and the
-// matrices that implicit methods build from them (RNR-94-007, section 3.3: A = dE/dU, N = dT/dU_xi, and so
-// on).
+// matrices that implicit methods build from them (RNR-94-007, section 3.3: A = dE/dU, N = dT/dU_xi, and so on).
 #pragma once
 
 #include "benchmarks/application/npb/cell.hpp"
@@ -88,8 +87,7 @@ SCOPE_INLINE inline Real viscosity_jacobian(const Thermodynamics<Real>& at) {
 }
 
 // An implicit step is (I + dt L) change = dt R, where L is the linearized operator. Of its block tridiagonal
-// matrix along one axis, these are the block of the point before or after (`side` -1 or +1), and the middle
-// one.
+// matrix along one axis, these are the block of the point before or after (`side` -1 or +1), and the middle one.
 template <int axis, int side, int row, int column, class Real>
 SCOPE_INLINE inline Real outer_block(const Thermodynamics<Real>& at, const Flow& flow) {
   const double first = side * flow.dt * flow.first_difference();

@@ -148,8 +148,7 @@ SCOPE_INLINE inline void restrict_to(HaloField& coarse, const HaloField& fine, R
 
 enum class Prolongation { set, add };
 
-// fine = Q coarse, or fine += Q coarse, including the halo: trilinear interpolation. `line` holds a coarse
-// row.
+// fine = Q coarse, or fine += Q coarse, including the halo: trilinear interpolation. `line` holds a coarse row.
 template <int lanes>
 SCOPE_INLINE inline void prolong(const HaloField& coarse, HaloField& fine, Prolongation how,
                                  std::vector<double>& line) {

@@ -6,8 +6,7 @@
 
 namespace scope::npb {
 
-// Fills `derived` at the cell's points and in the layer around it; the velocity of sound only where it is
-// stored.
+// Fills `derived` at the cell's points and in the layer around it; the velocity of sound only where it is stored.
 template <int lanes>
 SCOPE_INLINE inline void derive(Cell& cell, bool sound) {
   const Stride mu = cell.u.component();

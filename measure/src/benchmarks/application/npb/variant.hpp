@@ -7,7 +7,7 @@
 namespace scope::npb {
 
 inline Parameter vector_variant() {
-  return method("variant", "plain,tuned", "portable loops, or vectors of 256 bits where all processors have them")
+  return method("variant", "plain,tuned", "portable loops, or vectors of 256 bits if all processors have them")
       .worded(",tuned");
 }
 

@@ -36,8 +36,7 @@ constexpr int most_lanes = 4;
 template <class Real>
 constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
 
-// Calls `action` with 0 ... count-1 as constants. Written out: an integer sequence would take longer to
-// compile.
+// Calls `action` with 0 ... count-1 as constants. Written out: an integer sequence would take longer to compile.
 template <int count, class Action>
 SCOPE_INLINE inline void each(Action&& action) {
   static_assert(count <= 8);

@@ -20,8 +20,7 @@ class Exchange {
 
   explicit Exchange(Way way) : way_(way) {}
 
-  // From here on, messages are counted and their time belongs to `phases`; without phases, it belongs to
-  // nothing.
+  // From here on, messages are counted and their time belongs to `phases`; without phases, it belongs to nothing.
   void begin(Phases* phases) {
     phases_ = phases;
     messages_ = bytes_ = 0;

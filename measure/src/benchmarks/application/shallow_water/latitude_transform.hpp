@@ -11,9 +11,8 @@
 
 namespace scope::shallow_water {
 
-// Fourier coefficients of all wave numbers of the column on the own pairs of latitudes, as in
-// `LegendreTransform`, and spectral coefficients of `Decomposition::own_wavenumbers`, 2 `values` doubles
-// each.
+// Fourier coefficients of all wave numbers of the column on the own pairs of latitudes, as in `LegendreTransform`,
+// and spectral coefficients of `Decomposition::own_wavenumbers`, 2 `values` doubles each.
 class LatitudeTransform {
  public:
   LatitudeTransform(const Decomposition& decomposition, const LegendreTransform& table, int values,

@@ -405,8 +405,7 @@ std::int64_t Model::bytes_alone(const Resolution& resolution, int levels) {
 std::int64_t Model::bytes_of(const Resolution& resolution, std::int64_t points, int levels) {
   const std::int64_t coefficients =
       (resolution.truncation + 1) * (resolution.truncation + 4) / 2 + resolution.truncation;
-  // Both grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a
-  // grid.
+  // Both grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a grid.
   const std::int64_t of_grid = points * (4 * (read_fields + written_fields) * levels + 3);
   const std::int64_t of_spectrum = coefficients * (12 + 4 * (read_fields + written_fields)) * levels;
   const std::int64_t of_tables = coefficients * (resolution.pairs() + 9);

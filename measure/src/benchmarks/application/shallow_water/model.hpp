@@ -1,10 +1,9 @@
 // The shallow water equations on the rotating sphere by the spectral transform method, in vorticity and
 // divergence: Hack & Jakob 1992, NCAR/TN-343+STR.
 //
-// Prognostic are the relative vorticity zeta, the divergence delta and the geopotential Phi of the fluid's
-// depth, less its mean, in several levels that are independent of one another. With U = u cos(latitude), V =
-// v cos(latitude), eta = zeta + f, mu = sin(latitude) and T(X, Y) = -1/(a (1 - mu^2)) dX/dlongitude - 1/a
-// dY/dmu:
+// Prognostic are the relative vorticity zeta, the divergence delta and the geopotential Phi of the fluid's depth,
+// less its mean, in several levels that are independent of one another. With U = u cos(latitude), V = v
+// cos(latitude), eta = zeta + f, mu = sin(latitude) and T(X, Y) = -1/(a (1 - mu^2)) dX/dlongitude - 1/a dY/dmu:
 //   d zeta/dt  = T(A, B)                                    A = U eta, B = V eta
 //   d delta/dt = T(-B, A) - Laplace(E + Phi)                E = (U^2 + V^2)/(2 (1 - mu^2)) + ground
 //   d Phi/dt   = T(C, D) - mean delta                       C = U Phi, D = V Phi
