@@ -28,8 +28,10 @@ struct Facts {
   std::int64_t compute_units = 1;
   std::int64_t largest_group = 1;  // items that share local memory
   std::int64_t cache_line_bytes = 0;
-  bool computes_double = false;
-  bool computes_half = false;
+  // Numbers that an item computes at once, in vectors; 0 where the device has no such precision.
+  int doubles_at_once = 0;
+  int singles_at_once = 0;
+  int halves_at_once = 0;
 };
 
 // Memory of a device.

@@ -47,7 +47,9 @@ constexpr Info memory = 0x101f;
 constexpr Info name = 0x102b;
 constexpr Info driver = 0x102d;
 constexpr Info extensions = 0x1030;
-constexpr Info double_precision = 0x1032;
+constexpr Info singles_at_once = 0x103a;
+constexpr Info doubles_at_once = 0x103b;
+constexpr Info halves_at_once = 0x103c;
 constexpr Info pci_bus = 0x410f;         // cl_khr_pci_bus_info: domain, bus, device, function
 constexpr Info pci_bus_nvidia = 0x4008;  // cl_nv_device_attribute_query
 constexpr Info pci_slot_nvidia = 0x4009;
@@ -175,8 +177,9 @@ Facts facts_of(Handle platform, Handle device) {
           .compute_units = value_of<Flag>(device, device_info::compute_units),
           .largest_group = static_cast<std::int64_t>(value_of<Size>(device, device_info::largest_group)),
           .cache_line_bytes = value_of<Flag>(device, device_info::cache_line),
-          .computes_double = value_of<Bits>(device, device_info::double_precision) != 0,
-          .computes_half = extensions.find("cl_khr_fp16") != std::string::npos};
+          .doubles_at_once = value_of<std::int32_t>(device, device_info::doubles_at_once),
+          .singles_at_once = value_of<std::int32_t>(device, device_info::singles_at_once),
+          .halves_at_once = value_of<std::int32_t>(device, device_info::halves_at_once)};
 }
 
 // The words of kernels.
@@ -338,7 +341,8 @@ class ClDevice final : public Device {
   std::unique_ptr<Queue> queue() override { return std::make_unique<ClQueue>(context(), device_); }
 
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
-    const std::string whole = (facts_.computes_half ? of_half_precision : "") + std::string(first_lines) + text;
+    const std::string whole =
+        (facts_.halves_at_once > 0 ? of_half_precision : "") + std::string(first_lines) + text;
     const char* start = whole.c_str();
     const Handle program = made("clCreateProgramWithSource", api().clCreateProgramWithSource, context(), Flag{1},
                                 &start, static_cast<const Size*>(nullptr));

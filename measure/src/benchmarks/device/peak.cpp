@@ -15,14 +15,14 @@ constexpr std::int64_t chains = 16;
 // Every chain ends below 2^11, so that it is exact in half precision, too.
 constexpr std::uint64_t starts = 512;
 // Enough to fill every unit several times over.
-constexpr std::int64_t items_of_a_unit = 16384;
+constexpr std::int64_t items_of_a_unit = 8192;
 
 // Factor and term are 1, which the compiler cannot know.
 constexpr const char* text = R"(
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 #define START(i) REAL chain##i = REAL_OF((start + ITEM + i) % 512);
 #define ADD(i) chain##i = MULTIPLY_ADD(chain##i, factor, term);
-#define COLLECT(i) sum += SUM_OF(chain##i);
+#define COLLECT(i) for (int number = 0; number < NUMBERS; ++number) sum += ((const NUMBER*)&chain##i)[number];
 
 KERNEL peak(GLOBAL float* sums, float given_factor, float given_term, unsigned int start) {
   const REAL factor = REAL_OF(given_factor), term = REAL_OF(given_term);
@@ -34,17 +34,18 @@ KERNEL peak(GLOBAL float* sums, float given_factor, float given_term, unsigned i
 }
 )";
 
-// What a REAL of the kernel is: two halves, since processors compute these in pairs.
+// Processors with vectors compute several numbers at once, others halves in pairs.
 struct Precision {
-  const char* definitions;
+  const char* name;  // in kernels
   int numbers;
 };
-constexpr Precision of_double = {
-    "#define REAL double\n#define REAL_OF(x) (double)(x)\n#define SUM_OF(x) (float)(x)\n", 1};
-constexpr Precision of_single = {"#define REAL float\n#define REAL_OF(x) (float)(x)\n#define SUM_OF(x) (x)\n", 1};
-constexpr Precision of_half = {
-    "#define REAL half2\n#define REAL_OF(x) (half2)((half)(x))\n#define SUM_OF(r) ((float)(r).x + (float)(r).y)\n",
-    2};
+
+std::string text_for(const Precision& precision) {
+  const std::string name = precision.name;
+  const std::string several = precision.numbers == 1 ? name : sentence({name, precision.numbers});
+  return sentence({"#define NUMBER ", name, "\n#define NUMBERS ", precision.numbers, "\n#define REAL ", several,
+                   "\n#define REAL_OF(x) (REAL)((NUMBER)(x))\n", text});
+}
 
 class DevicePeak final : public DeviceBenchmark {
  public:
@@ -56,7 +57,7 @@ class DevicePeak final : public DeviceBenchmark {
     const auto bytes = static_cast<std::size_t>(items_) * sizeof(float);
     require_room(static_cast<std::int64_t>(bytes), 1);
     sums_ = array(static_cast<std::int64_t>(bytes));
-    kernel_ = kernel(precision_.definitions + std::string(text), "peak");
+    kernel_ = kernel(text_for(precision_), "peak");
     expect_results(bytes);
   }
 
@@ -87,16 +88,16 @@ class DevicePeak final : public DeviceBenchmark {
   }
 
  private:
-  const Precision& precision(const std::string& name) const {
-    if (name == "single") return of_single;
-    const bool is_double = name == "double";
-    if (!(is_double ? facts().computes_double : facts().computes_half))
-      throw Unavailable("the device has no " + name + " precision");
-    return is_double ? of_double : of_half;
+  Precision precision(const std::string& name) const {
+    const Precision known = name == "double"   ? Precision{"double", facts().doubles_at_once}
+                            : name == "single" ? Precision{"float", facts().singles_at_once}
+                                               : Precision{"half", facts().halves_at_once};
+    if (known.numbers == 0) throw Unavailable("the device has no " + name + " precision");
+    return name == "half" ? Precision{known.name, std::max(2, known.numbers)} : known;
   }
   void copy_results(std::span<std::byte> to) override { read(to, *sums_); }
 
-  const Precision& precision_;
+  Precision precision_;
   std::int64_t items_;
   int ranks_;
   std::unique_ptr<Array> sums_;

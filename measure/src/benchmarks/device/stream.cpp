@@ -29,9 +29,9 @@ KERNEL dot(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, lon
   double sum = 0;
   for (long i = ITEM; i < n; i += ITEMS) sum += a[i] * b[i];
   sums[GROUP_ITEM] = sum;
-  for (int half = GROUP_ITEMS / 2; half > 0; half /= 2) {
+  for (int pairs = GROUP_ITEMS / 2; pairs > 0; pairs /= 2) {
     GROUP_BARRIER;
-    if (GROUP_ITEM < half) sums[GROUP_ITEM] += sums[GROUP_ITEM + half];
+    if (GROUP_ITEM < pairs) sums[GROUP_ITEM] += sums[GROUP_ITEM + pairs];
   }
   if (GROUP_ITEM == 0) c[GROUP] = sums[0];
 }
@@ -47,7 +47,7 @@ class DeviceStream final : public DeviceBenchmark {
         name_(parameters.choice("kernel")),
         ranks_(communicator.size()),
         n_(parameters.integer("array_bytes") / static_cast<std::int64_t>(sizeof(double))) {
-    if (!facts().computes_double) throw Unavailable("the device has no double precision");
+    if (facts().doubles_at_once == 0) throw Unavailable("the device has no double precision");
     const std::int64_t bytes = n_ * static_cast<std::int64_t>(sizeof(double));
     require_room(bytes, 3);
     expect_results(static_cast<std::size_t>(bytes));
