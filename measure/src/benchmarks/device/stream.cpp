@@ -3,6 +3,8 @@
 // Timed: one pass over the arrays, from the launch on the host until the device has done it, on the host's clock; and the
 // pass alone on the device's clock. After STREAM and BabelStream, whose kernels and counts of bytes these are.
 
+#include <numeric>
+
 #include "devices/device_benchmark.hpp"
 
 namespace scope::device_stream {
@@ -11,20 +13,20 @@ namespace {
 using namespace devices;
 
 constexpr const char* kernels = R"(
-KERNEL copy(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
+KERNEL stream_copy(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
   if (ITEM < n) c[ITEM] = a[ITEM];
 }
-KERNEL scale(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
+KERNEL stream_scale(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
   if (ITEM < n) c[ITEM] = 3.0 * a[ITEM];
 }
-KERNEL add(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
+KERNEL stream_add(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
   if (ITEM < n) c[ITEM] = a[ITEM] + b[ITEM];
 }
-KERNEL triad(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
+KERNEL stream_triad(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
   if (ITEM < n) c[ITEM] = a[ITEM] + 3.0 * b[ITEM];
 }
 // c has the sum of each group.
-KERNEL dot(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
+KERNEL stream_dot(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double* c, long n) {
   LOCAL double sums[256];
   double sum = 0;
   for (long i = ITEM; i < n; i += ITEMS) sum += a[i] * b[i];
@@ -50,15 +52,15 @@ class DeviceStream final : public DeviceBenchmark {
     if (facts().doubles_at_once == 0) throw Unavailable("the device has no double precision");
     const std::int64_t bytes = n_ * static_cast<std::int64_t>(sizeof(double));
     require_room(bytes, 3);
-    expect_results(static_cast<std::size_t>(bytes));
     a_ = array(bytes);
     b_ = array(bytes);
     c_ = array(bytes);
-    kernel_ = kernel(kernels, name_.c_str());
+    kernel_ = kernel(kernels, ("stream_" + name_).c_str());
     kernel_->set({a_.get(), b_.get(), c_.get(), n_});
     const std::int64_t all = (n_ + group() - 1) / group();
     groups_ = sums() ? std::min(all, groups_of_a_unit * facts().compute_units) : all;
     partial_sums_.resize(sums() ? static_cast<std::size_t>(groups_) : 0);
+    expect_results(static_cast<std::size_t>(sums() ? groups_ : n_) * sizeof(double));
   }
 
   Work work() const override {
@@ -87,32 +89,26 @@ class DeviceStream final : public DeviceBenchmark {
     repetition.observe("device_bandwidth_bytes_per_s", work().bytes / ranks_ / device_s);
   }
 
+  // Every value is a small integer: results and their sum are exact.
   Check verify(std::uint64_t seed) override {
-    const std::span results(reinterpret_cast<const double*>(received().data()), static_cast<std::size_t>(n_));
-    Check check{n_, ""};
+    const auto bytes = received();
+    const std::span results(reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double));
     double right_sum = 0;
-    for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n_); ++i) {
       const double a = value_of_a(seed, i);
       const double b = value_of_b(seed, i);
       right_sum += a * b;
-      // Every value is a small integer: the result is exact.
-      if (const double right = value_of_c(a, b); !sums() && results[i] != right) {
-        check.problem = sentence({"element ", i, " is ", results[i], ", not ", right});
-        return check;
-      }
+      if (const double right = value_of_c(a, b); !sums() && results[i] != right)
+        return {n_, sentence({"element ", i, " is ", results[i], ", not ", right})};
     }
-    if (!sums()) return check;
-    double sum = 0;
-    for (std::int64_t i = 0; i < groups_; ++i) sum += results[static_cast<std::size_t>(i)];
-    if (sum != right_sum) check.problem = sentence({"the sum is ", sum, ", not ", right_sum});
-    return check;
+    const double sum = std::accumulate(results.begin(), results.end(), 0.0);
+    if (!sums() || sum == right_sum) return {n_, ""};
+    return {n_, sentence({"the sum is ", sum, ", not ", right_sum})};
   }
 
  private:
   bool sums() const { return name_ == "dot"; }
-  void copy_results(std::span<std::byte> to) override {
-    read(to.first(static_cast<std::size_t>(sums() ? groups_ : n_) * sizeof(double)), *c_);
-  }
+  void copy_results(std::span<std::byte> to) override { read(to, *c_); }
 
   static double value_of_a(std::uint64_t seed, std::size_t i) { return static_cast<double>((seed + i) % 1021); }
   static double value_of_b(std::uint64_t seed, std::size_t i) { return static_cast<double>((3 * seed + i) % 509); }

@@ -11,16 +11,11 @@ namespace {
 using namespace devices;
 
 // Memory of the host: of the system, whose pages the driver must pin or copy first, or pinned by the driver.
-class HostMemory {
- public:
-  HostMemory(std::unique_ptr<PinnedMemory> pinned, std::size_t bytes)
-      : pinned_(std::move(pinned)), pageable_(pinned_ ? 1 : bytes) {}
+struct HostMemory {
+  std::unique_ptr<PinnedMemory> pinned;
+  std::unique_ptr<Buffer> pageable;
 
-  std::span<std::byte> bytes() { return pinned_ ? pinned_->bytes() : pageable_.bytes(); }
-
- private:
-  std::unique_ptr<PinnedMemory> pinned_;
-  Buffer pageable_;
+  std::span<std::byte> bytes() const { return pinned ? pinned->bytes() : pageable->bytes(); }
 };
 
 class DeviceTransfer final : public DeviceBenchmark {
@@ -32,14 +27,14 @@ class DeviceTransfer final : public DeviceBenchmark {
         rank_(communicator.rank()),
         writes_(parameters.choice("direction") != "to_host"),
         reads_(parameters.choice("direction") != "to_device"),
-        pinned_(parameters.choice("memory") == "pinned"),
-        source_(host_memory()),
-        target_(host_memory()) {
+        pinned_(parameters.choice("memory") == "pinned") {
     require_room(parameters.integer("transfer_bytes"), 2);
+    source_ = host_memory();
+    target_ = host_memory();
     written_ = array(parameters.integer("transfer_bytes"));
     read_ = array(parameters.integer("transfer_bytes"));
     back_ = further_queue();
-    expect_results(2 * bytes_);
+    expect_results(bytes_ * (writes_ && reads_ ? 2 : 1));
   }
 
   Work work() const override {
@@ -76,14 +71,15 @@ class DeviceTransfer final : public DeviceBenchmark {
 
  private:
   HostMemory host_memory() const {
-    return {pinned_ ? pinned(static_cast<std::int64_t>(bytes_)) : nullptr, bytes_};
+    if (pinned_) return {.pinned = pinned(static_cast<std::int64_t>(bytes_))};
+    return {.pageable = std::make_unique<Buffer>(bytes_)};
   }
   std::uint64_t seed_of_written(std::uint64_t seed) const { return 2 * (seed * ranks_ + rank_); }
   std::uint64_t seed_of_read(std::uint64_t seed) const { return seed_of_written(seed) + 1; }
 
   void copy_results(std::span<std::byte> to) override {
-    read(to.first(bytes_), *written_);
-    std::ranges::copy(target_.bytes(), to.last(bytes_).begin());
+    if (writes_) read(to.first(bytes_), *written_);
+    if (reads_) std::ranges::copy(target_.bytes(), to.last(bytes_).begin());
   }
 
   std::size_t bytes_;
