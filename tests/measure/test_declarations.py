@@ -22,7 +22,7 @@ PATTERNS = {
     *("pair_matrix", "pair_sample", "neighbor_exchange", "file_write", "file_read"),
 }
 PHASES = {"initialise", "distribute", "compute", "exchange", "collect"}
-REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system"}
+REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system", "device"}
 
 
 @pytest.fixture(scope="module")
