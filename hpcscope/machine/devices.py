@@ -1,8 +1,8 @@
 """Graphics processors and other devices of this host, as OpenCL and the kernel tell.
 
-`python -m hpcscope.machine.devices` prints them as JSON, in the shape of `machine.Device`. The probe starts it as a
-process of its own: a driver that hangs or crashes costs these facts, never the probe. The native program numbers
-devices in the same order (`measure/src/devices/`).
+`python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a process of its own: a driver that
+hangs or crashes costs these facts, never the probe. The native program numbers devices in the same order
+(`measure/src/devices/`).
 """
 
 import json

@@ -57,6 +57,7 @@ def pocl(monkeypatch: pytest.MonkeyPatch, kernels: Path) -> None:
     """PoCL as the only driver."""
     if not POCL.is_file():
         pytest.skip("PoCL is not installed")
+    monkeypatch.delenv("SCOPE_OPENCL", raising=False)
     monkeypatch.setenv("OCL_ICD_VENDORS", str(POCL))
     monkeypatch.setenv("POCL_CACHE_DIR", str(kernels))
 
