@@ -1,7 +1,7 @@
 """Graphics processors and other devices of this host, as OpenCL and the kernel tell.
 
-`python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a process of its own: a driver that
-hangs or crashes costs these facts, never the probe. The native program numbers devices in the same order
+`python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a process of its own: a driver
+that hangs or crashes costs these facts, never the probe. The native program numbers devices in the same order
 (`measure/src/devices/`).
 """
 

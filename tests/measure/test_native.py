@@ -29,7 +29,7 @@ RESULTS = [
 ]
 
 MAY_LACK = {"spawn", "scalapack", "device"}
-"""Not every MPI starts further processes, not for every MPI there is a ScaLAPACK here; test_devices.py has a device."""
+"""Not every MPI starts further processes, nor has a ScaLAPACK here; only test_devices.py has a device."""
 
 OF_MPI_4 = {"mpi.partitioned"}
 """Benchmarks of routines that an older library lacks: Open MPI 4 is of MPI 3.1."""
