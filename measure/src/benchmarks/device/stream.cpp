@@ -40,7 +40,9 @@ KERNEL stream_dot(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double*
 )";
 
 constexpr double scalar = 3;
-constexpr std::int64_t groups_of_a_unit = 4;  // of dot, as in BabelStream
+// Of dot, as in BabelStream. A processor runs the items of a group one after another, vector by vector.
+constexpr std::int64_t groups_of_a_unit = 4;
+constexpr std::int64_t vectors_of_a_group = 2;
 
 class DeviceStream final : public DeviceBenchmark {
  public:
@@ -57,8 +59,10 @@ class DeviceStream final : public DeviceBenchmark {
     c_ = array(bytes);
     kernel_ = kernel(kernels, ("stream_" + name_).c_str());
     kernel_->set({a_.get(), b_.get(), c_.get(), n_});
-    const std::int64_t all = (n_ + group() - 1) / group();
-    groups_ = sums() ? std::min(all, groups_of_a_unit * facts().compute_units) : all;
+    const bool by_vectors = sums() && facts().kind == Kind::cpu;
+    group_ = by_vectors ? vectors_of_a_group * facts().doubles_at_once : group();
+    groups_ = (n_ + group_ - 1) / group_;
+    if (sums()) groups_ = std::min(groups_, (by_vectors ? 1 : groups_of_a_unit) * facts().compute_units);
     partial_sums_.resize(sums() ? static_cast<std::size_t>(groups_) : 0);
     expect_results(static_cast<std::size_t>(sums() ? groups_ : n_) * sizeof(double));
   }
@@ -82,7 +86,7 @@ class DeviceStream final : public DeviceBenchmark {
 
   void run(Repetition& repetition) override {
     const double device_s = time(repetition, [&] {
-      queue().launch(*kernel_, groups_ * group(), group());
+      queue().launch(*kernel_, groups_ * group_, group_);
       if (sums()) queue().read(std::as_writable_bytes(std::span(partial_sums_)), *c_);
     });
     repetition.observe("device_s", device_s);
@@ -124,6 +128,7 @@ class DeviceStream final : public DeviceBenchmark {
   std::string name_;
   int ranks_;
   std::int64_t n_;
+  std::int64_t group_ = 0;
   std::int64_t groups_ = 0;
   std::unique_ptr<Array> a_;
   std::unique_ptr<Array> b_;
