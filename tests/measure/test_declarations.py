@@ -117,7 +117,7 @@ def test_what_counts_floating_point_or_communicates_says_so(benchmarks: Catalog)
     for one in benchmarks:
         patterns = {rung.pattern for rung in one.rungs}
         metrics = {metric.name for metric in one.metrics}
-        # What is given a bandwidth, too, may be bound by memory. No device is on a ladder: those are of processors.
+        # What is given a bandwidth, too, may be bound by memory. No device is on a ladder of processors.
         if "flops_per_s" in metrics and not {"bandwidth_bytes_per_s", "device_flops_per_s"} & metrics:
             assert "arithmetic" in patterns, one.name
         assert ("communicate_s" in metrics) == ("communication" in patterns), one.name
