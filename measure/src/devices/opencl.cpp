@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -22,8 +23,6 @@ using Flag = std::uint32_t;
 using Info = std::uint32_t;
 using Size = std::size_t;
 
-constexpr Status no_platform = -1001;
-constexpr Status no_device = -1;
 constexpr Bits all_devices = 0xffffffff;
 constexpr Bits of_cpu = 2;
 constexpr Bits of_gpu = 4;
@@ -139,9 +138,8 @@ std::string text_of(Handle device, Info what) {
 // What the driver says, or zeros where it does not know the question.
 template <class Value>
 Value value_of(Handle device, Info what) {
-  Value value{};
   Value said{};
-  return api().clGetDeviceInfo(device, what, sizeof said, &said, nullptr) == 0 ? said : value;
+  return api().clGetDeviceInfo(device, what, sizeof said, &said, nullptr) == 0 ? said : Value{};
 }
 
 std::string pci_address(Handle device, const std::string& extensions) {
@@ -370,15 +368,13 @@ class ClDevice final : public Device {
   Handle context_ = nullptr;
 };
 
-// What a function lists that is asked for the number first; nothing where it answers `none`.
+// What a function lists that is asked for the number first. A platform that fails, as without its hardware, hides no other.
 template <class List>
-std::vector<Handle> listed(List list, const char* call, Status none) {
+std::vector<Handle> listed(List list) {
   Flag count = 0;
-  const Status status = list(0, nullptr, &count);
-  if (status == none) return {};
-  require(status, call);
+  if (list(0, nullptr, &count) != 0) return {};
   std::vector<Handle> handles(count);
-  if (count > 0) require(list(count, handles.data(), nullptr), call);
+  if (count == 0 || list(count, handles.data(), nullptr) != 0) return {};
   return handles;
 }
 
@@ -386,11 +382,11 @@ std::vector<Handle> listed(List list, const char* call, Status none) {
 
 std::vector<std::unique_ptr<Device>> opencl_devices() {
   std::vector<std::unique_ptr<Device>> devices;
-  for (const Handle platform : listed(api().clGetPlatformIDs, "clGetPlatformIDs", no_platform)) {
+  for (const Handle platform : listed(api().clGetPlatformIDs)) {
     const auto of_platform = [=](Flag places, Handle* to, Flag* count) {
       return api().clGetDeviceIDs(platform, all_devices, places, to, count);
     };
-    for (const Handle device : listed(of_platform, "clGetDeviceIDs", no_device))
+    for (const Handle device : listed(of_platform))
       devices.push_back(std::make_unique<ClDevice>(platform, device));
   }
   if (devices.empty()) throw Unavailable(std::string(library_path()) + " knows no device");
