@@ -40,9 +40,9 @@ KERNEL stream_dot(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double*
 )";
 
 constexpr double scalar = 3;
-// Of dot, as in BabelStream. A processor runs the items of a group one after another, vector by vector.
+// Of dot, as in BabelStream. A processor runs the items of a group one after another, each through all of memory: few.
 constexpr std::int64_t groups_of_a_unit = 4;
-constexpr std::int64_t vectors_of_a_group = 2;
+constexpr std::int64_t group_of_a_processor = 2;
 
 class DeviceStream final : public DeviceBenchmark {
  public:
@@ -59,10 +59,10 @@ class DeviceStream final : public DeviceBenchmark {
     c_ = array(bytes);
     kernel_ = kernel(kernels, ("stream_" + name_).c_str());
     kernel_->set({a_.get(), b_.get(), c_.get(), n_});
-    const bool by_vectors = sums() && facts().kind == Kind::cpu;
-    group_ = by_vectors ? vectors_of_a_group * facts().doubles_at_once : group();
+    const bool in_turn = sums() && facts().kind == Kind::cpu;
+    group_ = in_turn ? group_of_a_processor : group();
     groups_ = (n_ + group_ - 1) / group_;
-    if (sums()) groups_ = std::min(groups_, (by_vectors ? 1 : groups_of_a_unit) * facts().compute_units);
+    if (sums()) groups_ = std::min(groups_, (in_turn ? 1 : groups_of_a_unit) * facts().compute_units);
     partial_sums_.resize(sums() ? static_cast<std::size_t>(groups_) : 0);
     expect_results(static_cast<std::size_t>(sums() ? groups_ : n_) * sizeof(double));
   }
