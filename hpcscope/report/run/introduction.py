@@ -27,8 +27,12 @@ def subject(run: Run) -> str:
 
 
 def verdict(run: Run) -> str:
-    """Return which layer keeps what lies below it, and which loses most of it; empty without ladders."""
-    steps = [step for ladder in run.models.ladders for step in _steps(ladder)]
+    """Return which layer keeps what lies below it, and which loses most of it; empty without ladders.
+
+    Of each quantity the first ladder counts, which the terminal shows: the path that programs take by default.
+    """
+    first = {ladder.quantity: ladder for ladder in reversed(run.models.ladders)}
+    steps = [step for ladder in run.models.ladders if first[ladder.quantity] is ladder for step in _steps(ladder)]
     kept = [words for share, words in steps if WHOLE <= share <= 1 / WHOLE]
     share, worst = min(steps, default=(1.0, ""))
     words = [f"{kept[0]}."] if kept else []
