@@ -15,7 +15,7 @@ from hpcscope.errors import UsageError
 from hpcscope.findings.finding import Evidence, Finding, Findings
 from hpcscope.launch.supervision.journal import Journal
 from hpcscope.machine.machine import Host, Machine
-from hpcscope.models.measurements import Measurements, finder, usable
+from hpcscope.models.measurements import Measurements, finder, shared_processors, usable
 from hpcscope.plan.case import Case
 from hpcscope.plan.plan import Plan
 from hpcscope.plan.plan import read as read_plan
@@ -187,6 +187,11 @@ class Run:
     def shares_processors(self, case: Case) -> bool:
         """Return whether the processes of a case outnumbered the processors of some host."""
         return self.measurements.is_oversubscribed(case)
+
+    def computes_undisturbed(self, case: Case) -> bool:
+        """Return whether each rank of a case had a processor; the hosts of a lab share those of one machine."""
+        room = shared_processors(self.machine) if self.machine.lab else None
+        return not self.shares_processors(case) and (room is None or case.ranks <= room)
 
     def evidence(self, *summaries: Summary) -> list[Evidence]:
         """Return the medians of summaries as evidence."""

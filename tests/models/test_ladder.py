@@ -62,7 +62,7 @@ def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None
         "application.npb_ft",
         "communicate_s",
         "observed",
-        work_bytes=4e6,
+        work_bytes=8e6,
         **{"class": "S"},
     )
     made = build_ladders(measured([*run.statistics, transposes], run.raw_samples.launches))

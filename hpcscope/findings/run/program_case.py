@@ -86,7 +86,7 @@ def _cases(run: Run, level: str) -> list[ProgramCase]:
     }
     groups: dict[SamplesKey, dict[str, Summary]] = defaultdict(dict)
     for case in run.headlines:
-        if case.benchmark in times and not run.shares_processors(case):
+        if case.benchmark in times and run.computes_undisturbed(case):
             groups[case.samples_key][case.metric] = case
     found = [(times[next(iter(group.values())).benchmark] or "", group) for group in groups.values()]
     return [ProgramCase(run, group[time], group) for time, group in found if time in group]

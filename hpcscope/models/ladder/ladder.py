@@ -224,8 +224,8 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
     return LadderStep(
         level,
         f"communication of {largest.label}",
-        largest.per_launch.as_rate(moved),
-        note="all bytes moved over the communication time of the slowest rank, waiting excluded"
+        largest.per_launch.as_rate(moved / largest.ranks),  # the layers below send in one direction, too
+        note="bytes that a rank sends on average over the communication time of the slowest one, waiting excluded"
         + (f"; {shared}" if shared else ""),
     )
 

@@ -3,7 +3,7 @@
 The share of the ping-pong's rate that an operation retains is the time of its messages over its own: each at the
 pace of the ping-pong, one after another as the operation declares (Melas 2000, section 7.5: 29 to 63 %). Further
 cases tell the rest apart: cold less warm buffers is the first touch of fresh pages, columns less rows the
-gathering of strided data, and what is left is contention, copies and the library's algorithm.
+gathering of strided data, and what is left is contention, copies, slower links and the library's algorithm.
 """
 
 from collections import defaultdict

@@ -33,7 +33,7 @@ def verdict(run: Run) -> str:
     share, worst = min(steps, default=(1.0, ""))
     words = [f"{kept[0]}."] if kept else []
     words += [f"The largest loss: {worst}."] if share < WHOLE else []
-    return " ".join(words)
+    return " ".join(f"{text[0].upper()}{text[1:]}" for text in words)
 
 
 def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
@@ -41,10 +41,12 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
     quantity = QUANTITIES[ladder.quantity].lower()
     for below, rung in pairwise(rung for rung in best_rungs(ladder) if rung.value is not None):
         if rung.retained is not None:
-            yield (
-                rung.retained,
-                f"{_named(rung)} delivers {units.share(rung.retained)} of the {quantity} of {_named(below)}",
+            much = (
+                f"delivers {units.share(rung.retained)} of"
+                if ladder.quantity != "latency_s"
+                else f"takes {units.digits(1 / rung.retained)} times"
             )
+            yield rung.retained, f"{_named(rung)} {much} the {quantity} of {_named(below)}"
 
 
 def _named(rung: LadderRung) -> str:

@@ -31,7 +31,7 @@ _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
 _FIGURE_COLUMNS = 27
-_REST_OF_A_RUNG = 65
+_REST_OF_A_RUNG = 68
 """Columns beside the bar: layer, value, share."""
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 

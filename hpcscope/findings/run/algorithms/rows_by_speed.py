@@ -1,9 +1,10 @@
 """Equal stripes of rows on hosts of different speed: the fast ones wait."""
 
+from collections.abc import Sequence
+
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.models.measurements import shared_processors
 from hpcscope.models.scaling.dealing import Dealing
 from hpcscope.names import FEW
 
@@ -24,7 +25,8 @@ def find(run: Run) -> list[Finding]:
         if (
             _gain(one) > LEAST_GAIN
             and _unequal(one)
-            and _of_their_own(one, run)
+            and run.computes_undisturbed(one.subject)
+            and (one.measured_s is not None or _others_agree(one, run.models.dealings))
             and (name not in worst or _weight(one) > _weight(worst[name]))
         ):
             worst[name] = one
@@ -32,12 +34,12 @@ def find(run: Run) -> list[Finding]:
 
 
 def _gain(one: Dealing) -> float:
-    """Return the share of the time that is gained: what was measured must be certain, whatever was predicted."""
-    if one.measured_s is None:
-        return 1 - one.predicted_s / one.time_s.value
-    if one.measured_s.high is None or one.time_s.low is None:
+    """Return the fraction of the time that is certainly gained, whatever was predicted; 0 without an interval."""
+    if one.time_s.low is None:
         return 0.0
-    return 1 - one.measured_s.high / one.time_s.low
+    if one.measured_s is None:
+        return 1 - one.predicted_s / one.time_s.low
+    return 1 - one.measured_s.high / one.time_s.low if one.measured_s.high is not None else 0.0
 
 
 def _unequal(one: Dealing) -> bool:
@@ -45,17 +47,15 @@ def _unequal(one: Dealing) -> bool:
     return min(speeds) < ALIKE * max(speeds)
 
 
-def _of_their_own(one: Dealing, run: Run) -> bool:
-    """Return whether every process had a processor: what shares one says nothing of its host.
+def _others_agree(one: Dealing, dealings: Sequence[Dealing]) -> bool:
+    """Return whether every program on these hosts found the same one slow: else it was slow for a moment only."""
+    hosts = {share.host for share in one.shares}
+    same = [other for other in dealings if {share.host for share in other.shares} == hosts]
+    return all(_unequal(other) and _slowest(other) == _slowest(one) for other in same)
 
-    All hosts of a lab share the processors of one machine.
-    """
-    if run.shares_processors(one.subject):
-        return False
-    if one.origin != "emulated":
-        return True
-    processors = shared_processors(run.machine)
-    return processors is None or one.subject.ranks <= processors
+
+def _slowest(one: Dealing) -> str:
+    return min(one.shares, key=lambda share: share.by_speed / share.even).host
 
 
 def _weight(one: Dealing) -> tuple[bool, float]:
@@ -65,7 +65,6 @@ def _weight(one: Dealing) -> tuple[bool, float]:
 def _finding(one: Dealing, run: Run) -> Finding:
     subject = one.subject
     name = run.benchmarks.described(subject.benchmark, subject.parameters)
-    slowest = min(one.shares, key=lambda share: share.by_speed / share.even)
     evidence = [
         Evidence(what="time with equal stripes", value=one.time_s.value, unit="s"),
         Evidence(what="computation of the slowest rank", value=one.compute_s, unit="s"),
@@ -86,7 +85,12 @@ def _finding(one: Dealing, run: Run) -> Finding:
             f"With rows dealt by the speed of the hosts, {name} on {subject.ranks} ranks {verb}"
             f" {units.quantity(known, 's')} instead of {units.quantity(one.time_s.value, 's')}"
         ),
-        where={"benchmark": subject.benchmark, "ranks": subject.ranks, "host": slowest.host, "layer": "algorithm"},
+        where={
+            "benchmark": subject.benchmark,
+            "ranks": subject.ranks,
+            "host": _slowest(one),
+            "layer": "algorithm",
+        },
         evidence=evidence,
         advice=f"Deal rows in the ratio of the speeds: {dealt}{', ...' if len(one.shares) > FEW else ''}. The case"
         f" with grid_rows={subject.ranks} dealing=by_speed measures the gain.",

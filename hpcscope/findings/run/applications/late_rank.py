@@ -27,7 +27,7 @@ def find(run: Run) -> list[Finding]:
     worst: dict[tuple[str, int], tuple[float, float, CaseSamples]] = {}
     for launches in run.raw_samples.by_case().values():
         first = launches[0]
-        if run.shares_processors(first.case) or not _iterates(first.case):
+        if not run.computes_undisturbed(first.case) or not _iterates(first.case):
             continue
         seen = [found for case in launches if case.ok and (found := _late(case)) is not None]
         ranks = {rank for rank, _, _ in seen}

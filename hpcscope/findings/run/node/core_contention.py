@@ -13,7 +13,7 @@ EXPECTED = 0.9
 
 def find(run: Run) -> list[Finding]:
     """Find arithmetic on registers that certainly loses more than 10 % per core when all cores are busy."""
-    rates = [s for s in run.measurements.of(PEAK, "flops_per_s") if not run.shares_processors(s)]
+    rates = [s for s in run.measurements.of(PEAK, "flops_per_s") if run.computes_undisturbed(s)]
     one_core = {_kind(s): s for s in rates if s.ranks == 1}
     all_cores: dict[object, Summary] = {}
     for s in rates:

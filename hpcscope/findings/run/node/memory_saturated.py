@@ -70,7 +70,7 @@ def _scalings(run: Run) -> list[Scaling]:
     groups: dict[Placement, list[Summary]] = defaultdict(list)
     for benchmark in (STREAM, FROM_MEMORY):
         for s in run.measurements.of(benchmark, "bandwidth_bytes_per_s", {"kernel": "triad"}):
-            if _array_bytes(s) * 3 > max(caches, default=0) and not run.shares_processors(s):
+            if _array_bytes(s) * 3 > max(caches, default=0) and run.computes_undisturbed(s):
                 groups[s.placement].append(s)
     scalings = []
     for group in groups.values():

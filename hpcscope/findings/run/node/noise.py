@@ -20,7 +20,7 @@ def find(run: Run) -> list[Finding]:
         if (s.benchmark, s.metric) != (NOISE, "noise_share"):
             continue
         certain = s.ci_low is not None and s.ci_low > TOLERATED
-        if certain and not run.shares_processors(s):
+        if certain and run.computes_undisturbed(s):
             known = worst.get(s.placement)
             if known is None or (s.median or 0) > (known.median or 0):
                 worst[s.placement] = s

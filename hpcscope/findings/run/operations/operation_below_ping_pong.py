@@ -21,7 +21,7 @@ MUCH = 0.3
 MESSAGES = "messages at the pace of the ping-pong"
 FIRST_TOUCH = "first touch of cold buffers"
 PACKING = "packing of columns"
-REST = "contention, copies, the library's algorithm"
+REST = "contention, copies, the library's algorithm or slower links"
 UNKNOWN = "causes that cases with warm buffers, not measured here, would separate"
 """Names of the parts; the last two are of the rest."""
 
@@ -98,10 +98,11 @@ def _advice(run: Run, parts: OperationParts, largest: str, lost_s: float) -> str
     if largest == UNKNOWN:
         command = f"`scope run --module standard {parts.subject.benchmark}`"
         return f"Also measure it with warm buffers, which separates these causes: {command}."
-    gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
+    gain = f"at most {units.quantity(min(lost_s, time_s), 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
-    return f"Overlap computation with the messages that one rank sends to many: this gains {gain}."
+    pairs = "`scope run mpi.pairs` shows slow links. " if parts.subject.ranks > 2 else ""
+    return f"{pairs}Overlap computation with these messages: this gains {gain}."
 
 
 def _finding(run: Run, loss: RungLoss) -> Finding:
