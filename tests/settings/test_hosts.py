@@ -81,7 +81,7 @@ def test_an_address_that_no_mpiexec_takes_is_refused_before_it_starts() -> None:
     mpi = MpiInstallation(
         name="openmpi", version="5.0", origin="path", compiler="/x/mpicxx", launcher="/x/mpiexec"
     )
-    with pytest.raises(UsageError, match=r"launcher\.hosts = 2001:db8::2: mpiexec takes .* for slots"):
+    with pytest.raises(UsageError, match=r"launcher\.hosts = 2001:db8::2: mpiexec reads .* as slots"):
         refuse_unknown(Site(mpi=mpi, mpiexec="/x/mpiexec", hosts=Hosts().typed("[2001:db8::2]:4")))
 
 
