@@ -68,6 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and let signals end what the tests start: a script's background ignores these two."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    # No device, whatever this machine has: tests of devices name theirs.
+    os.environ.update(SCOPE_OPENCL="/nowhere/libOpenCL.so.1", OCL_ICD_VENDORS="/nowhere")
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     config.addinivalue_line("markers", "slow(reason): only in `make test-all`; it says why, and what stays")

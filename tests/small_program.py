@@ -29,7 +29,7 @@ def sources(folder: Path, *kept: str) -> Path:
         shared = source.suffix == ".hpp" or (source.suffix == ".cpp" and source.with_suffix(".hpp").exists())
         if not shared and not any(name.match(pattern) for pattern in kept):
             source.unlink()
-    for level in ("algorithm", "storage", "network", "node", "operation", "mpi"):
+    for level in ("algorithm", "storage", "network", "device", "node", "operation", "mpi"):
         own = [path for path in (benchmarks / level).glob("*.cpp") if not path.with_suffix(".hpp").exists()]
         if not own and not _needed(benchmarks, level):
             shutil.rmtree(benchmarks / level)

@@ -58,6 +58,7 @@ def _identity(machine: Machine) -> Facts:
         "cores": _each(machine, _cores),
         "memory": _each(machine, lambda host: units.quantity(host.memory_bytes, "B")),
         "links": _each(machine, _links),
+        "devices": _each(machine, lambda host: ", ".join(host.accelerators) or "none"),
     }
 
 

@@ -39,6 +39,7 @@ def check(host: Host, folder: Path) -> Iterator[Check]:
     yield _run_queue(host)
     if any(link.kind == "infiniband" for link in host.links):
         yield _memory_lock()
+    yield _devices(host)
     yield _copy_between_processes()
     yield _environment()
     yield _disk(folder)
@@ -97,6 +98,12 @@ def _memory_lock() -> Check:
     ok = soft == resource.RLIM_INFINITY or soft >= 64 * 1024**2
     found = "unlimited" if soft == resource.RLIM_INFINITY else f"{soft} bytes"
     return Check("locked memory", ok, found, "" if ok else "InfiniBand needs more: ulimit -l unlimited")
+
+
+def _devices(host: Host) -> Check:
+    found = "; ".join(device.described for device in host.devices)
+    advice = "" if found else "device.* needs an OpenCL library and its driver (libOpenCL.so.1)"
+    return Check("devices", True, found or "none", advice)
 
 
 def _copy_between_processes() -> Check:

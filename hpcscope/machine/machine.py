@@ -69,6 +69,32 @@ class Processor(Strict):
         return processors.limited(self.reached_cores or unknown, self.quota_processors)
 
 
+class Device(Strict):
+    """A graphics processor, or another device that OpenCL knows."""
+
+    name: str
+    kind: str
+    """`gpu`, `accelerator`, or `cpu`: the host's processors, which some libraries offer as a device."""
+    driver: str
+    """Library and version."""
+    memory_bytes: int
+    compute_units: int
+    pci_address: str
+    """`0000:17:00.0`; empty where the driver does not say."""
+    numa_node: int | None
+    """None where the kernel does not say."""
+
+    @property
+    def described(self) -> str:
+        """The device in words."""
+        place = f", {self.pci_address}" if self.pci_address else ""
+        near = f", NUMA node {self.numa_node}" if self.numa_node is not None else ""
+        return (
+            f"{self.name} ({self.kind}, {self.memory_bytes / 1e9:.3g} GB, {self.compute_units} compute units"
+            f"{place}{near}; {self.driver})"
+        )
+
+
 class IdleState(Strict):
     """A state in which an idle processor sleeps (C-state)."""
 
@@ -87,6 +113,8 @@ class Host(Strict):
     memory_bytes: int
     numa_nodes: int
     links: list[Link]
+    devices: list[Device] = []
+    """In the order of their numbers; empty in records of before they were looked for."""
     kernel: str
     operating_system: str
     virtualization: str
@@ -112,6 +140,11 @@ class Host(Strict):
     started; empty where the kernel does not count."""
     boot_id: str
     """Tells whether two hosts are one kernel."""
+
+    @property
+    def accelerators(self) -> list[str]:
+        """The names of the devices that are not its processors."""
+        return [device.name for device in self.devices if device.kind != "cpu"]
 
 
 class MpiInstallation(Strict):

@@ -21,7 +21,7 @@ def node_types(hosts: Sequence[Host]) -> list[list[int]]:
 
 
 def alike(host: Host, other: Host) -> bool:
-    """Return whether two hosts have the same processors, caches and memory."""
+    """Return whether two hosts have the same processors, caches, memory and devices."""
     larger = max(host.memory_bytes, other.memory_bytes, 1)
     return _identity(host) == _identity(other) and (
         abs(host.memory_bytes - other.memory_bytes) <= MEMORY_TOLERANCE * larger
@@ -39,4 +39,5 @@ def _identity(host: Host) -> tuple[object, ...]:
         processor.threads,
         len(processor.usable),
         caches,
+        tuple(host.accelerators),
     )

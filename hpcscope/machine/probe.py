@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from hpcscope.machine import links, processors
+from hpcscope.machine import devices, links, processors
 from hpcscope.machine.kernel_files import number_of, text_of
 
 NOTEWORTHY_FLAGS = {
@@ -38,6 +38,7 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
         "memory_bytes": memory_bytes(root),
         "numa_nodes": numa_nodes(root),
         "links": links.links() + links.infiniband(root),
+        "devices": devices.devices(root),
         "kernel": text_of(root / "proc/sys/kernel/osrelease"),
         "operating_system": operating_system(root),
         "virtualization": virtualization(root),

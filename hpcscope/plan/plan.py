@@ -35,7 +35,7 @@ from hpcscope.settings.kinds import did_you_mean
 from hpcscope.settings.selection import Value
 
 FORMAT = 2
-WITHOUT_MESSAGES_OF_MPI = ("node", "network", "storage")
+WITHOUT_MESSAGES_OF_MPI = ("node", "device", "network", "storage")
 """Levels whose benchmarks measure no messages of MPI."""
 MODULE_TIME_S: dict[Module, float] = {"standard": 1400.0, "advanced": 3600.0}
 """Seconds of measuring when the experiment does not say; the baseline takes what its launches need."""

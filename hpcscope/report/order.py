@@ -7,7 +7,7 @@ from hpcscope.catalog.benchmark import Value
 from hpcscope.plan.case import Case
 from hpcscope.statistics.summary import Summary
 
-LEVELS = ["node", "network", "mpi", "operation", "algorithm", "application", "storage"]
+LEVELS = ["node", "device", "network", "mpi", "operation", "algorithm", "application", "storage"]
 """The levels of a cluster from the bottom up, then storage."""
 
 Key = tuple[int, float, str]

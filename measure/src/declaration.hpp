@@ -185,7 +185,7 @@ struct Ranks {
 };
 
 // Requirements of a benchmark beyond MPI.
-enum class Requirement { blas, lapack, scalapack, spawn, threads, file_system };
+enum class Requirement { blas, lapack, scalapack, spawn, threads, file_system, device };
 
 // The MPI routines that a benchmark represents, comma-separated, and the settings with which it does so.
 struct Binding {

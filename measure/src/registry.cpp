@@ -58,8 +58,9 @@ const Names<Step::Kind> kinds_of_steps = {{Step::Kind::work, "work"},
                                           {Step::Kind::neighbor_exchange, "neighbor_exchange"}};
 
 const Names<Requirement> requirements = {
-    {Requirement::blas, "blas"},   {Requirement::lapack, "lapack"},   {Requirement::scalapack, "scalapack"},
-    {Requirement::spawn, "spawn"}, {Requirement::threads, "threads"}, {Requirement::file_system, "file_system"}};
+    {Requirement::blas, "blas"},    {Requirement::lapack, "lapack"},   {Requirement::scalapack, "scalapack"},
+    {Requirement::spawn, "spawn"},  {Requirement::threads, "threads"}, {Requirement::file_system, "file_system"},
+    {Requirement::device, "device"}};
 
 // Why this build lacks the benchmark; empty when it has it, or when only a case can tell.
 std::string absent(Requirement requirement) {

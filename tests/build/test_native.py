@@ -303,5 +303,5 @@ def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:
     program = tmp_path / "scope-measure"
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{listed}\nEND\n")
     program.chmod(0o755)
-    with pytest.raises(ScopeError, match=r"/elsewhere/barrier\.cpp: mpi\.barrier: declared by mpi/"):
+    with pytest.raises(ScopeError, match=r"/elsewhere/barrier\.cpp: mpi\.barrier: also declared by mpi/"):
         registry.load(str(program))

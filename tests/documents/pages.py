@@ -239,6 +239,10 @@ PAGES: dict[str, Page] = {
             "scope soak --runs": Way("lab", shorter="--runs 3"),
         },
     ),
+    "docs/how-to/devices.md": Page(
+        before="export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd POCL_CACHE_DIR=$PWD/kernels",
+        ways={"apt-get install": parsed("installs packages of the system, which the tests suppose")},
+    ),
     "docs/how-to/storage.md": Page(
         lab="nodes",
         ways={

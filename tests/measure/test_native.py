@@ -28,8 +28,8 @@ RESULTS = [
     *(("node.stream kernel=" + kernel, 1) for kernel in ("copy", "scale", "add", "triad")),
 ]
 
-MAY_LACK = {"spawn", "scalapack"}
-"""Not every MPI starts further processes, and not for every MPI there is a ScaLAPACK here."""
+MAY_LACK = {"spawn", "scalapack", "device"}
+"""Not every MPI starts further processes, nor has a ScaLAPACK here; only test_devices.py has a device."""
 
 OF_MPI_4 = {"mpi.partitioned"}
 """Benchmarks of routines that an older library lacks: Open MPI 4 is of MPI 3.1."""
@@ -64,7 +64,9 @@ def test_every_benchmark_is_right_under_every_mpi(
         only = [
             one.name
             for one in listed
-            if one.level not in ("node", "network") and one.ranks.allows(ranks) and one.name not in left_out
+            if one.level not in ("node", "device", "network")
+            and one.ranks.allows(ranks)
+            and one.name not in left_out
         ]
     if ranks > (os.cpu_count() or 1) and build.mpi.name == "mpich" and build.mpi.version.startswith("4."):
         # Its waiting ranks keep the processors of those that work: what sends most is left to the other MPIs.

@@ -92,7 +92,8 @@ def test_there_is_one_of_each_level_with_two_files() -> None:
     files = [path.relative_to(BENCHMARKS) for path in BENCHMARKS.rglob("*.*")]
     wanted = [f"{name.replace('.', '/')}.{ending}" for name in TITLES for ending in ("cpp", "md")]
     assert sorted(map(str, files)) == sorted(wanted)
-    assert [name.partition(".")[0] for name in TITLES] == LEVELS
+    # A benchmark of a device calls a driver, which a folder of sources cannot bring.
+    assert [name.partition(".")[0] for name in TITLES] == [level for level in LEVELS if level != "device"]
 
 
 def test_they_are_unknown_until_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,7 +166,7 @@ def test_a_run_of_another_name_is_refused(repository: Repository, runs: list[Pat
     shutil.copy(repository.folder.notes_file(one.id), repository.folder.notes_file(two.id))
     (problem,) = repository.rebuild()
     assert problem.id == two.id
-    assert "another run" in problem.what
+    assert "does not match its name" in problem.what
 
 
 def test_a_bomb_is_refused(
@@ -179,7 +179,7 @@ def test_a_bomb_is_refused(
     assert mentions(capsys.readouterr().err, f"{bomb}: ... 0.0 GB")
     bomb.write_bytes(lzma.compress(b"no archive")[:-4])
     assert answer(["show", str(bomb)]) == 2
-    assert mentions(capsys.readouterr().err, f"{bomb}: ... early")
+    assert mentions(capsys.readouterr().err, f"{bomb}: ... truncated")
 
 
 def test_writers_wait_for_each_other(repository: Repository, runs: list[Path]) -> None:

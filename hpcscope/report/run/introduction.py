@@ -162,4 +162,5 @@ def measured(run: Run) -> str:
 def _host_kind(host: Host) -> str:
     processor = host.processor
     cores = f"{processor.cores} cores" if processor.cores != 1 else "1 core"
-    return f"{cores} of {processor.model}, {units.quantity(host.memory_bytes, 'B')}"
+    devices = [count(number, name, name) for name, number in Counter(host.accelerators).items()]
+    return ", ".join([f"{cores} of {processor.model}", units.quantity(host.memory_bytes, "B"), *devices])

@@ -167,6 +167,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
         ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
                    + ("s" if host.numa_nodes != 1 else "")),
         ("Links", "; ".join(_link(host)) or "none"),
+        ("Devices", "; ".join(device.described for device in host.devices) or "none"),
         ("Kernel", f"{host.kernel}, {host.operating_system}"),
         ("Virtualisation", host.virtualization or "none"),
         ("Frequency governor", f"{host.governor or 'unknown'}, turbo {turbo}"),

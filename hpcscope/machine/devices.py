@@ -1,0 +1,126 @@
+"""Graphics processors and other devices of this host, as OpenCL and the kernel tell.
+
+`python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a process of its own: a driver
+that hangs or crashes costs these facts, never the probe. The native program numbers devices in the same order
+(`measure/src/devices/`).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from ctypes import CDLL, byref, c_size_t, c_uint32, c_uint64, c_void_p, create_string_buffer
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hpcscope.machine.kernel_files import text_of
+
+PATIENCE_S = 20
+"""How long drivers may take to start."""
+LIBRARY = "libOpenCL.so.1"
+ALL_DEVICES = 0xFFFFFFFF
+KINDS = ("gpu", "accelerator", "cpu")
+"""In the order in which devices are numbered."""
+OF_CPU, OF_GPU = 2, 4
+PLATFORM_NAME = 0x902
+TYPE, COMPUTE_UNITS, MEMORY, NAME, DRIVER, EXTENSIONS = 0x1000, 0x1002, 0x101F, 0x102B, 0x102D, 0x1030
+PCI_BUS = 0x410F
+"""Of cl_khr_pci_bus_info: domain, bus, device and function."""
+PCI_BUS_NVIDIA, PCI_SLOT_NVIDIA, PCI_DOMAIN_NVIDIA = 0x4008, 0x4009, 0x400A
+"""Of cl_nv_device_attribute_query."""
+
+Number = TypeVar("Number", c_uint32, c_uint64)
+
+
+def devices(root: Path) -> list[dict[str, Any]]:
+    """Return the devices of this host in the shape of `machine.Device`; none where no OpenCL library is."""
+    try:
+        CDLL(_library())
+    except OSError:
+        return []
+    command = [sys.executable, "-m", "hpcscope.machine.devices"]
+    try:
+        answer = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
+        found = json.loads(answer.stdout or "[]")
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return []
+    return [{**device, "numa_node": numa_node(root, device["pci_address"])} for device in found]
+
+
+def numa_node(root: Path, pci_address: str) -> int | None:
+    """Return the NUMA node next to a PCI device; None where the kernel does not say."""
+    said = text_of(root / "sys/bus/pci/devices" / pci_address / "numa_node") if pci_address else ""
+    return int(said) if said.isdigit() else None
+
+
+def _library() -> str:
+    return os.environ.get("SCOPE_OPENCL") or LIBRARY
+
+
+def _opencl() -> list[dict[str, Any]]:
+    """Ask the OpenCL library for all devices of all platforms."""
+    library = CDLL(_library())
+    found = [
+        _device(library, platform, device)
+        for platform in _listed(library.clGetPlatformIDs)
+        for device in _listed(library.clGetDeviceIDs, c_void_p(platform), c_uint64(ALL_DEVICES))
+    ]
+    return sorted(found, key=lambda device: KINDS.index(device["kind"]))
+
+
+def _listed(ask: Callable[..., int], *of: Any) -> Iterator[int]:
+    """Yield the handles that a function lists when it is asked for their number first."""
+    count = c_uint32()
+    if ask(*of, c_uint32(0), None, byref(count)) == 0 and count.value:
+        handles = (c_void_p * count.value)()
+        if ask(*of, count, handles, None) == 0:
+            yield from filter(None, handles)
+
+
+def _device(library: CDLL, platform: int, device: int) -> dict[str, Any]:
+    kind = _number(library, device, TYPE, c_uint64)
+    library_name = _text(library.clGetPlatformInfo, platform, PLATFORM_NAME)
+    return {
+        "name": _text(library.clGetDeviceInfo, device, NAME),
+        "kind": "gpu" if kind & OF_GPU else "cpu" if kind & OF_CPU else "accelerator",
+        "driver": f"{library_name} {_text(library.clGetDeviceInfo, device, DRIVER)}",
+        "memory_bytes": _number(library, device, MEMORY, c_uint64),
+        "compute_units": _number(library, device, COMPUTE_UNITS, c_uint32),
+        "pci_address": _pci_address(library, device),
+    }
+
+
+def _text(ask: Callable[..., int], of: int, what: int) -> str:
+    length = c_size_t()
+    if ask(c_void_p(of), c_uint32(what), c_size_t(0), None, byref(length)) != 0:
+        return ""
+    text = create_string_buffer(length.value)
+    ask(c_void_p(of), c_uint32(what), length, text, None)
+    return text.value.decode(errors="replace")
+
+
+def _number(library: CDLL, device: int, what: int, kind: type[Number]) -> int:
+    """Return a number; 0 where the driver does not know the question."""
+    number = kind()
+    size = c_size_t(8 if kind is c_uint64 else 4)
+    asked = library.clGetDeviceInfo(c_void_p(device), c_uint32(what), size, byref(number), None)
+    return number.value if asked == 0 else 0
+
+
+def _pci_address(library: CDLL, device: int) -> str:
+    extensions = _text(library.clGetDeviceInfo, device, EXTENSIONS).split()
+    place = (c_uint32 * 4)()
+    if "cl_khr_pci_bus_info" in extensions:
+        library.clGetDeviceInfo(c_void_p(device), c_uint32(PCI_BUS), c_size_t(16), place, None)
+    elif "cl_nv_device_attribute_query" in extensions:
+        place[0] = _number(library, device, PCI_DOMAIN_NVIDIA, c_uint32)
+        place[1] = _number(library, device, PCI_BUS_NVIDIA, c_uint32)
+        place[2], place[3] = divmod(_number(library, device, PCI_SLOT_NVIDIA, c_uint32), 8)
+    else:
+        return ""
+    return "{:04x}:{:02x}:{:02x}.{:x}".format(*place)
+
+
+if __name__ == "__main__":
+    json.dump(_opencl(), sys.stdout)

@@ -1,0 +1,89 @@
+// Graphics processors and other devices that compute, through whatever library of this host drives them.
+//
+// A back end opens its library at run time and declares the few functions that it uses: the build needs no toolkit, no
+// header and no second compiler. Kernels are text that the driver compiles. Their words (KERNEL, GLOBAL, ITEM, ...) are
+// those of each back end's first lines, so that one text serves all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace scope::devices {
+
+enum class Kind { gpu, accelerator, cpu };
+
+// What a device says of itself.
+struct Facts {
+  std::string name;
+  Kind kind = Kind::gpu;
+  std::string driver;       // library and version
+  std::string pci_address;  // 0000:17:00.0; empty where the driver does not say
+  std::int64_t memory_bytes = 0;
+  std::int64_t largest_array_bytes = 0;
+  std::int64_t compute_units = 1;
+  std::int64_t largest_group = 1;  // items that share local memory
+  std::int64_t cache_line_bytes = 0;
+  // Numbers that an item computes at once, in vectors; 0 where the device has no such precision.
+  int doubles_at_once = 0;
+  int singles_at_once = 0;
+  int halves_at_once = 0;
+};
+
+// Memory of a device.
+class Array {
+ public:
+  virtual ~Array() = default;
+};
+
+// Memory of the host that the device reaches without a copy by the driver.
+class PinnedMemory {
+ public:
+  virtual ~PinnedMemory() = default;
+  virtual std::span<std::byte> bytes() = 0;
+};
+
+using Argument = std::variant<const Array*, std::uint32_t, std::int64_t, float, double>;
+
+// A compiled function, with the arguments of its next launch.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void set(const std::vector<Argument>& arguments) = 0;
+};
+
+// Commands that run one after another. None is complete before `finish`, and memory of the host must live until then.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual void write(const Array& to, std::span<const std::byte> from) = 0;
+  virtual void read(std::span<std::byte> to, const Array& from) = 0;
+  // `items` run the kernel, in groups of `group`, which divides them.
+  virtual void launch(const Kernel& kernel, std::int64_t items, std::int64_t group) = 0;
+  virtual void flush() = 0;   // hands to the device what waits
+  virtual void finish() = 0;  // waits until all is done
+  // Seconds, by the device's clock, in which it worked on the commands since the last call. After `finish`.
+  virtual double worked_s() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const Facts& facts() const = 0;
+  virtual std::int64_t free_bytes() = 0;  // all memory where the driver does not say
+  virtual std::unique_ptr<Array> array(std::int64_t bytes) = 0;
+  virtual std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) = 0;
+  // Throws std::runtime_error with the compiler's words.
+  virtual std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) = 0;
+  virtual std::unique_ptr<Queue> queue() = 0;
+};
+
+// The devices of this host, graphics processors first; they live as long as the program. Throws Unavailable where there
+// are none, with the reason.
+const std::vector<std::unique_ptr<Device>>& all();
+
+}  // namespace scope::devices

@@ -1,0 +1,70 @@
+#include "devices/device_benchmark.hpp"
+
+#include "mpi/simulated.hpp"
+
+namespace scope::devices {
+namespace {
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::gpu: return "gpu";
+    case Kind::cpu: return "cpu";
+    default: return "accelerator";
+  }
+}
+
+}  // namespace
+
+Parameter device_parameter() {
+  return layout("device", "", 0, 0, 1023, "number of the device; further ranks of a host take the next ones");
+}
+
+DeviceBenchmark::DeviceBenchmark(const Parameters& parameters, const Communicator& communicator) {
+  const Communicator host = Communicator::on_this_host(communicator);
+  if (mpi_simulates) throw Unavailable("devices are not simulated");
+  const auto& devices = all();
+  const auto count = static_cast<std::int64_t>(devices.size());
+  const std::int64_t first = parameters.integer("device");
+  if (first >= count)
+    throw Unavailable(
+        sentence({"device=", first, ": this host has ", count, count == 1 ? " device" : " devices"}));
+  const std::int64_t place = host.rank() % count;
+  device_ = devices[static_cast<std::size_t>((first + place) % count)].get();
+  ranks_on_device_ = (host.size() - place + count - 1) / count;
+  queue_ = device_->queue();
+}
+
+void DeviceBenchmark::require_room(std::int64_t array_bytes, int arrays) const {
+  const std::int64_t room = device_->free_bytes() / 2 / ranks_on_device_;
+  const std::int64_t needed = array_bytes * arrays;
+  if (needed <= room && array_bytes <= facts().largest_array_bytes) return;
+  throw Unavailable(
+      sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may take ", room,
+                " B, half of what is free, and ", facts().largest_array_bytes, " B for an array"}));
+}
+
+void DeviceBenchmark::write(const Array& to, std::span<const std::byte> from) {
+  queue_->write(to, from);
+  queue_->finish();
+}
+
+void DeviceBenchmark::read(std::span<std::byte> to, const Array& from) {
+  queue_->read(to, from);
+  queue_->finish();
+}
+
+std::vector<ControlVariable> DeviceBenchmark::settings() const {
+  return {{"device_name", facts().name},
+          {"device_kind", name_of(facts().kind)},
+          {"device_driver", facts().driver},
+          {"device_pci_address", facts().pci_address},
+          {"ranks_on_device", ranks_on_device_}};
+}
+
+std::span<std::byte> DeviceBenchmark::received() {
+  if (!copied_) copy_results(results_->bytes());
+  copied_ = true;
+  return results_->bytes();
+}
+
+}  // namespace scope::devices

@@ -1,0 +1,69 @@
+// What the benchmarks of devices share: each rank has a device, and two clocks time what it does.
+#pragma once
+
+#include "benchmark.hpp"
+#include "devices/device.hpp"
+
+namespace scope::devices {
+
+// Items of a group, as most programs choose.
+constexpr std::int64_t usual_group = 256;
+
+Parameter device_parameter();
+
+class DeviceBenchmark : public Benchmark {
+ public:
+  std::int64_t most_operations() const override { return 1000; }  // each has an event of its own
+  // Which device it was.
+  std::vector<ControlVariable> settings() const override;
+
+  // The host's copy of the results, made when it is first asked for after a run.
+  std::span<std::byte> received() override;
+
+ protected:
+  // Takes a device for this rank: ranks of a host take the devices in turn, from the one that the case names. Throws
+  // Unavailable where there is none. Collective.
+  DeviceBenchmark(const Parameters& parameters, const Communicator& communicator);
+
+  const Facts& facts() const { return device_->facts(); }
+  std::int64_t group() const { return std::min(usual_group, facts().largest_group); }
+
+  void expect_results(std::size_t bytes) { results_.emplace(bytes); }  // on the host
+  // Throws Unavailable where arrays of this size and number would take more than half of what is free, shared with the
+  // other ranks of the device.
+  void require_room(std::int64_t array_bytes, int arrays) const;
+  std::unique_ptr<Array> array(std::int64_t bytes) const { return device_->array(bytes); }
+  std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) const { return device_->pinned(bytes); }
+  std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) const {
+    return device_->kernel(text, name);
+  }
+  std::unique_ptr<Queue> further_queue() const { return device_->queue(); }
+  Queue& queue() { return *queue_; }
+  void write(const Array& to, std::span<const std::byte> from);  // and wait for it
+  void read(std::span<std::byte> to, const Array& from);         // the same
+
+  // Times what `enqueue` puts into the queue, until the device has done it; returns the seconds that the device
+  // worked for one operation, by its own clock.
+  template <class Enqueue>
+  double time(Repetition& repetition, Enqueue enqueue) {
+    queue_->worked_s();  // forgets what came before
+    repetition.time([&] {
+      enqueue();
+      queue_->finish();
+    });
+    copied_ = false;
+    return queue_->worked_s() / static_cast<double>(repetition.calls());
+  }
+
+ private:
+  // Brings the results from the device.
+  virtual void copy_results(std::span<std::byte> to) = 0;
+
+  Device* device_;
+  std::int64_t ranks_on_device_;
+  std::unique_ptr<Queue> queue_;
+  std::optional<Buffer> results_;
+  bool copied_ = false;
+};
+
+}  // namespace scope::devices

@@ -1,0 +1,89 @@
+"""Devices of a host: those of a made-up OpenCL library, and none where that fails."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpcscope.machine import checks, devices, node_types
+from hpcscope.machine.machine import Device, Machine
+from hpcscope.report.run import introduction, provenance
+from tests import golden_records
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    made = tmp_path_factory.mktemp("opencl") / "fake_opencl.so"
+    source = Path(__file__).with_name("fake_opencl.c")
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(made)], check=True)
+    return str(made)
+
+
+@pytest.fixture
+def found(
+    library: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[Device]:
+    """What the made-up library answers, as the machine description has it."""
+    monkeypatch.setenv("SCOPE_OPENCL", library)
+    monkeypatch.setenv("FAKE_OPENCL", request.param)
+    place = tmp_path / "sys/bus/pci/devices/0001:c1:00.1"
+    place.mkdir(parents=True)
+    (place / "numa_node").write_text("3\n")
+    return [Device.model_validate(device) for device in devices.devices(tmp_path)]
+
+
+@pytest.mark.parametrize("found", ["khr", "nvidia"], indirect=True)
+def test_a_graphics_processor_comes_first_and_has_its_place(found: list[Device]) -> None:
+    gpu, processor = found
+    assert gpu == Device(
+        name="Accelerator 9000",
+        kind="gpu",
+        driver="Made up 1.2",
+        memory_bytes=150_000_000_000,
+        compute_units=132,
+        pci_address="0001:c1:00.1",
+        numa_node=3,
+    )
+    assert (processor.kind, processor.pci_address, processor.numa_node) == ("cpu", "", None)
+    assert gpu.described == (
+        "Accelerator 9000 (gpu, 150 GB, 132 compute units, 0001:c1:00.1, NUMA node 3; Made up 1.2)"
+    )
+
+
+@pytest.mark.parametrize("found", ["none", "crash"], indirect=True)
+def test_a_driver_that_fails_costs_only_these_facts(found: list[Device]) -> None:
+    assert found == []
+
+
+def test_without_a_library_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_OPENCL", "/nowhere/libOpenCL.so.1")
+    assert devices.devices(tmp_path) == []
+
+
+@pytest.mark.parametrize("found", ["khr"], indirect=True)
+def test_a_processor_that_is_called_a_device_is_no_hardware_of_its_own(found: list[Device]) -> None:
+    plain = Machine.model_validate(golden_records.machine())
+    (host,) = plain.hosts
+    with_gpu, with_cpu = (host.model_copy(update={"devices": [device] * 2}) for device in found)
+    assert node_types.node_types([host, with_cpu, with_gpu]) == [[0, 1], [2]]
+    kinds = [
+        introduction.machine_kind(plain.model_copy(update={"hosts": [each]})) for each in (with_gpu, with_cpu)
+    ]
+    assert kinds[0] == f"{kinds[1]}, 2 Accelerator 9000"
+
+
+@pytest.mark.parametrize("found", ["khr"], indirect=True)
+def test_doctor_and_report_name_devices(found: list[Device], tmp_path: Path) -> None:
+    plain = Machine.model_validate(golden_records.machine()).hosts[0]
+    equipped = plain.model_copy(update={"devices": found})
+    named, none = (
+        next(check for check in checks.check(each, tmp_path) if check.name == "devices")
+        for each in (equipped, plain)
+    )
+    assert named.found == "; ".join(device.described for device in found)
+    assert (none.ok, none.found) == (True, "none")
+    assert "libOpenCL.so.1" in none.advice
+    (group,) = provenance._hosts([equipped])
+    assert dict(group.pairs)["Devices"] == named.found
