@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from hpcscope.launch.launcher import MpiProgram
 from hpcscope.launch.preload import preloaded
 from hpcscope.launch.site import site_of, start_command
@@ -18,7 +20,10 @@ def test_other_transports_are_left_alone(embedded: MpiInstallation) -> None:
     assert preloaded(job, site) is job
 
 
-def test_the_ranks_load_the_library_and_not_the_launcher(embedded: MpiInstallation) -> None:
+def test_the_ranks_load_the_library_and_not_the_launcher(
+    embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
     site = replace(site_of(embedded, LauncherSettings(), "the test"), topology=Path("/t.toml"))
     job = preloaded(MpiProgram("program", ("--one",), 2, transport="collectives.broadcast.flat_binomial"), site)
     assert (job.path, job.transport, job.arguments[-2:]) == ("env", "default", ("program", "--one"))
