@@ -46,7 +46,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
     """
     folder = run.resolve()
     if not any((folder / mark).is_file() for mark in MARKS):
-        raise UsageError(f"{run}: no run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(f"{run}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
     target = output or Path(folder.name + SUFFIX)
     files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)
@@ -200,7 +200,7 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
     name = entry.filename
     parts = name.removesuffix("/").split("/")
     if stat.S_IFMT(entry.external_attr >> 16) not in _TYPES:
-        raise UsageError(f"{file}: entry {name!r}: must be a file, no link or device")
+        raise UsageError(f"{file}: entry {name!r}: must be a file, not a link or device")
     try:
         printable(name)
     except ValueError as error:

@@ -35,7 +35,7 @@ def exported(
         if kind == "campaign":
             raise UsageError(f"{run}: is a campaign; must be one of the runs inside it")
         if kind != kinds[runs[0]]:
-            raise UsageError(f"{run}: must be of the kind of {runs[0]}: all runs, or all monitored runs")
+            raise UsageError(f"{run}: must be of the same kind as {runs[0]}: all runs, or all monitored runs")
     if kinds[runs[0]] == "health":
         return _health(name, runs, patterns, kept)
     monitored = kinds[runs[0]] == "monitored"

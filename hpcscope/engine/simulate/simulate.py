@@ -128,7 +128,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     build = native_program(installations.find(SIMULATOR))
     catalog = listed(build)
     if missing := sorted({case.benchmark for case in measured} - set(catalog.names)):
-        raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
+        raise UsageError(f"{run}: {missing[0]}: not a benchmark of this version of Scope")
     request = Request(
         known=known,
         measured=own.platform,

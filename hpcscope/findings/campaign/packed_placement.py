@@ -47,7 +47,7 @@ def _filling(layout: LayoutComparison) -> Finding:
         ),
         where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("computation of all ranks, packed over spread, minus one", layout.inflation),
+            *_share("computation of all ranks, packed / spread - 1", layout.inflation),
             *_share("fraction of the time without a core", layout.off_processor),
         ],
         advice=(

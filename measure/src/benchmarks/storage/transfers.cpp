@@ -412,9 +412,10 @@ std::vector<Parameter> parameters_of(Operation operation) {
       parallel("file", "shared,per_process", "one file for all ranks, or one for each")
           .worded("one shared file,a file per rank"),
       parallel("layout", "segmented,strided",
-               "of a shared file: each rank's data in one piece, or in blocks, rank after rank")
+               "for a shared file: each rank's data in one piece, or in blocks, rank after rank")
           .worded(",strided"),
-      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "of a strided file: consecutive bytes of one rank"),
+      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30,
+               "for a strided file: number of consecutive bytes of one rank"),
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
       call("order", "sequential,random", "of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
