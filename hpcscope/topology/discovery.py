@@ -298,8 +298,8 @@ def discover(
         check = _check(topology, survey, CHECKED_AGAIN)
     if survey.starved:
         discoverer.notes.append(
-            f"cores were short during {survey.starved} of {survey.runs} measurements; such a transfer looks "
-            "like one that shares a trunk"
+            f"ranks waited for cores during {survey.starved} of {survey.runs} measurements; such transfers look "
+            "as if they shared a trunk"
         )
     if not check.passed or survey.starved > FEW_STARVED * survey.runs:
         topology = _less_sure(topology)
