@@ -166,7 +166,7 @@ class Postgresql:
         for version, repository in self._run("SELECT version, repository FROM about") if known else ():
             if repository != self._server.repository:
                 raise ScopeError(
-                    f"{self._server.address}: has the index of another repository; must be a database of its own"
+                    f"{self._server.address}: has the index of another repository; must be an unused database"
                 )
             return int(version)
         return None

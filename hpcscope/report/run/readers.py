@@ -156,8 +156,8 @@ def _mix(run: Run) -> Iterator[ViewAnswer]:
 
 
 _MEANT = {
-    "jobs_per_hour": "all jobs of a round over its duration",
-    "turnaround_mean_s": "of all jobs in the mix, without waiting for their turn",
+    "jobs_per_hour": "number of jobs in a round / duration of the round",
+    "turnaround_mean_s": "mean of all jobs in the mix, without waiting for slots",
     "utilization_share": "CPU time that the jobs used / CPU time available",
     "efficiency_share": "core-seconds of the jobs alone / core-seconds available",
     "cost_core_s": "core-seconds / number of jobs",
