@@ -160,7 +160,7 @@ HOSTILE_TEXTS = (
 
 @pytest.fixture
 def indexed(golden_run: Path, server: Path, address: str, tmp_path: Path) -> Iterator[Repository]:
-    """A repository of one run whose index is a must be an unused database on the server."""
+    """A repository of one run whose index is a database of its own on the server."""
     psycopg.connect(address, autocommit=True).execute("CREATE DATABASE hostile")
     repository = Repository(tmp_path / "kept", make=True)
     repository.add([variant(golden_run, tmp_path, "winter")], tags=["kept"], cluster="giza")
