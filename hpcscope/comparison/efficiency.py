@@ -30,7 +30,7 @@ DEFINITIONS: dict[Kind, str] = {
         "fastest matrix product of the same run in the same precision, or the peak if no product was measured. "
         "NAS kernels use the suite's operation count"
     ),
-    "memory": "bandwidth / highest STREAM bandwidth of as many ranks, with arrays at least as large",
+    "memory": "bandwidth / highest STREAM bandwidth of the same number of ranks, with arrays at least as large",
     "messages": "bandwidth / limit of the path's ladder: the wire, or one memory copy inside a host",
 }
 OPERATIONS = {"flop/s": 1.0, "Mop/s": 1e6}
