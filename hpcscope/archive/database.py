@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 """For another process that writes."""
 ADDRESS = "postgresql://[USER@]HOST[:PORT]/DATABASE"
-REBUILD = "scope repository rebuild makes the index again"
+REBUILD = "rebuild the index with `scope repository rebuild`"
 
 Value = str | float | int | None
 

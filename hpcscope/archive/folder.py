@@ -92,7 +92,7 @@ class Folder:
     def require(self) -> None:
         """Raise UsageError where the folder is no repository."""
         if not self.mark.is_file():
-            raise UsageError(f"{self.path}: not a repository; scope repository add makes one")
+            raise UsageError(f"{self.path}: not a repository; `scope repository add` creates one")
         refuse_future(str(self.mark), read_json(self.mark, dict[str, int]).get("format", 1))
 
     @contextmanager

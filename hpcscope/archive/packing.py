@@ -97,7 +97,7 @@ def unpack(file: Path, parent: Path) -> Path:
         made = _unpacked(file, beside, MOST_BYTES)
         target = parent / made.name
         if target.exists() or target.is_symlink():
-            raise UsageError(f"{target}: exists; --in chooses another directory")
+            raise UsageError(f"{target}: exists; choose another directory with --in")
         (made / UNPACKED).write_text(f"{file.name}\n", encoding="utf-8", errors="backslashreplace")
         made.rename(target)
     except OSError as error:

@@ -88,6 +88,6 @@ def _chrome(runs: Sequence[Path]) -> str:
         raise UsageError(f"{CHROME}: must have one run, not {len(runs)}")
     profiles = folder.job(runs[0]).profiles
     if not any(len(profile.tables["events"]) for profile in profiles):
-        raise UsageError(f"{runs[0]}: has no trace; `scope monitor --trace START:SECONDS` keeps every call")
+        raise UsageError(f"{runs[0]}: has no trace; record one with `scope monitor --trace START:SECONDS`")
     hosts = {profile.rank: profile.host for profile in profiles}
     return json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False) + "\n"

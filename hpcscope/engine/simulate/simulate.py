@@ -263,7 +263,7 @@ def _refuse_too_many(request: Request, other: Calibration) -> None:
     if too_many := [count for count in request.options.ranks if count > room]:
         hosts = len(other.platform.nodes)
         raise UsageError(
-            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; --hosts gives it more"
+            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; add hosts with --hosts"
         )
 
 
