@@ -270,8 +270,8 @@ const Registration registration{{
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
-                  "messages are sent after, or during, the computation of their contents; with shared_memory, "
-                  "after, and within a host by copies in shared memory")
+                  "messages are sent after their contents are computed, while others are computed, or after it "
+                  "through shared memory within a host")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

@@ -86,7 +86,7 @@ class NeighborExchange final : public Benchmark {
     MPI_Dims_create(ranks, dimensions, extents.data());
     if (std::find(extents.begin(), extents.end(), 1) != extents.end()) {
       throw Unavailable(sentence({"dimensions=", dimensions, ": ", ranks,
-                                  " ranks make no grid with two ranks or more along each dimension"}));
+                                  " ranks do not form a grid with two ranks or more along each dimension"}));
     }
     return extents;
   }

@@ -10,7 +10,8 @@ inline Parameter matrix_order() {
 }
 
 inline Parameter buffers() {
-  return layout("buffers", "cold,warm", "cold buffers for every operation, with first touch, or the same ones")
+  return layout("buffers", "cold,warm",
+                "cold buffers for every operation, with first touch, or the same warm buffers")
       .worded("cold buffers,warm buffers");
 }
 

@@ -424,18 +424,19 @@ std::vector<Parameter> parameters_of(Operation operation) {
   };
   if (reads) {
     own.push_back(call("cache", "dropped,cached,direct,other_rank",
-                       "evicted from the page cache before, left in it, bypassing it (O_DIRECT), or just written "
-                       "by another rank, on another host if there are several")
+                       "the file is evicted from the page cache beforehand, left in it, bypasses it (O_DIRECT), "
+                       "or was just written by another rank, on another host if there are several")
                       .worded(",through the page cache,direct,written by another rank"));
   } else {
     own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
                       .worded(",without flush"));
-    own.push_back(operation != Operation::write
-                      ? call("cache", "dropped,cached,direct",
-                             "evicted from the page cache before, left in it, or bypassing it (O_DIRECT)")
-                            .worded(",through the page cache,direct")
-                      : call("cache", "cached,direct", "through the page cache, or bypassing it (O_DIRECT)")
-                            .worded(",direct"));
+    own.push_back(
+        operation != Operation::write
+            ? call("cache", "dropped,cached,direct",
+                   "the file is evicted from the page cache beforehand, left in it, or bypasses it (O_DIRECT)")
+                  .worded(",through the page cache,direct")
+            : call("cache", "cached,direct", "through the page cache, or bypassing it (O_DIRECT)")
+                  .worded(",direct"));
   }
   own.push_back(call("fill_s", "s", 0, 0, 86400,
                      "seconds of writing, before anything is timed, that decide how much data each rank has; "
