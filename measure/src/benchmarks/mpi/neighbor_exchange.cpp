@@ -129,9 +129,8 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
-                   problem(
-                       "dimensions", "", 1, 1, most_dimensions,
-                       "dimensions of the periodic grid of ranks; a rank has two neighbors along each dimension")
+                   problem("dimensions", "", 1, 1, most_dimensions,
+                           "dimensions of the periodic grid; a rank has two neighbors along each dimension")
                        .worded("on a grid of {} dimensions"),
                    call("call", "nonblocking,neighbor_alltoall",
                         "MPI_Irecv and MPI_Isend, or MPI_Neighbor_alltoall")
