@@ -197,7 +197,7 @@ def _refuse_parent(parent: Path) -> None:
     status = parent.stat()
     unmapped = int(Path("/proc/sys/fs/overflowuid").read_text())  # root's files inside a user namespace
     if status.st_uid not in (0, os.getuid(), unmapped):
-        raise ScopeError(f"{parent}: belongs to user {status.st_uid}; TMPDIR chooses another directory")
+        raise ScopeError(f"{parent}: belongs to user {status.st_uid}; set TMPDIR to another directory")
     if status.st_mode & OTHERS_MAY_WRITE and not status.st_mode & stat.S_ISVTX:
         raise ScopeError(
             f"{parent}: others may rename files there; the sticky bit (chmod +t) or another TMPDIR prevents that"

@@ -115,7 +115,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   if (head().layout != layout_version || !equal(head().owner, peer))
     throw Error(*path + ": not the inbox of an endpoint of this version");
   if (head().session_key != session_key)
-    throw Error("process " + std::to_string(number) + " has another session key: all processes of a job need one");
+    throw Error("process " + std::to_string(number) + " has another session key than this process");
   // For reading too: a write to a pipe without readers would be answered by a signal.
   bell_ = Descriptor(open(("/proc/" + std::to_string(number) + "/fd/" + std::to_string(head().doorbell)).c_str(),
                           O_RDWR | O_NONBLOCK | O_CLOEXEC));

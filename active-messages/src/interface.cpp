@@ -33,7 +33,7 @@ ifreq answer(const Descriptor& socket, const std::string& name, unsigned long qu
   ifreq request = asked(name);
   if (::ioctl(socket.get(), question, &request) != 0)
     throw Error("interface '" + name + "': " + std::strerror(errno) +
-                "; `ip -brief link` lists those of this host");
+                "; `ip -brief link` lists the interfaces of this host");
   return request;
 }
 

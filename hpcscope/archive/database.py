@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 """For another process that writes."""
 ADDRESS = "postgresql://[USER@]HOST[:PORT]/DATABASE"
-REBUILD = "scope repository rebuild makes the index again"
+REBUILD = "rebuild the index with `scope repository rebuild`"
 
 Value = str | float | int | None
 
@@ -166,7 +166,7 @@ class Postgresql:
         for version, repository in self._run("SELECT version, repository FROM about") if known else ():
             if repository != self._server.repository:
                 raise ScopeError(
-                    f"{self._server.address}: has the index of another repository; must be a database of its own"
+                    f"{self._server.address}: has the index of another repository; must be an unused database"
                 )
             return int(version)
         return None

@@ -92,7 +92,7 @@ class Folder:
     def require(self) -> None:
         """Raise UsageError where the folder is no repository."""
         if not self.mark.is_file():
-            raise UsageError(f"{self.path}: no repository; scope repository add makes one")
+            raise UsageError(f"{self.path}: not a repository; `scope repository add` creates one")
         refuse_future(str(self.mark), read_json(self.mark, dict[str, int]).get("format", 1))
 
     @contextmanager
@@ -111,7 +111,7 @@ class Folder:
                     break
                 except BlockingIOError as error:
                     if time.monotonic() > end:
-                        words = f"other processes hold the repository for over {PATIENCE_S:g} s"
+                        words = f"other processes have held the repository for over {PATIENCE_S:g} s"
                         raise ScopeError(f"{file}: {words}") from error
                     time.sleep(0.05)
             yield

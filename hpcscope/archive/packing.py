@@ -46,7 +46,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
     """
     folder = run.resolve()
     if not any((folder / mark).is_file() for mark in MARKS):
-        raise UsageError(f"{run}: no run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(f"{run}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
     target = output or Path(folder.name + SUFFIX)
     files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)
@@ -97,7 +97,7 @@ def unpack(file: Path, parent: Path) -> Path:
         made = _unpacked(file, beside, MOST_BYTES)
         target = parent / made.name
         if target.exists() or target.is_symlink():
-            raise UsageError(f"{target}: exists; --in chooses another directory")
+            raise UsageError(f"{target}: exists; choose another directory with --in")
         (made / UNPACKED).write_text(f"{file.name}\n", encoding="utf-8", errors="backslashreplace")
         made.rename(target)
     except OSError as error:
@@ -200,7 +200,7 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
     name = entry.filename
     parts = name.removesuffix("/").split("/")
     if stat.S_IFMT(entry.external_attr >> 16) not in _TYPES:
-        raise UsageError(f"{file}: entry {name!r}: must be a file, no link or device")
+        raise UsageError(f"{file}: entry {name!r}: must be a file, not a link or device")
     try:
         printable(name)
     except ValueError as error:

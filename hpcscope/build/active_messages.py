@@ -46,8 +46,8 @@ def provider_for(mpi: MpiInstallation) -> Path:
     device = _DEVICE.search(libraries.ask([mpi.launcher, "-info"]))
     if device and "ofi" not in device[1].split(","):
         raise UsageError(
-            f"{mpi.name} {mpi.version} was built without libfabric (device ch4:{device[1]}), which the active"
-            " messages need; --mpi names another MPI"
+            f"{mpi.name} {mpi.version} was built without libfabric (device ch4:{device[1]}), which the active "
+            "messages need; name another MPI with --mpi"
         )
     provider = build().provider
     if provider is None:

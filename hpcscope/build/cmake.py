@@ -346,7 +346,7 @@ def locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename or directory
         raise ScopeError(
-            f"{where}: cannot be written: {error.strerror}; SCOPE_CACHE chooses another directory"
+            f"{where}: cannot be written: {error.strerror}; set SCOPE_CACHE to another directory"
         ) from error
 
 

@@ -25,7 +25,7 @@ def load(program: str, start: Sequence[str] = ()) -> Catalog:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = getattr(error, "strerror", None) or f"no answer in {TIMEOUT_S} s"
-        raise ScopeError(f"{program}: does not run: {reason}; scope build makes it again") from error
+        raise ScopeError(f"{program}: does not run: {reason}; run `scope build`") from error
     if answer.returncode != 0:
         said = (answer.stderr.strip().splitlines() or ["nothing"])[0]
         raise ScopeError(f"{program}: --action=list ended with {answer.returncode} and said: {said}")

@@ -46,8 +46,8 @@ def described(scalapack: Scalapack) -> str:
 def advice(mpi: MpiInstallation) -> str:
     """Return how to get one for this MPI."""
     return (
-        f"algorithm.scalapack_* need one for {mpi.name}: apt-get install {PACKAGES[_kind(mpi.name)]}, "
-        "or make pkg-config know the site's as scalapack"
+        f"algorithm.scalapack_* need a ScaLAPACK for {mpi.name}: apt-get install {PACKAGES[_kind(mpi.name)]}, or "
+        "give pkg-config a file scalapack.pc"
     )
 
 

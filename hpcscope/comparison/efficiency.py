@@ -26,12 +26,12 @@ from hpcscope.strict import Strict
 Kind = Literal["arithmetic", "memory", "messages"]
 DEFINITIONS: dict[Kind, str] = {
     "arithmetic": (
-        "floating-point rate over the number of ranks times the tightest measured limit of one rank: the"
-        " fastest matrix product of the same run in the same precision, or the peak if no product was "
-        "measured; for the NAS kernels, the suite's operation count"
+        "floating-point rate / (number of ranks × tightest measured limit of one rank). The limit is the "
+        "fastest matrix product of the same run in the same precision, or the peak if no product was measured. "
+        "NAS kernels use the suite's operation count"
     ),
-    "memory": "bandwidth over the highest STREAM bandwidth of as many ranks with arrays at least as large",
-    "messages": "bandwidth over the limit of the path's ladder: the wire, or one memory copy inside a host",
+    "memory": "bandwidth / highest STREAM bandwidth of the same number of ranks, with arrays at least as large",
+    "messages": "bandwidth / limit of the path's ladder: the wire, or one memory copy inside a host",
 }
 OPERATIONS = {"flop/s": 1.0, "Mop/s": 1e6}
 """Operations per second in the units of arithmetic rates."""

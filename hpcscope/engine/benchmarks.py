@@ -51,7 +51,7 @@ def explain(name: str, mpi: str | None) -> Explained:
     catalog = _catalog(installations.find(mpi))
     benchmark = catalog.get(name)
     if benchmark is None:
-        raise UsageError(f"{name}: unknown benchmark; {_near(name, catalog.names)}scope list names all")
+        raise UsageError(f"{name}: unknown benchmark; {_near(name, catalog.names)}see `scope list`")
     file = native.source_directory() / "src" / "benchmarks" / benchmark.specification
     return Explained(benchmark, read_text(file))
 

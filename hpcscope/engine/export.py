@@ -35,7 +35,7 @@ def exported(
         if kind == "campaign":
             raise UsageError(f"{run}: is a campaign; must be one of the runs inside it")
         if kind != kinds[runs[0]]:
-            raise UsageError(f"{run}: must be of the kind of {runs[0]}: all runs, or all monitored runs")
+            raise UsageError(f"{run}: must be of the same kind as {runs[0]}: all runs, or all monitored runs")
     if kinds[runs[0]] == "health":
         return _health(name, runs, patterns, kept)
     monitored = kinds[runs[0]] == "monitored"
@@ -88,6 +88,6 @@ def _chrome(runs: Sequence[Path]) -> str:
         raise UsageError(f"{CHROME}: must have one run, not {len(runs)}")
     profiles = folder.job(runs[0]).profiles
     if not any(len(profile.tables["events"]) for profile in profiles):
-        raise UsageError(f"{runs[0]}: has no trace; `scope monitor --trace START:SECONDS` keeps every call")
+        raise UsageError(f"{runs[0]}: has no trace; record one with `scope monitor --trace START:SECONDS`")
     hosts = {profile.rank: profile.host for profile in profiles}
     return json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False) + "\n"

@@ -352,7 +352,7 @@ def _reach(given: Mapping[str, Any], at_once: int, watch: bool) -> Reach:
         known = [host.name for host in lab.hosts]
         if unknown := [name for name in named if name not in known]:
             raise UsageError(
-                f"--hosts {unknown[0]}: is no host of lab {lab.name}; must be one of {', '.join(known)}"
+                f"--hosts {unknown[0]}: is not a host of lab {lab.name}; must be one of {', '.join(known)}"
             )
         return Reach(named or tuple(known), ways.by_shell(asked.remote_shell or lab.remote_shell), 1)
     granted = schedulers.allocation()

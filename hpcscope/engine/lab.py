@@ -72,7 +72,7 @@ def find(name: str) -> Emulation:
     found = emulation.find(description.name_of(name))
     if found is None:
         _refuse_unknown(name)
-        raise UsageError(f"lab {name}: is not up; scope lab up {name} brings it up")
+        raise UsageError(f"lab {name}: is not up; start it with `scope lab up {name}`")
     return found
 
 

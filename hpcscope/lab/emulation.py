@@ -95,7 +95,7 @@ def down(name: str) -> None:
         folder.end_holders(name)
         folder.remove(name)
     if not running:
-        raise UsageError(f"lab {name}: is not up; scope lab list shows the labs that are")
+        raise UsageError(f"lab {name}: is not up; `scope lab list` shows the labs that are up")
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
         raise UsageError(reason)
     with folder.locked():
         if folder.holders(name):
-            raise UsageError(f"lab {name}: is up already; scope lab down {name} ends it")
+            raise UsageError(f"lab {name}: is up already; end it with `scope lab down {name}`")
         here = folder.make(name)
         (here / TEMPORARY).mkdir()
         (here / folder.HOSTS).write_text(_hosts_file(lab))

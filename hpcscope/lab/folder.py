@@ -89,7 +89,7 @@ def state(name: str) -> ActiveLab | None:
     try:
         lab = read_json(folder / STATE, ActiveLab)
     except UsageError as error:
-        raise UsageError(f"{error}; scope lab down {name} ends the lab") from error
+        raise UsageError(f"{error}; end the lab with `scope lab down {name}`") from error
     same = lab.holder in running and started(lab.holder) == lab.holder_started
     return lab if same and network_of(lab.holder) == lab.holder_network else None
 

@@ -140,8 +140,8 @@ def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
     """Raise UsageError where the arguments have the `option` of an array, which is many jobs for one run."""
     if array := next((word for word in arguments if option.match(word)), None):
         raise UsageError(
-            f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job;"
-            " in an array of your own each task can start `scope run --output DIR` with its own directory"
+            f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job. In an array "
+            "of your own, each task can start `scope run --output DIR` with its own directory"
         )
 
 

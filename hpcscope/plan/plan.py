@@ -268,7 +268,7 @@ def _asked(
         if benchmark is None:
             near = did_you_mean(selection.benchmark, catalog.names)
             raise UsageError(
-                f"{source.name}: benchmark = {selection.benchmark}: unknown benchmark{near}; scope list names all"
+                f"{source.name}: benchmark = {selection.benchmark}: unknown benchmark{near}; see `scope list`"
             )
         if not matches_any(benchmark.name, experiment.only):
             continue
@@ -326,7 +326,7 @@ def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> Non
     for pattern in patterns:
         if not any(matches(name, pattern) for name in names):
             near = did_you_mean(pattern, names)
-            raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; scope list names all")
+            raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; see `scope list`")
 
 
 def _misfit(

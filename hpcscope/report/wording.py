@@ -31,11 +31,11 @@ MEANINGS = {
     "local": "The time on the measuring rank only, from its first to its last operation.",
     "max_rank": "The longest time that any rank spends inside the call, including waiting for late ranks.",
     "mean_rank": "The mean over the ranks of the time inside the call; it hides slow ranks.",
-    "global": "From the first entry until the last rank leaves, on synchronized clocks: the wait of a program.",
-    "streaming": "Time of back-to-back calls without synchronization over their number; successive calls may "
-    "overlap.",
-    "barrier_loop": "The time of a loop of calls, each followed by a barrier, over their number; includes the "
-    "barrier.",
+    "global": "From the first entry until the last rank leaves, on synchronized clocks: how long a program waits.",
+    "streaming": "Time of back-to-back calls without synchronization, divided by the number of calls; "
+    "successive calls may overlap.",
+    "barrier_loop": "Time of a loop in which a barrier follows each call, divided by the number of calls; "
+    "includes the barrier.",
     "observed": "A quantity that the benchmark itself records; the largest over the ranks in each repetition.",
 }
 """The meaning of each definition of time."""

@@ -44,7 +44,7 @@ def simulated_time_s(
         try:
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            raise ScopeError(f"{what}: did not end within {limit_s:g} s; --limit gives it more") from None
+            raise ScopeError(f"{what}: did not end within {limit_s:g} s; give it more time with --limit") from None
         finally:
             if process.poll() is None:  # smpirun is a script: the simulation is its child
                 with suppress(ProcessLookupError):

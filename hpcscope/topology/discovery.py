@@ -277,7 +277,7 @@ def discover(
     if len(hosts) < 2:
         only = hosts[0] if hosts else "none"
         raise UsageError(
-            f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
+            f"only one host ({only}): a topology needs at least two; name them with --hosts a,b or --hostfile"
         )
     survey = Survey(prober, np.random.default_rng(seed))
     discoverer = _Discoverer(survey, tell)
@@ -298,8 +298,8 @@ def discover(
         check = _check(topology, survey, CHECKED_AGAIN)
     if survey.starved:
         discoverer.notes.append(
-            f"cores were short during {survey.starved} of {survey.runs} measurements; such a transfer looks "
-            "like one that shares a trunk"
+            f"ranks waited for cores during {survey.starved} of {survey.runs} measurements; such transfers look "
+            "as if they shared a trunk"
         )
     if not check.passed or survey.starved > FEW_STARVED * survey.runs:
         topology = _less_sure(topology)

@@ -182,7 +182,7 @@ def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Pr
     if len(cluster.site.hosts) < 2:
         only = cluster.hosts[0].name
         raise UsageError(
-            f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
+            f"only one host ({only}): a topology needs at least two; name them with --hosts a,b or --hostfile"
         )
     counts = [min(RANKS_PER_HOST, slots) for slots in cluster.place.slots]
     slots = tuple(HostSlots(host.name, n) for host, n in zip(cluster.site.hosts, counts, strict=True))

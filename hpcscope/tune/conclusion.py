@@ -41,10 +41,10 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
     if len(near) == 1:
         next_one = units.share(min(trial.slower.value for trial in others if trial.slower))
         fastest = f"{candidate.label} was the fastest, the next {next_one} slower"
-        return f"no significant winner with so few launches; {fastest}"
+        return f"too few launches for a significant winner; {fastest}"
     most = max(trial.slower.value for trial in near if trial.slower)
     few = all(trial.slower is None or trial.slower.low is None for trial in near)
-    why = "cannot be distinguished with so few launches" if few else "are within each other's noise"
+    why = "cannot be distinguished, because there are too few launches" if few else "are within each other's noise"
     return (
         f"no winner: {len(near)} of {len(measured)} {why}, the slowest by {units.share(max(most, 0.0))}; "
         f"{candidate.label} is closest to the defaults"

@@ -159,7 +159,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
 
     async def upload(request: Request) -> Response:
         if uploads is None:
-            return JSONResponse({"error": "no uploads: scope serve --uploads DIR takes them"}, 403)
+            return JSONResponse({"error": "no uploads accepted; start with `scope serve --uploads DIR`"}, 403)
         return await _taken(request, uploads)
 
     routes: list[BaseRoute] = [

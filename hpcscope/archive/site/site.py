@@ -70,7 +70,7 @@ def build(
     before = _manifest(folder)
     site = Site(repository, historic=historic)
     if not site.entries:
-        raise UsageError(f"{repository.folder.path}: has no run; scope repository add keeps one")
+        raise UsageError(f"{repository.folder.path}: has no run; add one with `scope repository add`")
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     reports = {entry.id for entry in site.entries[:most_reports]}

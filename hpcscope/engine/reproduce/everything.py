@@ -47,7 +47,7 @@ def reproduce_all(options: ReproduceOptions, listener: Listener) -> tuple[Overvi
             todo = [name for name in todo if done[name].unfinished and time.monotonic() < end_s]
     except KeyboardInterrupt:
         kind = "--quick " if options.quick else "--full " if options.full else ""
-        raise InterruptedRunError(f"interrupted; scope reproduce --all {kind}--resume {folder} goes on") from None
+        raise InterruptedRunError(f"interrupted; resume: scope reproduce --all {kind}--resume {folder}") from None
     return _written(folder, options, done), folder
 
 

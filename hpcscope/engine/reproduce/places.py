@@ -41,7 +41,7 @@ def run(places: Sequence[ReproductionPlace], experiments: Mapping[str, Experimen
             words = ["run", str(file), "--output", str(own.path)]
         ended = run_scope(words, place.lab)
         if ended.code == InterruptedRunError.exit_code:
-            raise InterruptedRunError(f"interrupted; scope reproduce --resume {folder} goes on")
+            raise InterruptedRunError(f"interrupted; resume: scope reproduce --resume {folder}")
         if not _finished(own):
             absent[place.name] = ended.reason
     write_json(folder / ABSENT, absent)

@@ -128,7 +128,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     build = native_program(installations.find(SIMULATOR))
     catalog = listed(build)
     if missing := sorted({case.benchmark for case in measured} - set(catalog.names)):
-        raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
+        raise UsageError(f"{run}: {missing[0]}: not a benchmark of this version of Scope")
     request = Request(
         known=known,
         measured=own.platform,
@@ -263,7 +263,7 @@ def _refuse_too_many(request: Request, other: Calibration) -> None:
     if too_many := [count for count in request.options.ranks if count > room]:
         hosts = len(other.platform.nodes)
         raise UsageError(
-            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; --hosts gives it more"
+            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; add hosts with --hosts"
         )
 
 

@@ -74,7 +74,7 @@ class Reading:
     """What the program does not print, as nouns: `the number of repetitions`."""
     differences: list[str] = field(default_factory=list)
     """What it does otherwise than Scope's benchmarks that its figures stand for, and columns that are left out, as
-    clauses: `sums are of MPI_CHAR, Scope's of MPI_DOUBLE`."""
+    clauses: `reductions sum MPI_CHAR, Scope sums MPI_DOUBLE`."""
     benchmarks: list[Benchmark] = field(default_factory=list)
     """Declarations of figures that Scope has no benchmark for."""
     hosts: list[str] = field(default_factory=list)

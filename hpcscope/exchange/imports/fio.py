@@ -54,10 +54,10 @@ def claims(lines: Sequence[Line]) -> bool:
         return True
     if any(_VERSION_KEY.match(line.text) for line in lines):
         raise UsageError(
-            "holds JSON of fio without its end; must have one whole group of jobs at least, and a job of the next"
+            "is JSON of fio that is cut; must have at least one whole group of jobs, and a job of the next"
         )
     if any(_OTHER_OUTPUT.match(line.text) for line in lines):
-        raise UsageError("is what fio prints for people or `--minimal`; must be of `--output-format=json`")
+        raise UsageError("is fio's human-readable or `--minimal` output; must be of `--output-format=json`")
     return False
 
 

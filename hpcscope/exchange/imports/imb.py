@@ -224,7 +224,7 @@ class _ImbReader(LineReader):
         elif section.name == "Exchange":
             self.differences[f"{TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv"] = None
         elif section.name in _SUMS and self._summed != "MPI_DOUBLE":
-            self.differences[f"{TITLE}: sums are of {self._summed}, Scope's of MPI_DOUBLE"] = None
+            self.differences[f"{TITLE}: reductions sum {self._summed}, Scope sums MPI_DOUBLE"] = None
         return known
 
 

@@ -193,7 +193,7 @@ def claims(lines: Sequence[Line]) -> bool:
     if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
         return True
     if any(_JSON_TEST.match(line.text) for line in lines):
-        raise UsageError("holds JSON of IOR without its end; must have one whole test at least")
+        raise UsageError("is JSON of IOR that is cut; must have at least one whole test")
     return False
 
 

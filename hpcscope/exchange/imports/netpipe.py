@@ -157,7 +157,7 @@ def _figure(
     if version == "5" and "prefix" in cells:
         size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
         if cells["prefix"] in ("M", "G"):
-            differences[f"{TITLE} 5: sizes from 1 MB on are printed with three decimals"] = None
+            differences[f"{TITLE} 5: sizes of 1 MB and more are printed with three decimals"] = None
         seconds = number(cells["time"], _SECONDS[cells["second"]])
         rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
     elif version == "5":
@@ -169,7 +169,7 @@ def _figure(
     best = version == "3"
     name, parameters, benchmarks = _named(settings)
     if best:
-        differences[f"{TITLE} 3: the time is that of the best trial"] = None
+        differences[f"{TITLE} 3: the time is the best trial's"] = None
     of_time = "time_s" if benchmarks else "latency_s"
     values: dict[str, tuple[float, Statistic]] = {
         of_time: (seconds, "minimum" if best else "mean"),

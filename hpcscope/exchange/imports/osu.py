@@ -324,7 +324,7 @@ class _OsuReader(LineReader):
             self.benchmarks.append(benchmark)
         if known.benchmark in _REDUCTIONS:
             of = table.settings.get("datatype", "MPI_FLOAT")
-            self.differences[f"{TITLE}: sums are of {of}, Scope's of MPI_DOUBLE"] = None
+            self.differences[f"{TITLE}: reductions sum {of}, Scope sums MPI_DOUBLE"] = None
         if known.benchmark == "mpi.bandwidth":
             self.missing["the window of osu_bw: its default, 64, is assumed"] = None
         return known

@@ -211,7 +211,7 @@ class _ReprompiReader(LineReader):
             return known, {}
         if known is not None and not moved and not other:
             if test in _REDUCTIONS and said.get("datatype") != "MPI_DOUBLE":
-                self.differences[f"{TITLE}: sums are of {said.get('datatype')}, Scope's of MPI_DOUBLE"] = None
+                self.differences[f"{TITLE}: reductions sum {said.get('datatype')}, Scope sums MPI_DOUBLE"] = None
             return known, {"message_bytes": message_bytes}
         name = "mpi.reprompi_" + re.sub(r"[^a-z0-9]+", "_", test.removeprefix("MPI_").lower()).strip("_")
         settings: dict[str, Value] = {one: said[one] for one in ("operation", "root_proc") if one in said}

@@ -47,7 +47,7 @@ def _filling(layout: LayoutComparison) -> Finding:
         ),
         where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("computation of all ranks, packed over spread, minus one", layout.inflation),
+            *_share("computation of all ranks, packed / spread - 1", layout.inflation),
             *_share("fraction of the time without a core", layout.off_processor),
         ],
         advice=(
@@ -95,8 +95,8 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if layout.mostly == "communication":
         return (
             "from communication",
-            "Ranks of a node share its network interface, and messages inside it go through memory. Check the"
-            " pairs (`scope run mpi.pairs`), and place neighbors that exchange many data on one node.",
+            "Ranks of a node share its network interface, and messages inside it go through memory. Check the "
+            "pairs (`scope run mpi.pairs`), and place neighbors that exchange much data on one node.",
         )
     if waits:
         return (

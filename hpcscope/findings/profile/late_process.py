@@ -41,7 +41,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"rank": rank, "host": late.host, "layer": "balance"},
             evidence=[
-                Evidence(what="waiting for it, sum over the others", value=waiting_s, unit="s"),
+                Evidence(what="time that the other ranks waited for it, sum", value=waiting_s, unit="s"),
                 Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
                 Evidence(what="computation of the others, mean", value=_mean(others, "compute_s"), unit="s"),
                 *_of_the_system(late, others),

@@ -65,8 +65,8 @@ class GridEngine:
         slots = request.nodes * (request.ranks_per_node or 1)
         if slots > 1 and not request.parallel_environment:
             raise UsageError(
-                "launcher.parallel_environment (--parallel-environment): must be given for a job of several"
-                " slots; qconf -spl lists those of Grid Engine"
+                "launcher.parallel_environment (--parallel-environment): must be given for a job of several "
+                "slots; qconf -spl lists the environments of Grid Engine"
             )
         asked = [
             "-S /bin/bash",

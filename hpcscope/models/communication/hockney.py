@@ -31,7 +31,7 @@ class Hockney:
         ]
         left_out = []
         if line.interval(lambda c: float(c[1]))[1] <= 0:
-            left_out = ["r_inf_bytes_per_s, n_half_bytes: the time per byte cannot be told from 0"]
+            left_out = ["r_inf_bytes_per_s, n_half_bytes: the time per byte cannot be distinguished from 0"]
         else:
             parameters += [
                 line.parameter("r_inf_bytes_per_s", "B/s", lambda c: float(1 / c[1])),

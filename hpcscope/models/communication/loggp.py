@@ -51,7 +51,7 @@ class LogGP:
         if gap.interval(lambda c: float(c[-1]))[1] > 0:
             parameters.append(gap.parameter("G_s_per_byte", "s/byte", lambda c: float(c[-1])))
         else:
-            left_out.append("G_s_per_byte: the gap cannot be told to grow with the size")
+            left_out.append("G_s_per_byte: the gap does not grow with the size beyond its noise")
         up_to = _first_step(curve.beside[WHOLE])
         for metric, name in PART_OF.items():
             fitted_parameter = _intercept(curve.beside[metric], curve.beside[WHOLE], up_to, name)
@@ -104,7 +104,7 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
 
 def _way_not_told(parameter: FittedParameter) -> str:
     interval = in_unit(parameter, "s")
-    return f"L_s: the wire time cannot be separated from the overheads; one-way latency minus these: {interval}"
+    return f"L_s: the wire time cannot be separated from the overheads (one-way latency minus both: {interval})"
 
 
 MODELS = (LogGP(),)

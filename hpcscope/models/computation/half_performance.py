@@ -35,7 +35,7 @@ class HalfPerformance:
         line = fit_linear(np.column_stack([np.ones_like(curve.flops), curve.flops]), curve)
         parameters, left_out = [], []
         if line.interval(lambda c: float(c[1]))[1] <= 0:
-            left_out = [f"r_inf_flops_per_s, {half}: the time per operation cannot be told from 0"]
+            left_out = [f"r_inf_flops_per_s, {half}: the time per operation cannot be distinguished from 0"]
         else:
             parameters = [
                 line.parameter("r_inf_flops_per_s", "flop/s", lambda c: float(1 / c[1])),

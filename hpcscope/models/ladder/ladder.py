@@ -201,7 +201,7 @@ def _transfer(several: list[On], message_bytes: int) -> LadderStep:
         "operation",
         nearest.label,
         nearest.per_launch.as_rate(_payload(nearest)),
-        note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (equation 6.1 counts the root's copy too)",
+        note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (the thesis also counts the root's copy)",
     )
 
 
@@ -225,7 +225,7 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
         level,
         f"communication of {largest.label}",
         largest.per_launch.as_rate(moved / largest.ranks),  # the layers below send in one direction, too
-        note="bytes that a rank sends on average over the communication time of the slowest one, waiting excluded"
+        note="mean bytes that a rank sends / communication time of the slowest rank, without waiting"
         + (f"; {shared}" if shared else ""),
     )
 

@@ -106,7 +106,7 @@ def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str
         value = float(counts[0])
         return Estimate(value=value, low=min(float(low), value), high=max(float(high), value)), ""
     known = f"; it is beyond {low:.0f}" if np.isfinite(low) else ""
-    return None, f"not within reach: what a further rank costs cannot be told from 0{known}"
+    return None, f"not within reach: what a further rank costs cannot be distinguished from 0{known}"
 
 
 def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> FitPoint:

@@ -38,7 +38,7 @@ NAMES = {
     "system_s": "CPU time in the kernel",
     "communications": "communications per rank",
     "sent_bytes": "bytes sent per rank",
-    "compute_imbalance": "slowest computation over the mean, minus one",
+    "compute_imbalance": "slowest rank's computation / mean computation - 1",
     "peak_resident_bytes": "peak memory of a rank",
     "memory_slope_bytes_per_s": "memory growth in the second half, mean over the ranks",
     "memory_slope_worst_bytes_per_s": "memory growth of the rank that grows most",

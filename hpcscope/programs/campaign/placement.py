@@ -98,7 +98,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if sockets > 1 and slots[0] >= 2 * sockets:
         return _over("socket", slots[0] // sockets, sockets, ranks), []
     if slots[0] < 2:
-        raise UsageError("one host with one slot: nothing can be packed; --hosts a:2,b:2 names more hosts")
+        raise UsageError("one host with one slot: nothing can be packed; add hosts with --hosts a:2,b:2")
     packed = ranks or slots[0]
     if not 2 <= packed <= slots[0]:
         raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
@@ -113,7 +113,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
 def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | None) -> list[Pairing]:
     """Return both pairings over hosts, or sockets, that take `each` ranks."""
     if each < 2:
-        raise UsageError("each host takes one rank: nothing can be packed; --hosts a:2,b:2 gives hosts more slots")
+        raise UsageError("each host takes one rank: nothing can be packed; add slots with --hosts a:2,b:2")
     count = ranks or units
     full, wide = -(-count // each), min(count, units)
     if not 2 <= count <= each * units or full == wide:

@@ -88,7 +88,7 @@ def _checked(job: Job, cluster: Cluster, where: str) -> tuple[str, str]:
     catalog = load(native.build(cluster.site.mpi).program)
     declared = catalog.get(name)
     if declared is None:
-        raise UsageError(f"{where}: benchmark = {name}: there is no such benchmark; scope list shows all")
+        raise UsageError(f"{where}: benchmark = {name}: there is no such benchmark; see `scope list`")
     if not declared.available:
         raise UsageError(f"{where}: benchmark = {name}: is not available: {declared.reason}")
     factors = sweep.parse(" ".join(parameters), where)

@@ -114,8 +114,8 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     return TableSection(
         "effects",
         "Effect of each factor",
-        "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
-        " mean over the pairs of points. Intervals by bootstrap over the runs, with at least four of each point.",
+        "Time with a value / time with the first value of its factor, with all other factors equal; geometric "
+        "mean over the pairs of points. Intervals by bootstrap over the runs, with at least four of each point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -169,7 +169,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
+        rivals = f"; {best.rivals} more cannot be distinguished from it" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -365,7 +365,7 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
     for factor in clusters.groups[0].chosen:
         rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in clusters.groups)])
     best = max(clusters.silhouettes.values(), default=0.0)
-    chance = f"a single broad group would look as divided in {units.share(clusters.p_value)} of all cases"
+    chance = f"a single broad group would look as strongly divided in {units.share(clusters.p_value)} of all cases"
     what = "points (the medians of their runs)" if clusters.of_points else "runs"
     if count > 1:
         verdict = f"The {what} form {count} groups; {chance}"

@@ -282,8 +282,8 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
     return Figure(
         key="course-by-rank",
         title="Fraction of time in MPI, by rank and moment",
-        caption="Dark is MPI: stripes across all rows are phases of communication, a light row among dark ones is"
-        " a rank for which the others wait." + (f" {left_out} ranks are left out." if left_out else ""),
+        caption="Dark is MPI: stripes across all rows are phases of communication; a light row among dark rows "
+        "is a rank for which the others wait." + (f" {left_out} ranks are left out." if left_out else ""),
         traces=[
             {
                 "type": "heatmap",

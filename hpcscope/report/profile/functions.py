@@ -67,7 +67,7 @@ def graph(merged: Merged) -> FlameGraph | None:
         caption="Each box is a function, below its caller, as wide as its fraction of the time of all ranks. "
         + (
             f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each rank"
-            f" ({count(found.samples, 'sample')}), time in MPI is measured."
+            f" ({count(found.samples, 'sample')}); time in MPI is measured."
             if found.sample_hz
             else "Only time in MPI is shown: the computation was not sampled (--sample)."
         ),

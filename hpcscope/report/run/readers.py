@@ -156,11 +156,11 @@ def _mix(run: Run) -> Iterator[ViewAnswer]:
 
 
 _MEANT = {
-    "jobs_per_hour": "all jobs of a round over its duration",
-    "turnaround_mean_s": "of all jobs in the mix, without waiting for their turn",
-    "utilization_share": "CPU time that the jobs used over the time available",
-    "efficiency_share": "processors × time of the jobs when alone, over processors × time available",
-    "cost_core_s": "processors × time over the number of jobs",
+    "jobs_per_hour": "number of jobs in a round / duration of the round",
+    "turnaround_mean_s": "mean of all jobs in the mix, without waiting for slots",
+    "utilization_share": "CPU time that the jobs used / CPU time available",
+    "efficiency_share": "core-seconds of the jobs alone / core-seconds available",
+    "cost_core_s": "core-seconds / number of jobs",
 }
 
 

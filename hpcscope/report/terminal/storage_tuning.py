@@ -10,7 +10,7 @@ from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.tune.storage.record import StorageTuning, Trial
 
 DONE = {"write": "Writing", "read": "Reading"}
-LEGEND = "error: predicted over measured bandwidth, minus 1. The others rest on trials without a prediction."
+LEGEND = "error: predicted / measured bandwidth - 1. The others rest on trials without a prediction."
 
 
 def page(tuning: StorageTuning) -> RenderableType:

@@ -15,9 +15,9 @@ from hpcscope.tune.candidates import untuned
 from hpcscope.tune.record import Round, Try, Tuning
 
 LEGEND = (
-    "* the benchmark's defaults. error: predicted over measured time, minus 1. slower: relative to the fastest "
-    "of the round, paired by launch. expected: predicted loss against the best at the full order, corrected by "
-    "the error here."
+    "* the benchmark's defaults. error: predicted / measured time - 1. slower: relative to the fastest of the "
+    "round, paired by launch. expected: predicted loss against the best at the full order, corrected by the "
+    "error here."
 )
 
 

@@ -47,7 +47,7 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
         where={"benchmark": loaded.benchmark, "layer": "network"},
         evidence=[
             *run.evidence(loaded, alone),
-            *(Evidence(what="data in queues, added time by rate", value=one, unit="B") for one in queue),
+            *(Evidence(what="data in queues: added time × rate", value=one, unit="B") for one in queue),
         ],
         advice=(
             "The queue before the narrowest link is too long for its rate. Set a fair queue with a short target "

@@ -22,7 +22,7 @@ MESSAGES = "messages at the pace of the ping-pong"
 FIRST_TOUCH = "first touch of cold buffers"
 PACKING = "packing of columns"
 REST = "contention, copies, the library's algorithm or slower links"
-UNKNOWN = "causes that cases with warm buffers, not measured here, would separate"
+UNKNOWN = "several causes, which only cases with warm buffers could separate"
 """Names of the parts; the last two are of the rest."""
 
 

@@ -35,7 +35,7 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         severity="advice",
         title=(
             f"{loss.slow.label}: transfers of {size_of(loss.slow)} B, not a multiple of {BLOCK_BYTES} B, reach "
-            f"{written(loss.slow)}; those of {units.size(size_of(loss.fast))} reach {written(loss.fast)}"
+            f"{written(loss.slow)}; transfers of {units.size(size_of(loss.fast))} reach {written(loss.fast)}"
         ),
         where={**where(loss.slow), "transfer_bytes": size_of(loss.slow)},
         evidence=[*run.evidence(loss.slow, loss.fast), Evidence(what="page", value=BLOCK_BYTES, unit="B")],

@@ -9,10 +9,10 @@ Layout::Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, 
 }
 
 std::vector<Parameter> grid_parameters() {
-  return {parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: as the columns allow")
+  return {parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: chosen to fit the columns")
               .worded("1=1 grid row,{} grid rows"),
           parallel("grid_columns", "ranks", 0, 0, 1'000'000,
-                   "columns of the process grid; 0: as the rows allow, or the squarest grid")
+                   "columns of the process grid; 0: chosen to fit the rows, or the squarest grid")
               .worded("1=1 grid column,{} grid columns")};
 }
 

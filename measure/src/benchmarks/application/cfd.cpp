@@ -291,8 +291,8 @@ const Registration registration{{
          parallel("partition", "slabs,pencils,blocks", "the grid cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
          parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures are sent before computing, or while computing the interior; shared_memory is "
-                  "blocking, through shared memory within a host")
+                  "pressures are sent before the interior is computed, while it is computed, or before it "
+                  "through shared memory within a host")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
                 "plain loops over one color after the other; or the widest vectors up to 256 bits, several "

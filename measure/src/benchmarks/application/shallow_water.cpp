@@ -255,10 +255,10 @@ const Registration registration{{
              .worded("T42,T21,T63,T85,T106,T170"),
          problem("levels", "", 1, 1, 1000, "layers that are independent of one another")
              .worded("1=1 level,{} levels"),
-         problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes").worded("1=1 step,{} steps"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps of 20 minutes at T42").worded("1=1 step,{} steps"),
          problem("case", "zonal,bell,compact,low,mountain,wave",
-                 "case 2, 1, 3, 4, 5 or 6 of the standard test set: steady zonal flow, a bell in given winds, "
-                 "zonal flow in a band, a low that forces move, flow over a mountain, a Rossby-Haurwitz wave")
+                 "cases 2, 1, 3, 4, 5 and 6 of the standard test set: zonal flow, a bell in given winds, zonal "
+                 "flow in a band, a forced low, flow over a mountain, a Rossby-Haurwitz wave")
              .worded(",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
                   "whole lines for each rank, or transforms of lines that ranks share")
@@ -269,8 +269,8 @@ const Registration registration{{
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
-                  "messages after, or during, the computation of their contents; or as the first, but "
-                  "transpositions within a host through shared memory")
+                  "messages are sent after their contents are computed, while others are computed, or after it "
+                  "through shared memory within a host")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

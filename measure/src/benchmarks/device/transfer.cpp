@@ -98,7 +98,7 @@ class DeviceTransfer final : public DeviceBenchmark {
 const Registration registration{{
     .name = "device.transfer",
     .title = "host-device transfer",
-    .summary = "bandwidth between the memory of the host and that of a device",
+    .summary = "bandwidth between host memory and device memory",
     .needs = {Requirement::device},
     .parameters = {problem("direction", "to_device,to_host,both", "to the device, from it, or both at once")
                        .worded("to the device,to the host,both ways"),

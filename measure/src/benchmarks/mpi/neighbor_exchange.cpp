@@ -86,7 +86,7 @@ class NeighborExchange final : public Benchmark {
     MPI_Dims_create(ranks, dimensions, extents.data());
     if (std::find(extents.begin(), extents.end(), 1) != extents.end()) {
       throw Unavailable(sentence({"dimensions=", dimensions, ": ", ranks,
-                                  " ranks make no grid with two ranks or more along each dimension"}));
+                                  " ranks do not form a grid with two ranks or more along each dimension"}));
     }
     return extents;
   }
@@ -130,7 +130,7 @@ const Registration registration{{
     .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
                    problem("dimensions", "", 1, 1, most_dimensions,
-                           "of the periodic grid of ranks, each of which has two neighbors along every dimension")
+                           "dimensions of the periodic grid; a rank has two neighbors along each dimension")
                        .worded("on a grid of {} dimensions"),
                    call("call", "nonblocking,neighbor_alltoall",
                         "MPI_Irecv and MPI_Isend, or MPI_Neighbor_alltoall")

@@ -138,8 +138,8 @@ class Overheads final : public Benchmark {
     const Way receiving = way_of(parameters.choice("receive"));
     if (ready_ && receiving == Way::blocking) {
       throw Unavailable(
-          "mode=ready: a receive must be posted before its message is sent, which receive=blocking "
-          "cannot; allowed are receive=nonblocking and receive=persistent");
+          "mode=ready: a receive must be posted before its message is sent, so receive must be nonblocking or "
+          "persistent");
     }
     messages_.use(2);
     for (int i : {0, 1}) {

@@ -257,7 +257,7 @@ const Registration registration{{
     .metrics = {seconds("round_trip_s").labeled("round trip of the largest packet"),
                 result("largest_out_bytes", "B", Better::higher).labeled("largest packet from the first host"),
                 result("largest_in_bytes", "B", Better::higher).labeled("largest packet to the first host"),
-                result("delivered_share", "1", Better::higher).labeled("largest packet over the MTU of the hosts"),
+                result("delivered_share", "1", Better::higher).labeled("largest packet / MTU of the hosts"),
                 condition("mtu_bytes", "B", Better::higher).labeled("MTU of the hosts"),
                 condition("told", "1", Better::higher).labeled("ICMP message about the size")},
     .sweeps = {{"standard", "ranks=2 placement=node"}},

@@ -215,7 +215,7 @@ const Registration registration{{
                            "changed and written back, or it is read")
                        .worded("write,overwrite,rewrite,read"),
                    call("cache", "fsync,direct,cached",
-                        "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it")
+                        "flush and evict the file from the page cache, bypass it (O_DIRECT), or keep it there")
                        .worded(",direct,through the page cache"),
                    size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
                    call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},

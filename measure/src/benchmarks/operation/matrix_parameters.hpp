@@ -10,7 +10,7 @@ inline Parameter matrix_order() {
 }
 
 inline Parameter buffers() {
-  return layout("buffers", "cold,warm", "cold buffers for every operation, with first touch, or the same ones")
+  return layout("buffers", "cold,warm", "cold (first-touch) buffers for every operation, or the same warm ones")
       .worded("cold buffers,warm buffers");
 }
 

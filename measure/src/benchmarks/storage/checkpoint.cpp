@@ -211,10 +211,10 @@ const Registration registration{{
                "interface=posix,mpiio overlap=none sync=fsync transfer_bytes=*", "application"}},
     .parameters =
         {call("overlap", "none,thread,nonblocking",
-              "the checkpoint follows the computation, overlapped by a thread, overlapped by MPI-IO requests")
+              "the checkpoint follows the computation, or overlaps with it by a thread or by MPI-IO requests")
              .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
-         call("access", "independent,collective", "of MPI-IO: calls of each rank, or of all together")
+         call("access", "independent,collective", "for MPI-IO: calls of each rank, or of all together")
              .worded(",collective"),
          parallel("file", "shared,per_process", "one file for all ranks, or one for each")
              .worded("one shared file,a file per rank"),

@@ -264,7 +264,7 @@ const Registration registration{{
                    parallel("folder", "shared,own", "one directory for all ranks, or one for each")
                        .worded("one shared folder,a folder per rank"),
                    problem("file_bytes", "B", 0, 0, 1 << 24,
-                           "written to each file when it is created, and read when it is opened"),
+                           "bytes written to each file when it is created, and read when it is opened"),
                    call("cache", "cached,other_rank",
                         "stat, open and list a rank's own files, or another rank's files, on another host if "
                         "there are several")

@@ -49,10 +49,10 @@ std::vector<Parameter> method_parameters() {
   return {
       call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
       call("access", "independent,collective,nonblocking",
-           "of MPI-IO: blocking calls of each rank, collective calls, or requests in flight")
+           "for MPI-IO: blocking calls of each rank, collective calls, or requests in flight")
           .worded(",collective,nonblocking"),
       call("pointer", "explicit,individual,shared",
-           "of MPI-IO: offsets in each call, or a file pointer of each rank or of all")
+           "for MPI-IO: offsets in each call, or a file pointer of each rank or of all")
           .worded(",individual file pointers,shared file pointer"),
       call("in_flight", "", 8, 1, 1024, "requests of a rank at a time, with access=nonblocking"),
   };

@@ -412,9 +412,9 @@ std::vector<Parameter> parameters_of(Operation operation) {
       parallel("file", "shared,per_process", "one file for all ranks, or one for each")
           .worded("one shared file,a file per rank"),
       parallel("layout", "segmented,strided",
-               "of a shared file: each rank's data in one piece, or in blocks, rank after rank")
+               "for a shared file: each rank's data in one piece, or in blocks, rank after rank")
           .worded(",strided"),
-      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "of a strided file: consecutive bytes of one rank"),
+      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "for a strided file: consecutive bytes of one rank"),
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
       call("order", "sequential,random", "of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
@@ -423,17 +423,17 @@ std::vector<Parameter> parameters_of(Operation operation) {
   };
   if (reads) {
     own.push_back(call("cache", "dropped,cached,direct,other_rank",
-                       "evicted from the page cache before, left in it, bypassing it (O_DIRECT), or just written "
-                       "by another rank, on another host if there are several")
+                       "evict the file from the page cache beforehand, leave it there, bypass it (O_DIRECT), or "
+                       "read what another rank has just written, on another host if there are several")
                       .worded(",through the page cache,direct,written by another rank"));
   } else {
     own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
                       .worded(",without flush"));
     own.push_back(operation != Operation::write
                       ? call("cache", "dropped,cached,direct",
-                             "evicted from the page cache before, left in it, or bypassing it (O_DIRECT)")
+                             "evict the file from the page cache, leave it there, or bypass it (O_DIRECT)")
                             .worded(",through the page cache,direct")
-                      : call("cache", "cached,direct", "through the page cache, or bypassing it (O_DIRECT)")
+                      : call("cache", "cached,direct", "go through the page cache, or bypass it (O_DIRECT)")
                             .worded(",direct"));
   }
   own.push_back(call("fill_s", "s", 0, 0, 86400,
