@@ -35,8 +35,8 @@ def command(
 ) -> None:
     """Run a program over parameters, rank counts, placements and transports, each run under the monitor.
 
-    Then print the table of runs, wall-clock and CPU time, Amdahl's law, how times grow, and groups
-    of runs that behave alike. --resume on a finished campaign derives all of this again.
+    Then print the table of runs, wall-clock and CPU time, Amdahl's law, and how times grow. Runs that behave
+    alike form groups. --resume on a finished campaign derives all of this again.
     """
     from hpcscope.engine import campaign
 

@@ -124,9 +124,7 @@ def command(
         raise UsageError(f"--confirm {packed}: must be a run directory: what is in a packed run is not started")
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
-            raise UsageError(
-                "--normalized: must not be combined with other ways of comparing, --html or a verdict"
-            )
+            raise UsageError("--normalized: must not be combined with --html or any other way of comparing")
         with _folders(paths) as (a_folder, b_folder):
             _print_normalized(a_folder, b_folder, json)
         return

@@ -83,7 +83,9 @@ def command(
     """
     if prolog:
         if given.get("launcher.hosts") or json:
-            raise UsageError("--prolog: checks this host alone and prints one line; without --hosts and --json")
+            raise UsageError(
+                "--prolog: checks this host alone and prints one line; must not be combined with --hosts or --json"
+            )
         code = time_limit.within(
             PROLOG_S, UNDECIDED, lambda end_s: _prolog(reference, HealthSettings(**options), given, end_s, output)
         )

@@ -52,8 +52,8 @@ def command(
 ) -> None:
     """Show when the values of kept runs changed their level, and what changed in the machine at that time.
 
-    Only the main result of each case is examined. Of series of a year of nights in which nothing changed, at most
-    one in fifty raises an alarm, even if successive nights are correlated. A slow change is called a drift.
+    Only the main result of each case is examined. At most one in fifty series raises a false alarm within a
+    year of nights, even if successive nights are correlated. A slow change is called a drift.
     """
     from hpcscope.archive.history import history
     from hpcscope.archive.repository import Repository

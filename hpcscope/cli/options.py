@@ -25,7 +25,7 @@ def _folders(context: typer.Context, runs: list[Path]) -> list[Path]:
 def _no_packed_run(run: Path | None) -> Path | None:
     """Refuse a file where results are written beside the samples."""
     if run is not None and run.is_file():
-        raise UsageError(f"{run}: must be a run directory; scope unpack makes one of a packed run")
+        raise UsageError(f"{run}: must be a run directory; unpack the file with `scope unpack` first")
     return run
 
 

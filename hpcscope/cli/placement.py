@@ -28,8 +28,8 @@ def command(
 ) -> None:
     """Run a program packed on few nodes and spread over many, and explain the cost of packing.
 
-    Compares the same number of ranks on fewer nodes, and more ranks on the same nodes; the difference is
-    divided into computation (contention for memory) and communication. On a single host, sockets stand for nodes.
+    The command runs the same number of ranks on fewer nodes, and more ranks on the same nodes. It splits the
+    difference into computation (contention for memory) and communication. On one host, sockets stand for nodes.
     """
     from hpcscope.engine import placement
 

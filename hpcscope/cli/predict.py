@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Predict an algorithm from the lower levels of a run, and validate it at every point that was measured.
 
-    Computation takes its time on one rank; messages, halo exchanges and collectives take their measured times.
+    Computation is scaled from one rank; messages, halo exchanges and collectives cost what the run measured.
     Nothing is predicted without a measured point on several ranks to validate it.
     """
     from hpcscope.engine import predict

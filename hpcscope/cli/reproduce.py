@@ -69,8 +69,8 @@ def command(
         others = (given.keys() - {"mpi"}) | (options.keys() - {"time_s", "full", "quick"})
         if name is not None or run is not None or others or (asked.quick and asked.full):
             raise UsageError(
-                "--all: must not be given with a name, --launches, --budget, --run, --hosts, --storage or"
-                " --oversubscribe, nor --quick together with --full"
+                "--all: must not be combined with a name, --launches, --budget, --run, --hosts, --storage or"
+                " --oversubscribe; --quick must not be combined with --full"
             )
         _all(asked, json)
         return

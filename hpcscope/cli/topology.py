@@ -41,8 +41,8 @@ def discover(
 ) -> None:
     """Measure which hosts form groups, and the rates of their uplinks.
 
-    The result is a topology.toml. No switch is queried and nothing is assumed: the groups follow from the rates of
-    isolated transfers between pairs of hosts, and from which concurrent transfers slow each other.
+    The result is a topology.toml. No switch is queried. The groups follow from the rates of isolated transfers
+    between pairs of hosts, and from which concurrent transfers slow each other.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine

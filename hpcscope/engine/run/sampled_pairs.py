@@ -33,9 +33,9 @@ def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
     measured = units.share(min(1.0, rounds * (ranks // 2) / all_pairs(ranks)))
     path = units.share(chance_of_path(ranks, rounds, switch, switch))
     return (
-        f"random pairs of {ranks} ranks: {rounds} rounds, {measured} of all pairs, at most {seconds / 60:.1f} min "
-        f"of sampling; a slow host is in {rounds} pairs, a slow path between two switches of {switch} hosts is "
-        f"seen with a chance of {path}, one slow pair with {units.share(chance_of_pair(ranks, rounds))}"
+        f"random pairs of {ranks} ranks: {rounds} rounds, {measured} of all pairs, at most {seconds / 60:.1f} min"
+        f" of sampling. Each host is in {rounds} pairs. The chance to measure a slow path between two switches of"
+        f" {switch} hosts is {path}, that of one slow pair {units.share(chance_of_pair(ranks, rounds))}."
     )
 
 
