@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -142,7 +141,7 @@ Value value_of(Handle device, Info what) {
   return api().clGetDeviceInfo(device, what, sizeof said, &said, nullptr) == 0 ? said : Value{};
 }
 
-std::string pci_address(Handle device, const std::string& extensions) {
+std::string place_of(Handle device, const std::string& extensions) {
   std::array<Flag, 4> place{};
   if (extensions.find("cl_khr_pci_bus_info") != std::string::npos) {
     place = value_of<std::array<Flag, 4>>(device, device_info::pci_bus);
@@ -153,9 +152,7 @@ std::string pci_address(Handle device, const std::string& extensions) {
   } else {
     return "";
   }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", place[0], place[1], place[2], place[3]);
-  return text.data();
+  return pci_address(place);
 }
 
 Facts facts_of(Handle platform, Handle device) {
@@ -169,7 +166,7 @@ Facts facts_of(Handle platform, Handle device) {
                   : (type & of_cpu) != 0 ? Kind::cpu
                                          : Kind::accelerator,
           .driver = library + " " + text_of(device, device_info::driver),
-          .pci_address = pci_address(device, extensions),
+          .pci_address = place_of(device, extensions),
           .memory_bytes = value_of<std::int64_t>(device, device_info::memory),
           .largest_array_bytes = value_of<std::int64_t>(device, device_info::largest_array),
           .compute_units = value_of<Flag>(device, device_info::compute_units),
@@ -319,15 +316,13 @@ class ClPinnedMemory final : public PinnedMemory {
 
 class ClDevice final : public Device {
  public:
-  ClDevice(Handle platform, Handle device) : device_(device), facts_(facts_of(platform, device)) {}
-
-  const Facts& facts() const override { return facts_; }
+  ClDevice(Handle platform, Handle device) : Device(facts_of(platform, device)), device_(device) {}
 
   std::int64_t free_bytes() override {
     const auto kibibytes = value_of<std::array<Size, 2>>(device_, device_info::free_memory_amd)[0];
     if (kibibytes != 0) return static_cast<std::int64_t>(kibibytes) << 10;
-    if (facts_.kind != Kind::cpu) return facts_.memory_bytes;
-    return static_cast<std::int64_t>(std::min(static_cast<double>(facts_.memory_bytes), available_bytes()));
+    if (facts().kind != Kind::cpu) return facts().memory_bytes;
+    return static_cast<std::int64_t>(std::min(static_cast<double>(facts().memory_bytes), available_bytes()));
   }
 
   std::unique_ptr<Array> array(std::int64_t bytes) override {
@@ -340,7 +335,7 @@ class ClDevice final : public Device {
 
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     const std::string whole =
-        (facts_.halves_at_once > 0 ? of_half_precision : "") + std::string(first_lines) + text;
+        (facts().halves_at_once > 0 ? of_half_precision : "") + std::string(first_lines) + text;
     const char* start = whole.c_str();
     const Handle program = made("clCreateProgramWithSource", api().clCreateProgramWithSource, context(), Flag{1},
                                 &start, static_cast<const Size*>(nullptr));
@@ -364,7 +359,6 @@ class ClDevice final : public Device {
   }
 
   Handle device_;
-  Facts facts_;
   Handle context_ = nullptr;
 };
 
