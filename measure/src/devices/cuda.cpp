@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <stdexcept>
 
 #include "text/words.hpp"
@@ -20,7 +19,6 @@ using Address = std::uint64_t;
 using Flags = unsigned int;
 using Size = std::size_t;
 
-constexpr Status no_device = 100;
 constexpr Flags apart_from_default_stream = 1;
 namespace attribute {
 constexpr int largest_group = 1;
@@ -83,25 +81,17 @@ struct Driver : Opened {
   Call<Handle> cuEventDestroy = library["cuEventDestroy_v2"];
 };
 
-const std::string& driver_path() {
-  static const std::string path = library_named_by("SCOPE_CUDA", "libcuda.so.1");
-  return path;
-}
-
 const Driver& api() {
-  static const Driver functions(driver_path());
+  static const Driver functions(library_named_by("SCOPE_CUDA", "libcuda.so.1"));
   return functions;
 }
 
-std::string failure(Status status, const char* call) {
+void require(Status status, const char* call) {
+  if (status == 0) return;
   const char* name = nullptr;
   if (api().cuGetErrorName(status, &name) != 0 || name == nullptr)
-    return sentence({call, " failed with CUDA's error ", status});
-  return sentence({call, " failed with ", name});
-}
-
-void require(Status status, const char* call) {
-  if (status != 0) throw std::runtime_error(failure(status, call));
+    throw std::runtime_error(sentence({call, " failed with CUDA's error ", status}));
+  throw std::runtime_error(sentence({call, " failed with ", name}));
 }
 
 // What a function makes whose first argument is a place for it.
@@ -140,25 +130,27 @@ struct Compiler : Opened {
   }
 };
 
-// The newest NVRTC that the driver takes code of. Throws Unavailable.
+// Newest first; what $SCOPE_NVRTC names is the only one.
+std::vector<std::string> compiler_paths(int newest) {
+  if (const std::string asked = library_named_by("SCOPE_NVRTC", ""); !asked.empty()) return {asked};
+  std::vector<std::string> paths;
+  for (int major = newest; major >= 12; --major) paths.push_back(sentence({"libnvrtc.so.", major}));
+  paths.push_back("libnvrtc.so.11.2");
+  return paths;
+}
+
+// The newest NVRTC whose code the driver takes. Throws Unavailable.
 Compiler opened_compiler() {
-  const int most = driver_version() / 1000;
-  std::vector<std::string> names{library_named_by("SCOPE_NVRTC", "")};
-  if (names.front().empty()) {
-    names.clear();
-    for (int major = most; major >= 12; --major) names.push_back(sentence({"libnvrtc.so.", major}));
-    names.push_back("libnvrtc.so.11.2");
-  }
+  const int newest = driver_version() / 1000;
   std::string reason;
-  for (const std::string& name : names) {
+  for (const std::string& path : compiler_paths(newest)) {
     try {
-      const Compiler compiler(name);
+      const Compiler found(path);
       int major = 0;
       int minor = 0;
-      compiler.require(compiler.nvrtcVersion(&major, &minor), "nvrtcVersion");
-      if (major <= most) return compiler;
-      throw Unavailable(
-          sentence({name, ": NVRTC ", version(major, minor), " is newer than the driver, for CUDA ", most}));
+      found.require(found.nvrtcVersion(&major, &minor), "nvrtcVersion");
+      if (major <= newest) return found;
+      throw Unavailable(sentence({path, ": compiles for CUDA ", major, ", the driver takes ", newest}));
     } catch (const Unavailable& missing) {
       if (reason.empty()) reason = missing.what();
     }
@@ -276,7 +268,7 @@ class CudaKernel final : public Kernel {
   CudaKernel(const std::string& code, const char* name)
       : module_(made("cuModuleLoadData", api().cuModuleLoadData, static_cast<const void*>(code.c_str())),
                 api().cuModuleUnload),
-        function(made("cuModuleGetFunction", api().cuModuleGetFunction, module_.get(), name)) {}
+        function_(made("cuModuleGetFunction", api().cuModuleGetFunction, module_.get(), name)) {}
 
   void set(const std::vector<Argument>& arguments) override {
     values_.resize(arguments.size());
@@ -286,7 +278,8 @@ class CudaKernel final : public Kernel {
       places_[i] = &values_[i];
     }
   }
-  void** arguments() const { return places_.data(); }
+  Handle function() const { return function_; }
+  void** arguments() const { return const_cast<void**>(places_.data()); }
 
  private:
   static void set(Address& place, const Array* array) { place = address_of(*array); }
@@ -296,11 +289,9 @@ class CudaKernel final : public Kernel {
   }
 
   std::unique_ptr<void, Status (*)(Handle)> module_;
+  Handle function_;
   std::vector<Address> values_;  // none is larger
-  mutable std::vector<void*> places_;
-
- public:
-  const Handle function;
+  std::vector<void*> places_;
 };
 
 class CudaQueue final : public Queue {
@@ -322,7 +313,7 @@ class CudaQueue final : public Queue {
   }
   void launch(const Kernel& kernel, std::int64_t items, std::int64_t group) override {
     const auto& of_cuda = static_cast<const CudaKernel&>(kernel);
-    enqueue("cuLaunchKernel", api().cuLaunchKernel, of_cuda.function, static_cast<Flags>(items / group), 1, 1,
+    enqueue("cuLaunchKernel", api().cuLaunchKernel, of_cuda.function(), static_cast<Flags>(items / group), 1, 1,
             static_cast<Flags>(group), 1, 1, 0, stream_, of_cuda.arguments(), nullptr);
   }
   void flush() override {}  // the driver hands over at once
@@ -340,14 +331,11 @@ class CudaQueue final : public Queue {
   // Between two events, which serve again later.
   template <class Function, class... Arguments>
   void enqueue(const char* call, Function function, Arguments... arguments) {
-    record();
-    require(function(arguments...), call);
-    record();
-  }
-  void record() {
-    if (recorded_ == events_.size()) events_.push_back(made("cuEventCreate", api().cuEventCreate, Flags{0}));
+    while (events_.size() < recorded_ + 2) events_.push_back(made("cuEventCreate", api().cuEventCreate, Flags{0}));
     require(api().cuEventRecord(events_[recorded_], stream_), "cuEventRecord");
-    ++recorded_;
+    require(function(arguments...), call);
+    require(api().cuEventRecord(events_[recorded_ + 1], stream_), "cuEventRecord");
+    recorded_ += 2;
   }
 
   Handle stream_;
@@ -437,19 +425,16 @@ std::unique_ptr<Device> device_numbered(int number) {
   std::string target;
   try {
     target = architecture(capability_of(device));
-  } catch (const Unavailable& reason) {
+  } catch (const std::runtime_error& reason) {
     facts.no_kernels = sentence({"CUDA compiles no kernels: ", reason.what()});
   }
   return std::make_unique<CudaDevice>(device, target, std::move(facts));
 }
 
 std::vector<std::unique_ptr<Device>> listed() {
-  const Status started = api().cuInit(0);
-  if (started != 0 && started != no_device)
-    throw Unavailable(sentence({driver_path(), ": ", failure(started, "cuInit")}));
-  const int count = started == no_device ? 0 : made("cuDeviceGetCount", api().cuDeviceGetCount);
-  if (count == 0) throw Unavailable(driver_path() + " knows no device");
+  require(api().cuInit(0), "cuInit");
   std::vector<std::unique_ptr<Device>> devices;
+  const int count = made("cuDeviceGetCount", api().cuDeviceGetCount);
   for (int number = 0; number < count; ++number) devices.push_back(device_numbered(number));
   return devices;
 }
@@ -459,6 +444,12 @@ std::vector<std::unique_ptr<Device>> listed() {
 
 namespace scope::devices {
 
-std::vector<std::unique_ptr<Device>> cuda_devices() { return cuda::listed(); }
+std::vector<std::unique_ptr<Device>> cuda_devices() {
+  try {
+    return cuda::listed();
+  } catch (const std::runtime_error& reason) {  // a driver that fails hides no other
+    throw Unavailable(reason.what());
+  }
+}
 
 }  // namespace scope::devices
