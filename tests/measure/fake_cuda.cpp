@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -39,7 +41,7 @@ enum Status {
   faulted = 719
 };
 constexpr std::size_t shortest_lost = 64;
-constexpr unsigned largest_group = 32;
+constexpr unsigned largest_group = 16;
 constexpr std::size_t memory_bytes = std::size_t{1} << 30;
 
 std::string setting(const char* name, const char* otherwise = "") {
@@ -118,19 +120,25 @@ struct Item {
 using Enter = void (*)(Item, void (*)());
 
 thread_local std::barrier<>* group_barrier = nullptr;
-void wait_for_group() { group_barrier->arrive_and_wait(); }
+std::atomic<bool> items_wait = false;
+void wait_for_group() {
+  items_wait = true;
+  group_barrier->arrive_and_wait();
+}
 
 void run(const Kernel& kernel, unsigned blocks, unsigned threads, std::vector<std::uint64_t>& values) {
   const auto enter = reinterpret_cast<Enter>(dlsym(kernel.module->library, "fake_enter"));
   std::vector<void*> arguments;
   for (auto& value : values) arguments.push_back(&value);
   std::barrier barrier(threads);
+  items_wait = false;
   const auto items = [&](unsigned thread) {
     group_barrier = &barrier;
     for (unsigned block = 0; block < blocks; ++block) {
       enter({thread, block, threads, blocks}, wait_for_group);
       kernel.call(arguments.data());
-      barrier.arrive_and_wait();
+      // Only groups whose items wait for each other have memory together, which the next group takes over.
+      if (block == 0 || items_wait) barrier.arrive_and_wait();
     }
   };
   std::vector<std::jthread> others;
@@ -161,15 +169,15 @@ static unsigned multiply_add_pairs(unsigned a, unsigned b, unsigned c) {
   return (high << 16) | (low & 0xffff);
 }
 template <class... Parameters, std::size_t... places>
-static void call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<places...>) {
+static void fake_call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<places...>) {
   kernel(*static_cast<Parameters*>(arguments[places])...);
 }
 template <class... Parameters>
-static void call(void (*kernel)(Parameters...), void** arguments) {
-  call(kernel, arguments, std::index_sequence_for<Parameters...>());
+static void fake_call(void (*kernel)(Parameters...), void** arguments) {
+  fake_call(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
 template <class... Parameters>
-static int count(void (*)(Parameters...)) { return sizeof...(Parameters); }
+static int fake_count(void (*)(Parameters...)) { return sizeof...(Parameters); }
 )";
 const std::vector<std::pair<std::regex, const char*>> instructions{
     {std::regex(R"re(asm\("cvt.rn.f16.f32 %0, %1;" : "=h"\((.*?)\) : "f"\((.*?)\)\);)re"), "$1 = $2;"},
@@ -193,8 +201,8 @@ std::string text_for_host(std::string text) {
   for (auto found = std::sregex_iterator(text.begin(), text.end(), kernel); found != std::sregex_iterator();
        ++found) {
     const std::string name = (*found)[1];
-    calls += "extern \"C\" void call_" + name + "(void** arguments) { call(" + name + ", arguments); }\n";
-    calls += "extern \"C\" int arguments_of_" + name + "() { return count(" + name + "); }\n";
+    calls += "extern \"C\" void call_" + name + "(void** arguments) { fake_call(" + name + ", arguments); }\n";
+    calls += "extern \"C\" int arguments_of_" + name + "() { return fake_count(" + name + "); }\n";
   }
   return words + text + calls;
 }
@@ -316,7 +324,8 @@ Status cuModuleLoadData(void** module, const void* code) {
   require_context("cuModuleLoadData");
   const char* text = static_cast<const char*>(code);
   if (std::strncmp(text, "fake ", 5) != 0) {
-    std::ofstream file(setting("FAKE_CUDA_FOLDER", "/nowhere") + "/code");
+    static int loaded = 0;
+    std::ofstream file(setting("FAKE_CUDA_FOLDER", "/nowhere") + "/" + std::to_string(++loaded) + ".code");
     // An object file ends with its sections, whose table is told at its begin; other code is text.
     std::uint64_t sections = 0;
     std::uint16_t size = 0, count = 0;
