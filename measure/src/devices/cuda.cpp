@@ -1,7 +1,6 @@
 #include "devices/cuda.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -33,11 +32,6 @@ constexpr int capability_minor = 76;
 // No attribute tells it: a line of all caches since 2010.
 constexpr std::int64_t cache_line_bytes = 128;
 constexpr int first_with_halves = 53;
-
-std::string library_named_by(const char* variable, const std::string& otherwise) {
-  const char* asked = std::getenv(variable);
-  return asked != nullptr && *asked != '\0' ? asked : otherwise;
-}
 
 struct Opened {
   explicit Opened(const std::string& path) : library(path.c_str(), path.c_str()) {}
@@ -155,7 +149,7 @@ Compiler opened_compiler() {
       if (reason.empty()) reason = missing.what();
     }
   }
-  throw Unavailable(reason);
+  throw Unavailable(reason + " (a CUDA toolkit or the Python package nvidia-cuda-nvrtc-cu12 brings NVRTC)");
 }
 
 const Compiler& compiler() {

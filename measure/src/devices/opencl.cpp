@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -55,14 +54,11 @@ constexpr Info pci_domain_nvidia = 0x400a;
 constexpr Info free_memory_amd = 0x4039;  // cl_amd_device_attribute_query: KiB
 }  // namespace device_info
 
-const char* library_path() {
-  const char* asked = std::getenv("SCOPE_OPENCL");
-  return asked != nullptr && *asked != '\0' ? asked : "libOpenCL.so.1";
-}
+std::string library_path() { return library_named_by("SCOPE_OPENCL", "libOpenCL.so.1"); }
 
 // The functions of the library, by their own names.
 struct OpenCl {
-  SharedLibrary library{library_path(), library_path()};
+  SharedLibrary library{library_path().c_str(), library_path().c_str()};
 
   template <class... Arguments>
   using Call = Status (*)(Arguments...);
@@ -383,7 +379,7 @@ std::vector<std::unique_ptr<Device>> opencl_devices() {
     for (const Handle device : listed(of_platform))
       devices.push_back(std::make_unique<ClDevice>(platform, device));
   }
-  if (devices.empty()) throw Unavailable(std::string(library_path()) + " knows no device");
+  if (devices.empty()) throw Unavailable(library_path() + " knows no device");
   return devices;
 }
 
