@@ -324,8 +324,8 @@ Status cuModuleLoadData(void** module, const void* code) {
   require_context("cuModuleLoadData");
   const char* text = static_cast<const char*>(code);
   if (std::strncmp(text, "fake ", 5) != 0) {
-    static int loaded = 0;
-    std::ofstream file(setting("FAKE_CUDA_FOLDER", "/nowhere") + "/" + std::to_string(++loaded) + ".code");
+    static int codes = 0;
+    std::ofstream file(setting("FAKE_CUDA_FOLDER", "/nowhere") + "/" + std::to_string(++codes) + ".code");
     // An object file ends with its sections, whose table is told at its begin; other code is text.
     std::uint64_t sections = 0;
     std::uint16_t size = 0, count = 0;
@@ -340,8 +340,9 @@ Status cuModuleLoadData(void** module, const void* code) {
   }
   void* library = dlopen(text + 5, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) misuse("cuModuleLoadData", dlerror());
-  modules.insert(new Module{library});
-  return *module = *modules.rbegin(), success;
+  auto* loaded = new Module{library};
+  modules.insert(loaded);
+  return *module = loaded, success;
 }
 Status cuModuleUnload(void* module) {
   end(modules, static_cast<Module*>(module), "cuModuleUnload", "no module");
