@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import tempfile
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -70,9 +72,22 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     # No device, whatever this machine has: tests of devices name theirs.
     os.environ.update(SCOPE_OPENCL="/nowhere/libOpenCL.so.1", OCL_ICD_VENDORS="/nowhere")
+    _let_waiting_ranks_sleep(config)
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     config.addinivalue_line("markers", "slow(reason): only in `make test-all`; it says why, and what stays")
+
+
+def _let_waiting_ranks_sleep(config: pytest.Config) -> None:
+    """Preload `sleeping_ranks.c` into whatever the tests start; without a compiler ranks poll as ever."""
+    compiler = shutil.which("cc")
+    if compiler and not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="scope-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(folder))
+        library = f"{folder}/sleeping_ranks.so"
+        source = Path(__file__).with_name("sleeping_ranks.c")
+        subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, str(source)], check=True)
+        os.environ["LD_PRELOAD"] = library
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -62,7 +62,7 @@ def _spread(differences: Floats, errors: Floats, freedom: Sequence[float]) -> fl
 
     A quarter of the cases may have changed without being taken for scatter.
     """
-    expected = float(student_quantile(0.875, np.median(freedom)))
+    expected = student_quantile(0.875, float(np.median(freedom)))
 
     def excess(spread: float) -> float:
         return (

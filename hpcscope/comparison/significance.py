@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from hpcscope.comparison.run_effect import RunEffect
 from hpcscope.samples.samples import Floats, Integers
@@ -82,6 +81,8 @@ class Difference:
 
     def detectable(self, run: RunEffect, tests: int, level: float) -> float:
         """Return the smallest relative change of one case of so many that nine of ten comparisons would find."""
+        from scipy import special  # takes some time to load
+
         seen = special.nctdtrinc(self.freedom, 1 - _POWER, -student_quantile(level / tests / 2, self.freedom))
         with np.errstate(over="ignore"):  # infinite: no change of any size would be found
             return float(np.expm1(seen * self.beside(run)))

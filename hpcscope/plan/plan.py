@@ -281,6 +281,7 @@ def _asked(
             yield benchmark, point, source
     if experiment.case:
         return
+    least = {pattern: min(_rank(each) for each in catalog.matching([pattern])) for pattern in experiment.only}
     for benchmark in catalog.matching(experiment.only):
         fitting = [count for count in experiment.ranks if benchmark.ranks.allows(count)]
         if experiment.ranks and not fitting:
@@ -288,7 +289,8 @@ def _asked(
             reason = f"ranks = {counts}: must be {benchmark.ranks.description}"
             skipped.append(Skipped(benchmark=benchmark.name, case="", reason=reason))
             continue
-        modules = _modules(experiment, benchmark)
+        chosen = [least[pattern] for pattern in experiment.only if matches(benchmark.name, pattern)]
+        modules = MODULES[: max([MODULES.index(experiment.module), *chosen]) + 1]
         for each in benchmark.sweeps:
             if each.module in modules:
                 name = where if fitting else f"{benchmark.source}: {each.module} sweep"
@@ -314,12 +316,9 @@ def _take_groups(factors: dict[str, list[str]], experiment: Experiment) -> None:
         factors.setdefault("nodes", list(sweep.NODES))
 
 
-def _modules(experiment: Experiment, benchmark: Benchmark) -> tuple[Module, ...]:
-    """Return the modules whose sweeps of a benchmark run: up to the experiment's, or to its own if it is named."""
-    largest = MODULES.index(experiment.module)
-    if benchmark.name in experiment.only:
-        largest = max(largest, MODULES.index(benchmark.module))
-    return MODULES[: largest + 1]
+def _rank(benchmark: Benchmark) -> int:
+    """Return the place of the smallest module that runs a benchmark: what is named needs no --module."""
+    return MODULES.index(benchmark.module)
 
 
 def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> None:

@@ -5,7 +5,7 @@ A trace names its `role` and the `slot` of its series in `meta`; the page's styl
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hpcscope import units
@@ -342,3 +342,19 @@ def _step(span: float) -> float:
     raw = span / 4
     power: float = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * 0.999)
+
+
+def filled(figures: list[Figure | DotPlot]) -> list[Figure | DotPlot]:
+    """Widen figures that have no neighbor."""
+    placed: list[Figure | DotPlot] = []
+    second = False
+    for index, figure in enumerate(figures):
+        if figure.wide:
+            second = False
+            placed.append(figure)
+            continue
+        following = figures[index + 1] if index + 1 < len(figures) else None
+        paired = following is not None and not following.wide
+        placed.append(figure if second or paired else replace(figure, wide=True))
+        second = not second and paired
+    return placed

@@ -1,12 +1,17 @@
 """Wording shared by the pages and the terminal."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from itertools import chain, product
 from string import ascii_lowercase
+from typing import TYPE_CHECKING
 
-from hpcscope.models.fitting.fit import Fit
-from hpcscope.statistics.summary import Summary
+if TYPE_CHECKING:
+    from hpcscope.models.fitting.fit import Fit
+    from hpcscope.statistics.summary import Summary
 
 DEFINITIONS = {
     "half_round_trip": "RTT/2",
@@ -154,3 +159,10 @@ def direction(better: str) -> str:
 def letters() -> Iterator[str]:
     """Yield the letters of notes: a to z, then aa, ab and so on."""
     return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))
+
+
+def moment(unix_s: float | None) -> str:
+    """Return a time stamp in words, in universal time."""
+    if unix_s is None:
+        return "time not recorded"
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

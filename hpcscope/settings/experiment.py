@@ -167,7 +167,10 @@ class Experiment(Table):
         "One case, such as 'mpi.latency message_bytes=0,1Ki mode=standard'; may be repeated.",
     )
     only: tuple[str, ...] = setting(
-        (), Several(Text()), "Benchmarks: mpi.latency, mpi.* or mpi; a full name needs no module.", option="WHAT"
+        (),
+        Several(Text()),
+        "Benchmarks: mpi.latency, mpi.* or mpi; what the module lacks is taken from a larger one.",
+        option="WHAT",
     )
     by: Literal["node-type"] | None = setting(
         None,

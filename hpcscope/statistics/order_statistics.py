@@ -53,7 +53,7 @@ def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: f
     rank, coverage = median_ranks(count, confidence)
     if inflation > 1.0:
         middle, freedom = (count + 1) / 2, max(count / inflation - 1, 1.0)
-        few = float(student_quantile((1 + confidence) / 2, freedom)) / normal_quantile((1 + confidence) / 2)
+        few = student_quantile((1 + confidence) / 2, freedom) / normal_quantile((1 + confidence) / 2)
         rank = max(int(middle - (middle - rank) * inflation**0.5 * few), 1)
         reached = 2 * student_cdf((middle - rank) / (count * inflation / 4) ** 0.5, freedom) - 1
         coverage = max(reached, confidence) if rank > 1 else reached

@@ -282,7 +282,7 @@ def test_without_binding_no_sweep_binds(benchmarks: Catalog) -> None:
     assert {str(launch.placement) for launch in asked.launches} == {"core"}, "a person's word stands"
 
 
-def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: Catalog) -> None:
+def test_what_is_asked_for_by_name_runs_whatever_its_module(benchmarks: Catalog) -> None:
     sweeps = [{"module": "standard", "cases": "ranks=2"}]
     late = Benchmark.model_validate(
         {
@@ -297,6 +297,11 @@ def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: Cata
     plan = make(Catalog([*benchmarks, late]), only=["mpi.ring"])
     assert {case.benchmark for launch in plan.launches for case in launch.cases} == {"mpi.ring"}
     assert "mpi.ring" not in planning.write(make(Catalog([*benchmarks, late])))
+    # A level of which the baseline has nothing, and one of which it has something.
+    of_storage = late.model_copy(update={"name": "storage.write"})
+    wanted = make(Catalog([*benchmarks, of_storage]), only=["storage"])
+    assert {case.benchmark for launch in wanted.launches for case in launch.cases} == {"storage.write"}
+    assert "mpi.ring" not in planning.write(make(Catalog([*benchmarks, late]), only=["mpi"]))
 
 
 def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: Catalog) -> None:

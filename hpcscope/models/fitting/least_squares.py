@@ -52,7 +52,7 @@ class LinearFit:
                 return value, min(interval.low, value), max(interval.high, value)
         gradient = _gradient(derive, self.coefficients)
         error = max(float(gradient @ self.covariance @ gradient), 0.0) ** 0.5
-        half = float(student_quantile(0.975, max(self.degrees_of_freedom, 1))) * error
+        half = student_quantile(0.975, max(self.degrees_of_freedom, 1)) * error
         return value, value - half, value + half
 
     def parameter(self, name: str, unit: str, derive: Derive) -> FittedParameter | None:

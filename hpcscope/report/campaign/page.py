@@ -7,7 +7,7 @@ from hpcscope.programs.campaign.analysis import Analysis
 from hpcscope.programs.campaign.folder import Head
 from hpcscope.report.campaign.sections import answers, lead, sections, verdicts
 from hpcscope.report.frame import as_json, environment, plot
-from hpcscope.report.run.introduction import moment
+from hpcscope.report.wording import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:

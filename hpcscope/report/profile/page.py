@@ -12,16 +12,15 @@ from hpcscope import units
 from hpcscope.programs.profiles.machine_comparison import MachineComparison
 from hpcscope.programs.profiles.records import Calls, Merged, TraceWindow
 from hpcscope.programs.profiles.sites import is_about_mpi
-from hpcscope.report.figure import DotPlot, Figure, Table, number
+from hpcscope.report.figure import DotPlot, Figure, Table, filled, number
+from hpcscope.report.finding_groups import grouped
 from hpcscope.report.frame import as_json, environment, plot
 from hpcscope.report.profile import figures as drawn
 from hpcscope.report.profile import functions as by_function
 from hpcscope.report.profile import tables
 from hpcscope.report.profile.contents import ProfileContents
-from hpcscope.report.run.introduction import moment
-from hpcscope.report.run.page import filled, kinds
 from hpcscope.report.run.rows import CaseRow, packed
-from hpcscope.report.wording import count
+from hpcscope.report.wording import count, moment
 from hpcscope.rundirectory import RunDirectory, write_text
 from hpcscope.version import VERSION
 
@@ -97,8 +96,8 @@ def render(contents: ProfileContents) -> str:
         sentences=sentences(contents),
         alerts=alerts(contents),
         findings=contents.findings,
-        grave=kinds([finding for finding in contents.findings if finding.severity != "information"]),
-        rest=kinds([finding for finding in contents.findings if finding.severity == "information"]),
+        grave=grouped([finding for finding in contents.findings if finding.severity != "information"]),
+        rest=grouped([finding for finding in contents.findings if finding.severity == "information"]),
         sections=sections,
         columns=COLUMNS,
         rows=len(listed),

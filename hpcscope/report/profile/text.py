@@ -14,7 +14,7 @@ from hpcscope.report.profile.contents import ProfileContents
 from hpcscope.report.profile.figures import described
 from hpcscope.report.profile.page import alerts, sentences, wrapped
 from hpcscope.report.terminal.console import draws, grid
-from hpcscope.report.terminal.verdict import told
+from hpcscope.report.terminal.findings import told
 from hpcscope.rundirectory import RunDirectory
 
 _ROUTINES, _SITES, _COMPARED, _PROCESSES = 8, 5, 5, 16

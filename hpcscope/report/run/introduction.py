@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
 
 from hpcscope import units
@@ -12,7 +11,7 @@ from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Link, Machine
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.report.run.ladders import QUANTITIES, best_rungs
-from hpcscope.report.wording import count, sentence
+from hpcscope.report.wording import count, moment, sentence
 
 WHOLE = 0.9
 """A layer that keeps this share of the one below loses next to nothing."""
@@ -112,13 +111,6 @@ def program(machine: Machine) -> str:
     """Return the sentence on a native program that was not compiled here; empty for any other."""
     build = machine.build
     return f"The native program {build.source}; {build.compiler}." if build and build.prebuilt else ""
-
-
-def moment(unix_s: float | None) -> str:
-    """Return a time stamp in words, in universal time."""
-    if unix_s is None:
-        return "time not recorded"
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def machine_name(machine: Machine) -> str:

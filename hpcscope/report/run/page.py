@@ -1,14 +1,15 @@
 """The report of a run: one self-contained HTML file."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpcscope.findings.finding import Finding, about
+from hpcscope.findings.finding import about
 from hpcscope.findings.results import Run
 from hpcscope.report import validity, wording
-from hpcscope.report.figure import DotPlot, Figure, Table, origins
+from hpcscope.report.figure import DotPlot, Figure, Table, filled, origins
+from hpcscope.report.finding_groups import grouped
 from hpcscope.report.frame import as_json, environment, plot
 from hpcscope.report.order import level, level_rank
 from hpcscope.report.run import (
@@ -44,7 +45,7 @@ from hpcscope.report.run.figures import (
     surfaces,
 )
 from hpcscope.report.run.figures.residuals import subject
-from hpcscope.report.run.introduction import library, machine_name, moment
+from hpcscope.report.run.introduction import library, machine_name
 from hpcscope.report.run.parameters import ListedFit, outcomes
 from hpcscope.report.run.provenance import provenance
 from hpcscope.report.run.rows import CaseRow, by_case, headings, packed, rows
@@ -58,8 +59,6 @@ _SPEEDUPS = 6
 """Curves of speedups that stand open."""
 _CURVE = 3
 """Numbers of processes that make a curve."""
-_SHOWN = 3
-"""Findings of one kind and severity that are shown; the others are folded."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +88,6 @@ class LevelSection:
     sections: list[BenchmarkSection]
     characterisation: Table | None = None
     """Machine-independent characteristics; of applications only."""
-
-
-@dataclass(frozen=True)
-class FindingGroup:
-    """Findings of one kind and severity, worst first: some shown, the others folded."""
-
-    code: str
-    shown: list[Finding]
-    others: list[Finding]
 
 
 @dataclass(frozen=True)
@@ -210,7 +200,7 @@ def _head(run: Run) -> dict[str, Any]:
         "run": run,
         "title": machine_name(run.machine),
         "run_name": run.record.name,
-        "when": moment(run.record.started_unix_s),
+        "when": wording.moment(run.record.started_unix_s),
         "library": library(run.machine),
         "verdict": introduction.verdict(run),
         "cluster": introduction.cluster(run),
@@ -226,8 +216,8 @@ def _head(run: Run) -> dict[str, Any]:
         "interval_notes": validity.footnotes(run.statistics.primary),
         "findings": cluster,
         "causes": causes,
-        "others": kinds([finding for finding in cluster if finding not in causes]),
-        "trust": kinds(about(run.findings, "measurement")),
+        "others": grouped([finding for finding in cluster if finding not in causes]),
+        "trust": grouped(about(run.findings, "measurement")),
         "trusts": about(run.findings, "measurement"),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
@@ -256,19 +246,6 @@ def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
     for one in skipped:
         rows.setdefault((one.benchmark, one.reason), []).append(one.case or "all")
     return [(benchmark, "; ".join(cases), reason) for (benchmark, reason), cases in rows.items()]
-
-
-def kinds(findings: Sequence[Finding]) -> list[FindingGroup]:
-    """Group findings by severity and kind, in the order of the worst of each kind."""
-    found: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        found.setdefault((finding.severity, finding.code), []).append(finding)
-    return [
-        FindingGroup(code, alike, [])
-        if severity == "error" or len(alike) <= _SHOWN + 1
-        else FindingGroup(code, alike[:_SHOWN], alike[_SHOWN:])
-        for (severity, code), alike in found.items()
-    ]
 
 
 def _modeled(run: Run) -> list[Modeled]:
@@ -349,22 +326,6 @@ def _section(run: Run, benchmark: str) -> BenchmarkSection:
     number = len({case.key for case in mine})
     declared = run.benchmarks[benchmark]
     return BenchmarkSection(benchmark, declared.title, declared.summary, filled(figures), failed, number)
-
-
-def filled(figures: list[Figure | DotPlot]) -> list[Figure | DotPlot]:
-    """Widen figures that have no neighbor."""
-    placed: list[Figure | DotPlot] = []
-    second = False
-    for index, figure in enumerate(figures):
-        if figure.wide:
-            second = False
-            placed.append(figure)
-            continue
-        following = figures[index + 1] if index + 1 < len(figures) else None
-        paired = following is not None and not following.wide
-        placed.append(figure if second or paired else replace(figure, wide=True))
-        second = not second and paired
-    return placed
 
 
 def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:

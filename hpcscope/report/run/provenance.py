@@ -9,7 +9,7 @@ from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
 from hpcscope.report.figure import Table
-from hpcscope.report.run.introduction import moment
+from hpcscope.report.wording import moment
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.samples.samples import Samples
 

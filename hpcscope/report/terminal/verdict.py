@@ -1,7 +1,6 @@
 """The summary at the end of a run: the ladders, the findings, worst first, and the path of the report."""
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 
@@ -10,7 +9,6 @@ from rich.console import Console
 from rich.text import Text
 
 from hpcscope import units
-from hpcscope.findings.finding import Finding, about
 from hpcscope.findings.results import Run
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.report.run import introduction
@@ -20,20 +18,16 @@ from hpcscope.report.terminal import cases
 from hpcscope.report.terminal.bar import bar
 from hpcscope.report.terminal.console import console as terminal_console
 from hpcscope.report.terminal.console import draws
+from hpcscope.report.terminal.findings import LABEL_COLUMNS, WIDTH, told
 from hpcscope.report.validity import MIXED, MIXED_NOTE, of_most
-from hpcscope.report.wording import count, direction, sentence
+from hpcscope.report.wording import count, direction
 
-WIDTH = 100
 NARROWEST = 60
 _LADDER_LINES = 27
-_FINDING_LINES = 12
-_TRUST_LINES = 3
-"""Together about one screen."""
-_LAYER_COLUMNS = 12
+"""With the findings together about one screen."""
 _FIGURE_COLUMNS = 27
 _REST_OF_A_RUNG = 68
 """Columns beside the bar: layer, value, share."""
-_STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 
 
 def show(run: Run, console: Console | None = None) -> None:
@@ -104,16 +98,16 @@ def _ladder(ladder: Ladder, blocks: bool, width: int) -> Iterator[Text]:
     for rung in reversed(best_rungs(ladder)):
         yield _rung(ladder, rung, blocks, width)
         if rung.value is not None:
-            room = width - 2 - _LAYER_COLUMNS
+            room = width - 2 - LABEL_COLUMNS
             noted = f"{rung.name} ({rung.note})" if rung.note else rung.name
             stands = noted if len(noted) <= room else _shorten(rung.name, room)
-            yield Text(" " * (2 + _LAYER_COLUMNS) + stands, style="dim")
+            yield Text(" " * (2 + LABEL_COLUMNS) + stands, style="dim")
 
 
 def _rung(ladder: Ladder, rung: LadderRung, blocks: bool, width: int) -> Text:
-    line = Text(f"  {rung.layer:<{_LAYER_COLUMNS}}")
+    line = Text(f"  {rung.layer:<{LABEL_COLUMNS}}")
     if rung.value is None:
-        line.append(_shorten(f"not available: {rung.reason}", width - 2 - _LAYER_COLUMNS), style="dim")
+        line.append(_shorten(f"not available: {rung.reason}", width - 2 - LABEL_COLUMNS), style="dim")
         return line
     columns = width - _REST_OF_A_RUNG
     line.append(bar(length(ladder, rung), columns, blocks).ljust(columns), style="cyan")
@@ -124,60 +118,6 @@ def _rung(ladder: Ladder, rung: LadderRung, blocks: bool, width: int) -> Text:
     line.append(retained(rung), style="bold" if rung.retained is not None else "")
     line.rstrip()
     return line
-
-
-def told(findings: list[Finding], width: int = WIDTH) -> Iterator[Text]:
-    """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
-    if not findings:
-        yield Text("There are no findings.", style="bold")
-        return
-    cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
-    heading = f"{count(len(cluster), 'finding')}, worst first" if cluster else "No findings about the cluster."
-    yield Text(heading, style="bold")
-    yield from _listed(cluster, _FINDING_LINES, width, with_advice=True)
-    if measurement:
-        yield Text()
-        yield Text(f"How far to trust this run: {_severities(measurement)}", style="bold")
-        grave = [finding for finding in measurement if finding.severity in ("error", "warning")]
-        yield from _listed(grave, _TRUST_LINES, width, with_advice=False)
-
-
-def _listed(findings: list[Finding], left: int, width: int, with_advice: bool) -> Iterator[Text]:
-    """Yield findings, one of each kind, until the lines are used up."""
-    kinds: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        kinds.setdefault((finding.severity, finding.code), []).append(finding)
-    shown = 0
-    for alike in kinds.values():
-        lines = list(_finding(alike[0], len(alike) - 1, width, with_advice))
-        if shown and len(lines) > left:
-            yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
-            return
-        shown += len(alike)
-        left -= len(lines)
-        yield from lines
-
-
-def _severities(findings: list[Finding]) -> str:
-    """Count what is grave: `2 warnings and 1 note`."""
-    numbers = Counter(str(finding.severity) for finding in findings)
-    notes = numbers["advice"] + numbers["information"]
-    words = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
-    return sentence([*words, *([count(notes, "note")] if notes else [])])
-
-
-def _finding(finding: Finding, others: int, width: int, with_advice: bool) -> Iterator[Text]:
-    """Yield the worst finding of its kind with the number of others, and its whole advice."""
-    indent = " " * (2 + _LAYER_COLUMNS)
-    causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
-    title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
-    lines = textwrap.wrap(title, width - len(indent)) or [finding.code]
-    for index, line in enumerate(lines):
-        lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
-        yield Text.assemble(lead, line)
-    if with_advice:
-        wrapped = textwrap.wrap("-> " + finding.advice, width - len(indent), subsequent_indent="   ")
-        yield from (Text(indent + line, style="dim") for line in wrapped)
 
 
 def _better(ladder: Ladder) -> str:

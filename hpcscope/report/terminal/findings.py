@@ -1,0 +1,72 @@
+"""Findings on a terminal: the worst first, one of each kind, as many as fit on the screen."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from hpcscope.findings.finding import Finding, about
+from hpcscope.report.wording import count, sentence
+
+WIDTH = 100
+LABEL_COLUMNS = 12
+"""For the severity of a finding, or the layer of a rung."""
+_FINDING_LINES = 12
+_TRUST_LINES = 3
+"""With a ladder together about one screen."""
+_STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
+
+
+def told(findings: list[Finding], width: int = WIDTH) -> Iterator[Text]:
+    """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
+    if not findings:
+        yield Text("There are no findings.", style="bold")
+        return
+    cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
+    heading = f"{count(len(cluster), 'finding')}, worst first" if cluster else "No findings about the cluster."
+    yield Text(heading, style="bold")
+    yield from _listed(cluster, _FINDING_LINES, width, with_advice=True)
+    if measurement:
+        yield Text()
+        yield Text(f"How far to trust this run: {_severities(measurement)}", style="bold")
+        grave = [finding for finding in measurement if finding.severity in ("error", "warning")]
+        yield from _listed(grave, _TRUST_LINES, width, with_advice=False)
+
+
+def _listed(findings: list[Finding], left: int, width: int, with_advice: bool) -> Iterator[Text]:
+    """Yield findings, one of each kind, until the lines are used up."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault((finding.severity, finding.code), []).append(finding)
+    shown = 0
+    for alike in kinds.values():
+        lines = list(_finding(alike[0], len(alike) - 1, width, with_advice))
+        if shown and len(lines) > left:
+            yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
+            return
+        shown += len(alike)
+        left -= len(lines)
+        yield from lines
+
+
+def _severities(findings: list[Finding]) -> str:
+    """Count what is grave: `2 warnings and 1 note`."""
+    numbers = Counter(str(finding.severity) for finding in findings)
+    notes = numbers["advice"] + numbers["information"]
+    words = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
+    return sentence([*words, *([count(notes, "note")] if notes else [])])
+
+
+def _finding(finding: Finding, others: int, width: int, with_advice: bool) -> Iterator[Text]:
+    """Yield the worst finding of its kind with the number of others, and its whole advice."""
+    indent = " " * (2 + LABEL_COLUMNS)
+    causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
+    title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
+    lines = textwrap.wrap(title, width - len(indent)) or [finding.code]
+    for index, line in enumerate(lines):
+        lead = (f"  {finding.severity:<{LABEL_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
+        yield Text.assemble(lead, line)
+    if with_advice:
+        wrapped = textwrap.wrap("-> " + finding.advice, width - len(indent), subsequent_indent="   ")
+        yield from (Text(indent + line, style="dim") for line in wrapped)
