@@ -12,6 +12,7 @@ from hpcscope.launch import active_messages, schedulers
 from hpcscope.launch.launcher import FOLDER, Command, Launcher, MpiProgram, Site, Storage
 from hpcscope.launch.launchers import choose
 from hpcscope.launch.scheduler import Allocation
+from hpcscope.machine import devices
 from hpcscope.machine.discover import steering_environment
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.settings.experiment import LauncherSettings
@@ -66,7 +67,8 @@ def start_command(program: MpiProgram, site: Site) -> Command:
     storage = site.storage.variables if site.storage else {}
     messages = active_messages.variables(program, site)
     network = {NETWORK: site.interface} if site.interface else {}
-    variables = {**steering_environment(os.environ), **threads, **storage, **network, **messages}
+    own = {**threads, **storage, **network, **messages, **devices.variables()}
+    variables = {**steering_environment(os.environ), **own}
     return choose(site.mpi, site.kind).command(program, site, variables)
 
 

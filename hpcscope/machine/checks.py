@@ -102,7 +102,9 @@ def _memory_lock() -> Check:
 
 def _devices(host: Host) -> Check:
     found = "; ".join(device.described for device in host.devices)
-    advice = "" if found else "device.* needs an OpenCL library and its driver (libOpenCL.so.1)"
+    advice = (
+        "" if found else "device.* needs the driver of a device (libcuda.so.1, or libOpenCL.so.1 with a driver)"
+    )
     return Check("devices", True, found or "none", advice)
 
 

@@ -1,16 +1,18 @@
-"""Graphics processors and other devices of this host, as OpenCL and the kernel tell.
+"""Graphics processors and other devices of this host, as CUDA, OpenCL and the kernel tell.
 
 `python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a process of its own: a driver
 that hangs or crashes costs these facts, never the probe. The native program numbers devices in the same order
 (`measure/src/devices/`).
 """
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from ctypes import CDLL, byref, c_size_t, c_uint32, c_uint64, c_void_p, create_string_buffer
+from contextlib import suppress
+from ctypes import CDLL, byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p, create_string_buffer
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +20,10 @@ from hpcscope.machine.kernel_files import text_of
 
 PATIENCE_S = 20
 """How long drivers may take to start."""
-LIBRARY = "libOpenCL.so.1"
+LIBRARIES = {"SCOPE_CUDA": "libcuda.so.1", "SCOPE_OPENCL": "libOpenCL.so.1"}
+"""The variables that name other files, and the files by default."""
+COMPILER = "SCOPE_NVRTC"
+"""The variable that names the library that compiles kernels for CUDA."""
 ALL_DEVICES = 0xFFFFFFFF
 KINDS = ("gpu", "accelerator", "cpu")
 """In the order in which devices are numbered."""
@@ -29,15 +34,15 @@ PCI_BUS = 0x410F
 """Of cl_khr_pci_bus_info: domain, bus, device and function."""
 PCI_BUS_NVIDIA, PCI_SLOT_NVIDIA, PCI_DOMAIN_NVIDIA = 0x4008, 0x4009, 0x400A
 """Of cl_nv_device_attribute_query."""
+CUDA_MULTIPROCESSORS, CUDA_PCI = 16, (50, 33, 34)
+"""Attributes of CUDA: a number; domain, bus and device."""
 
 Number = TypeVar("Number", c_uint32, c_uint64)
 
 
 def devices(root: Path) -> list[dict[str, Any]]:
-    """Return the devices of this host in the shape of `machine.Device`; none where no OpenCL library is."""
-    try:
-        CDLL(_library())
-    except OSError:
+    """Return the devices of this host in the shape of `machine.Device`; none where no library is."""
+    if not any(map(_library, LIBRARIES)):
         return []
     command = [sys.executable, "-m", "hpcscope.machine.devices"]
     try:
@@ -54,19 +59,70 @@ def numa_node(root: Path, pci_address: str) -> int | None:
     return int(said) if said.isdigit() else None
 
 
-def _library() -> str:
-    return os.environ.get("SCOPE_OPENCL") or LIBRARY
+def variables() -> dict[str, str]:
+    """Return how ranks find the NVRTC of a Python package next to Scope, unless the user names one."""
+    package = importlib.util.find_spec("nvidia")
+    folders = package.submodule_search_locations or () if package else ()
+    found = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
+    if not found or os.environ.get(COMPILER):
+        return {}
+    return {COMPILER: str(max(found, key=lambda path: path.name))}
+
+
+def _library(variable: str) -> CDLL | None:
+    with suppress(OSError):
+        return CDLL(os.environ.get(variable) or LIBRARIES[variable])
+    return None
+
+
+def _all() -> list[dict[str, Any]]:
+    """Ask both libraries; a device that both know is listed once."""
+    found = _cuda()
+    known = {device["pci_address"] for device in found}
+    found += [device for device in _opencl() if device["pci_address"] not in known]
+    return sorted(found, key=lambda device: KINDS.index(device["kind"]))
+
+
+def _cuda() -> list[dict[str, Any]]:
+    library, count, version = _library("SCOPE_CUDA"), c_int(), c_int()
+    if library is None or library.cuInit(0) or library.cuDeviceGetCount(byref(count)):
+        return []
+    library.cuDriverGetVersion(byref(version))
+    driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    return [{**_cuda_device(library, number), "driver": driver} for number in range(count.value)]
+
+
+def _cuda_device(library: CDLL, number: int) -> dict[str, Any]:
+    device, name, memory = c_int(), create_string_buffer(256), c_size_t()
+    library.cuDeviceGet(byref(device), number)
+    library.cuDeviceGetName(name, 255, device)
+    library.cuDeviceTotalMem_v2(byref(memory), device)
+    units, *place = (_cuda_attribute(library, device, what) for what in (CUDA_MULTIPROCESSORS, *CUDA_PCI))
+    return {
+        "name": name.value.decode(errors="replace"),
+        "kind": "gpu",
+        "memory_bytes": memory.value,
+        "compute_units": units,
+        "pci_address": "{:04x}:{:02x}:{:02x}.0".format(*place),
+    }
+
+
+def _cuda_attribute(library: CDLL, device: c_int, what: int) -> int:
+    number = c_int()
+    library.cuDeviceGetAttribute(byref(number), what, device)
+    return number.value
 
 
 def _opencl() -> list[dict[str, Any]]:
     """Ask the OpenCL library for all devices of all platforms."""
-    library = CDLL(_library())
-    found = [
+    library = _library("SCOPE_OPENCL")
+    if library is None:
+        return []
+    return [
         _device(library, platform, device)
         for platform in _listed(library.clGetPlatformIDs)
         for device in _listed(library.clGetDeviceIDs, c_void_p(platform), c_uint64(ALL_DEVICES))
     ]
-    return sorted(found, key=lambda device: KINDS.index(device["kind"]))
 
 
 def _listed(ask: Callable[..., int], *of: Any) -> Iterator[int]:
@@ -123,4 +179,4 @@ def _pci_address(library: CDLL, device: int) -> str:
 
 
 if __name__ == "__main__":
-    json.dump(_opencl(), sys.stdout)
+    json.dump(_all(), sys.stdout)

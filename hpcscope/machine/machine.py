@@ -70,7 +70,7 @@ class Processor(Strict):
 
 
 class Device(Strict):
-    """A graphics processor, or another device that OpenCL knows."""
+    """A graphics processor, or another device that CUDA or OpenCL knows."""
 
     name: str
     kind: str

@@ -14,6 +14,7 @@ from hpcscope.launch.launcher import MpiProgram, Site
 from hpcscope.launch.site import start_command
 from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests import native_tests
+from tests.fake_cuda import driver as driver
 from tests.measure.conftest import start
 from tests.patience import PATIENCE_S
 
@@ -34,7 +35,8 @@ def test_the_tests_of_active_messages_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow("compiles them once more; in make test the same tests run without sanitizers")
-def test_no_sanitizer_complains_of_active_messages(tmp_path: Path) -> None:
+def test_no_sanitizer_complains_of_active_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # the sanitizer's library must come first
     compile_checked(active_messages.source_directory(), system_compiler("")[-1], tmp_path, "tests")
     native_tests.run(tmp_path)
 
@@ -44,7 +46,10 @@ def test_no_sanitizer_complains_of_active_messages(tmp_path: Path) -> None:
     " verified without sanitizers"
 )
 @pytest.mark.timeout(1800)  # a whole build without optimization, on processors that others may share
-def test_no_sanitizer_complains_of_any_benchmark(embedded: MpiInstallation, tmp_path: Path) -> None:
+def test_no_sanitizer_complains_of_any_benchmark(
+    embedded: MpiInstallation, tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
     compile_checked(native.source_directory(), embedded.compiler, tmp_path, "tests", native.PROGRAM)
     with launch_environment({**alone(embedded), **WITHOUT_LEAKS}) as variables:
         native_tests.run(tmp_path, variables)
@@ -58,7 +63,8 @@ def test_no_sanitizer_complains_of_any_benchmark(embedded: MpiInstallation, tmp_
         ]
         plan.write_text("".join(f"{each.name}\n" for each in fitting if "spawn" not in each.requires))
         options = ["--action=test", f"--plan={plan}", f"--output={output}"]
-        code, errors = start(str(program), embedded, ranks, options, **WITHOUT_LEAKS)
+        device = {"SCOPE_CUDA": driver, "SCOPE_NVRTC": driver, "FAKE_CUDA_FOLDER": str(tmp_path)}
+        code, errors = start(str(program), embedded, ranks, options, **WITHOUT_LEAKS, **device)
         assert code == 0, errors
         assert "runtime error" not in errors
         assert "AddressSanitizer" not in errors

@@ -1,5 +1,6 @@
 /* An OpenCL library with two made-up devices: a processor, and a graphics processor that tells its place as FAKE_OPENCL
-   says: `khr`, or `nvidia`. With `crash` it ends the process, with `none` it knows no platform. */
+   says: `khr`, `nvidia`, or `known`, where the fake CUDA driver has its device. With `crash` it ends the process, with `none`
+   it knows no platform. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ int32_t clGetDeviceIDs(void* platform, uint64_t type, uint32_t places, void** de
 int32_t clGetDeviceInfo(void* device, uint32_t what, size_t size, void* to, size_t* needed) {
   const int gpu = device == (void*)2;
   const int nvidia = strcmp(asked(), "nvidia") == 0;
-  const uint32_t place[4] = {1, 0xc1, 0, 1};
+  const uint32_t place[4] = {1, 0xc1, 0, strcmp(asked(), "known") != 0};
   switch (what) {
     case 0x1000: return longer(gpu ? 4 : 2, size, to, needed);
     case 0x1002: return word(gpu ? 132 : 8, size, to, needed);

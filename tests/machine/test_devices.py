@@ -1,8 +1,9 @@
-"""Devices of a host: those of a made-up OpenCL library, and none where that fails."""
+"""Devices of a host: those of made-up libraries of CUDA and OpenCL, and none where these fail."""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hpcscope.machine import checks, devices, node_types
 from hpcscope.machine.machine import Device, Machine
 from hpcscope.report.run import introduction, provenance
 from tests import golden_records
+from tests.fake_cuda import driver as driver
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,7 @@ def found(
     library: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[Device]:
     """What the made-up library answers, as the machine description has it."""
+    monkeypatch.setenv("SCOPE_CUDA", "/nowhere/libcuda.so.1")
     monkeypatch.setenv("SCOPE_OPENCL", library)
     monkeypatch.setenv("FAKE_OPENCL", request.param)
     place = tmp_path / "sys/bus/pci/devices/0001:c1:00.1"
@@ -59,7 +62,44 @@ def test_a_driver_that_fails_costs_only_these_facts(found: list[Device]) -> None
 
 def test_without_a_library_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCOPE_OPENCL", "/nowhere/libOpenCL.so.1")
+    monkeypatch.setenv("SCOPE_CUDA", "/nowhere/libcuda.so.1")
     assert devices.devices(tmp_path) == []
+
+
+@pytest.mark.parametrize("found", ["khr", "known", "none"], indirect=True)
+def test_a_device_of_cuda_comes_before_those_of_opencl_and_is_listed_once(
+    found: list[Device], driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCOPE_CUDA", driver)
+    first, *others = [Device.model_validate(device) for device in devices.devices(tmp_path)]
+    assert first == Device(
+        name="Fake GPU",
+        kind="gpu",
+        driver="CUDA 12.4",
+        memory_bytes=2**30,
+        compute_units=1,
+        pci_address="0001:c1:00.0",
+        numa_node=None,
+    )
+    assert [(each.name, each.pci_address) for each in others] == [
+        (each.name, each.pci_address) for each in found if each.pci_address != first.pci_address
+    ]
+    monkeypatch.setenv("FAKE_CUDA", "init")
+    assert [device["name"] for device in devices.devices(tmp_path)] == [each.name for each in found]
+
+
+def test_ranks_find_the_compiler_of_a_python_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cuda_nvrtc/lib/libnvrtc.so.12", "cu13/lib/libnvrtc.so.13", "cu13/lib/libnvrtc.alt.so.13"):
+        (tmp_path / "nvidia" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "nvidia" / name).touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    newest = str(tmp_path / "nvidia/cu13/lib/libnvrtc.so.13")
+    assert devices.variables() == {"SCOPE_NVRTC": newest}
+    monkeypatch.setenv("SCOPE_NVRTC", "/elsewhere")
+    assert devices.variables() == {}, "what the user names is handed on with the other variables"
+    monkeypatch.delenv("SCOPE_NVRTC")
+    monkeypatch.setattr(sys, "path", [])
+    assert devices.variables() == {}
 
 
 @pytest.mark.parametrize("found", ["khr"], indirect=True)
@@ -85,5 +125,6 @@ def test_doctor_and_report_name_devices(found: list[Device], tmp_path: Path) -> 
     assert named.found == "; ".join(device.described for device in found)
     assert (none.ok, none.found) == (True, "none")
     assert "libOpenCL.so.1" in none.advice
+    assert "libcuda.so.1" in none.advice
     (group,) = provenance._hosts([equipped])
     assert dict(group.pairs)["Devices"] == named.found

@@ -5,11 +5,13 @@
 // those of each back end's first lines, so that one text serves all.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,7 +34,14 @@ struct Facts {
   int doubles_at_once = 0;
   int singles_at_once = 0;
   int halves_at_once = 0;
+  // Why this library cannot compile kernels for the device; empty where it can.
+  std::string no_kernels;
+  // Why a library that was asked before does not drive the device; empty where none was.
+  std::string passed_over;
 };
+
+// 0000:17:00.0, of domain, bus, device and function.
+std::string pci_address(const std::array<std::uint32_t, 4>& place);
 
 // Memory of a device.
 class Array {
@@ -72,18 +81,23 @@ class Queue {
 
 class Device {
  public:
+  explicit Device(Facts facts) : facts_(std::move(facts)) {}
   virtual ~Device() = default;
-  virtual const Facts& facts() const = 0;
+  const Facts& facts() const { return facts_; }
+  void take_over_from(const Device& other) { facts_.passed_over = other.facts_.no_kernels; }
   virtual std::int64_t free_bytes() = 0;  // all memory where the driver does not say
   virtual std::unique_ptr<Array> array(std::int64_t bytes) = 0;
   virtual std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) = 0;
-  // Throws std::runtime_error with the compiler's words.
+  // Throws std::runtime_error with the compiler's words, Unavailable where there is no compiler.
   virtual std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) = 0;
   virtual std::unique_ptr<Queue> queue() = 0;
+
+ private:
+  Facts facts_;
 };
 
-// The devices of this host, graphics processors first; they live as long as the program. Throws Unavailable where there
-// are none, with the reason.
+// The devices of this host, graphics processors first; they live as long as the program. A device that two libraries know
+// is listed once. Throws Unavailable where there are none, with the reason of each library.
 const std::vector<std::unique_ptr<Device>>& all();
 
 }  // namespace scope::devices

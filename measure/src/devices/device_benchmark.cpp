@@ -54,11 +54,11 @@ void DeviceBenchmark::read(std::span<std::byte> to, const Array& from) {
 }
 
 std::vector<ControlVariable> DeviceBenchmark::settings() const {
-  return {{"device_name", facts().name},
-          {"device_kind", name_of(facts().kind)},
-          {"device_driver", facts().driver},
-          {"device_pci_address", facts().pci_address},
-          {"ranks_on_device", ranks_on_device_}};
+  return {
+      {"device_name", facts().name},          {"device_kind", name_of(facts().kind)},
+      {"device_driver", facts().driver},      {"device_pci_address", facts().pci_address},
+      {"device_remark", facts().passed_over}, {"ranks_on_device", ranks_on_device_},
+  };
 }
 
 std::span<std::byte> DeviceBenchmark::received() {

@@ -1,19 +1,53 @@
 #include <algorithm>
+#include <cstdio>
 
+#include "devices/cuda.hpp"
 #include "devices/device.hpp"
 #include "devices/opencl.hpp"
+#include "unavailable.hpp"
 
 namespace scope::devices {
 namespace {
 
-std::vector<std::unique_ptr<Device>> found() {
-  auto devices = opencl_devices();
-  std::stable_sort(devices.begin(), devices.end(),
-                   [](const auto& left, const auto& right) { return left->facts().kind < right->facts().kind; });
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+// Adds what another library knows. It drives a device that is there already only where the first cannot compile kernels.
+void add(Devices& devices, Devices further) {
+  for (auto& device : further) {
+    const std::string& place = device->facts().pci_address;
+    const auto known = std::ranges::find_if(
+        devices, [&](const auto& each) { return !place.empty() && each->facts().pci_address == place; });
+    if (known == devices.end()) {
+      devices.push_back(std::move(device));
+    } else if (!(*known)->facts().no_kernels.empty()) {
+      device->take_over_from(**known);
+      *known = std::move(device);
+    }
+  }
+}
+
+Devices found() {
+  Devices devices;
+  std::string reasons;
+  for (const auto list : {cuda_devices, opencl_devices}) {
+    try {
+      add(devices, list());
+    } catch (const Unavailable& reason) {
+      reasons += (reasons.empty() ? "" : "; ") + std::string(reason.what());
+    }
+  }
+  if (devices.empty()) throw Unavailable(reasons);
+  std::ranges::stable_sort(devices, {}, [](const auto& device) { return device->facts().kind; });
   return devices;
 }
 
 }  // namespace
+
+std::string pci_address(const std::array<std::uint32_t, 4>& place) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", place[0], place[1], place[2], place[3]);
+  return text.data();
+}
 
 const std::vector<std::unique_ptr<Device>>& all() {
   // Never destroyed: a driver may end before the program does.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -56,14 +54,11 @@ constexpr Info pci_domain_nvidia = 0x400a;
 constexpr Info free_memory_amd = 0x4039;  // cl_amd_device_attribute_query: KiB
 }  // namespace device_info
 
-const char* library_path() {
-  const char* asked = std::getenv("SCOPE_OPENCL");
-  return asked != nullptr && *asked != '\0' ? asked : "libOpenCL.so.1";
-}
+std::string library_path() { return library_named_by("SCOPE_OPENCL", "libOpenCL.so.1"); }
 
 // The functions of the library, by their own names.
 struct OpenCl {
-  SharedLibrary library{library_path(), library_path()};
+  SharedLibrary library{library_path().c_str(), library_path().c_str()};
 
   template <class... Arguments>
   using Call = Status (*)(Arguments...);
@@ -142,7 +137,7 @@ Value value_of(Handle device, Info what) {
   return api().clGetDeviceInfo(device, what, sizeof said, &said, nullptr) == 0 ? said : Value{};
 }
 
-std::string pci_address(Handle device, const std::string& extensions) {
+std::string place_of(Handle device, const std::string& extensions) {
   std::array<Flag, 4> place{};
   if (extensions.find("cl_khr_pci_bus_info") != std::string::npos) {
     place = value_of<std::array<Flag, 4>>(device, device_info::pci_bus);
@@ -153,9 +148,7 @@ std::string pci_address(Handle device, const std::string& extensions) {
   } else {
     return "";
   }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", place[0], place[1], place[2], place[3]);
-  return text.data();
+  return pci_address(place);
 }
 
 Facts facts_of(Handle platform, Handle device) {
@@ -169,7 +162,7 @@ Facts facts_of(Handle platform, Handle device) {
                   : (type & of_cpu) != 0 ? Kind::cpu
                                          : Kind::accelerator,
           .driver = library + " " + text_of(device, device_info::driver),
-          .pci_address = pci_address(device, extensions),
+          .pci_address = place_of(device, extensions),
           .memory_bytes = value_of<std::int64_t>(device, device_info::memory),
           .largest_array_bytes = value_of<std::int64_t>(device, device_info::largest_array),
           .compute_units = value_of<Flag>(device, device_info::compute_units),
@@ -319,15 +312,13 @@ class ClPinnedMemory final : public PinnedMemory {
 
 class ClDevice final : public Device {
  public:
-  ClDevice(Handle platform, Handle device) : device_(device), facts_(facts_of(platform, device)) {}
-
-  const Facts& facts() const override { return facts_; }
+  ClDevice(Handle platform, Handle device) : Device(facts_of(platform, device)), device_(device) {}
 
   std::int64_t free_bytes() override {
     const auto kibibytes = value_of<std::array<Size, 2>>(device_, device_info::free_memory_amd)[0];
     if (kibibytes != 0) return static_cast<std::int64_t>(kibibytes) << 10;
-    if (facts_.kind != Kind::cpu) return facts_.memory_bytes;
-    return static_cast<std::int64_t>(std::min(static_cast<double>(facts_.memory_bytes), available_bytes()));
+    if (facts().kind != Kind::cpu) return facts().memory_bytes;
+    return static_cast<std::int64_t>(std::min(static_cast<double>(facts().memory_bytes), available_bytes()));
   }
 
   std::unique_ptr<Array> array(std::int64_t bytes) override {
@@ -340,7 +331,7 @@ class ClDevice final : public Device {
 
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     const std::string whole =
-        (facts_.halves_at_once > 0 ? of_half_precision : "") + std::string(first_lines) + text;
+        (facts().halves_at_once > 0 ? of_half_precision : "") + std::string(first_lines) + text;
     const char* start = whole.c_str();
     const Handle program = made("clCreateProgramWithSource", api().clCreateProgramWithSource, context(), Flag{1},
                                 &start, static_cast<const Size*>(nullptr));
@@ -364,7 +355,6 @@ class ClDevice final : public Device {
   }
 
   Handle device_;
-  Facts facts_;
   Handle context_ = nullptr;
 };
 
@@ -389,7 +379,7 @@ std::vector<std::unique_ptr<Device>> opencl_devices() {
     for (const Handle device : listed(of_platform))
       devices.push_back(std::make_unique<ClDevice>(platform, device));
   }
-  if (devices.empty()) throw Unavailable(std::string(library_path()) + " knows no device");
+  if (devices.empty()) throw Unavailable(library_path() + " knows no device");
   return devices;
 }
 

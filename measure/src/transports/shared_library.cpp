@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 #include "unavailable.hpp"
 
 namespace scope {
@@ -21,6 +23,11 @@ constexpr int own_names_first = RTLD_DEEPBIND;
 #endif
 
 }  // namespace
+
+std::string library_named_by(const char* variable, const char* usual) {
+  const char* asked = std::getenv(variable);
+  return asked != nullptr && *asked != '\0' ? asked : usual;
+}
 
 SharedLibrary::SharedLibrary(const char* soname, const char* path)
     : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {

@@ -1,7 +1,12 @@
 // A library that is opened when a case needs it, and never closed.
 #pragma once
 
+#include <string>
+
 namespace scope {
+
+// The file that a variable of the environment names, otherwise the usual one.
+std::string library_named_by(const char* variable, const char* usual);
 
 class SharedLibrary {
  public:
