@@ -71,7 +71,9 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     # No device, whatever this machine has: tests of devices name theirs.
-    os.environ.update(SCOPE_OPENCL="/nowhere/libOpenCL.so.1", OCL_ICD_VENDORS="/nowhere")
+    os.environ.update(
+        SCOPE_OPENCL="/nowhere/libOpenCL.so.1", OCL_ICD_VENDORS="/nowhere", SCOPE_CUDA="/nowhere/libcuda.so.1"
+    )
     _let_waiting_ranks_sleep(config)
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
