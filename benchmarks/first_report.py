@@ -1,4 +1,4 @@
-"""How long from nothing to the first value and to the report: from a bare clone, and after a wheel was installed?
+"""Measures the time from nothing to the first value and to the report: from a bare clone, and from a wheel.
 
 Each round clones the repository and runs `make run` there, then installs the wheel into a new environment and runs
 `scope run` without a compiler on the PATH. Both have empty caches of Scope; pip's own cache is kept. Prints the
