@@ -95,8 +95,8 @@ HOSTILE = {
     "long": (plain("golden/" + "x/" * 600 + "x"), "inside one directory"),
     "file below a file": (plain("golden/run.json/x"), "the same name"),
     "twice": (plain("golden/run.json"), "the same name"),
-    "link": (typed(stat.S_IFLNK), "no link"),
-    "device": (typed(stat.S_IFBLK), "no link"),
+    "link": (typed(stat.S_IFLNK), "not a link or device"),
+    "device": (typed(stat.S_IFBLK), "not a link or device"),
     "many": (many, "13 files ... 10 files"),
     "large": (lambda archive: archive.writestr("golden/zeros", bytes(3_000_000)), "2 files of 0.0 GB"),
 }
