@@ -43,6 +43,7 @@ KEYS = {
         "origin",
     ),
     *("valid", "definition", "primary", "transport", "placement", "launches"),
+    *("minimum", "mean", "maximum"),
 }
 
 
@@ -243,3 +244,16 @@ def test_a_small_run_shows_what_was_asked_for(golden_run: Path) -> None:
         assert any(units.interval(one.median, one.ci_low, one.ci_high, one.unit) in line for line in shown)
     many = run.replaced(statistics=chosen * cases.MOST)
     assert list(cases.lines(many)) == []
+
+
+def test_best_and_mean_stand_beside_the_median(golden_run: Path) -> None:
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    chosen = [one for one in read_summaries(golden_run) if one.mean is not None]
+    console(screen).print(listing(chosen, catalog()))
+    screen.seek(0)
+    lines = [re.split(" {2,}", line.strip()) for line in screen.read().splitlines()]
+    assert {one.better for one in chosen} == {"higher", "lower"}
+    for one in chosen:
+        best = one.maximum if one.better == "higher" else one.minimum
+        cells = [*(units.quantity(value, one.unit) for value in (best, one.mean)), str(one.n), str(one.launches)]
+        assert any(line[-len(cells) :] == cells or line[-len(cells) - 1 : -1] == cells for line in lines)

@@ -34,6 +34,9 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
             "median": summary.median,
             "ci_low": summary.ci_low,
             "ci_high": summary.ci_high,
+            "minimum": summary.minimum,
+            "mean": summary.mean,
+            "maximum": summary.maximum,
             "interval_basis": summary.interval_basis,
             "holds_for": summary.holds_for,
             "n": summary.n,
@@ -74,6 +77,9 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
         head = catalog.parameter_label(name, first.benchmark) if name else ""
         table.add_column(head, no_wrap=True, justify="right" if _numeric(name, group) else "left")
     table.add_column(figure_heading(group), no_wrap=True)
+    further = ["best", "mean"] if any(case.mean is not None for case in group) else []
+    for head in further:
+        table.add_column(head, justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("launches", justify="right", no_wrap=True)
     table.add_column("")
@@ -85,7 +91,9 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
             value_words(catalog, case.benchmark, name, chosen[name]) if name in chosen else "" for name in names
         ]
         figure = f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
-        cells += [figure, str(case.n), str(case.launches), _remark(case), *([case.request] if verbose else [])]
+        others = [case.minimum if case.better == "lower" else case.maximum, case.mean][: len(further)]
+        cells += [figure, *("" if value is None else units.quantity(value, case.unit) for value in others)]
+        cells += [str(case.n), str(case.launches), _remark(case), *([case.request] if verbose else [])]
         table.add_row("", *map(Text, cells))
     yield table
     yield Text("")
