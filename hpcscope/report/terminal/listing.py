@@ -16,36 +16,18 @@ from hpcscope.report.validity import footnotes, mark
 from hpcscope.report.wording import definition, figure_heading
 from hpcscope.statistics.summary import Summary
 
+KEYS = (
+    *("benchmark", "parameters", "ranks", "transport", "placement", "metric", "unit", "better", "definition"),
+    *("primary", "median", "ci_low", "ci_high", "interval_basis", "holds_for", "minimum", "mean", "maximum"),
+    *("n", "launches", "origin", "valid", "reason"),
+)
+
 
 def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
-    """Return the output of `scope show --json`; other programs rely on these keys."""
+    """Return the output of `scope show --json`; other programs rely on its keys."""
     return [
-        {
-            "benchmark": summary.benchmark,
-            "parameters": summary.parameters,
-            "ranks": summary.ranks,
-            "transport": summary.transport,
-            "placement": str(summary.placement),
-            "metric": summary.metric,
-            "unit": summary.unit,
-            "better": summary.better,
-            "definition": summary.definition,
-            "primary": summary.primary,
-            "median": summary.median,
-            "ci_low": summary.ci_low,
-            "ci_high": summary.ci_high,
-            "minimum": summary.minimum,
-            "mean": summary.mean,
-            "maximum": summary.maximum,
-            "interval_basis": summary.interval_basis,
-            "holds_for": summary.holds_for,
-            "n": summary.n,
-            "launches": summary.launches,
-            "origin": summary.origin,
-            "mixes_states": summary.state_mixture,
-            "valid": summary.valid,
-            "reason": summary.reason,
-        }
+        {name: getattr(summary, name) for name in KEYS}
+        | {"placement": str(summary.placement), "mixes_states": summary.state_mixture}
         for summary in sorted(summaries, key=summary_key)
     ]
 
