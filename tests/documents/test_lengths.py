@@ -12,9 +12,6 @@ MOST_WORDS = {"how-to": 900, "method": 1500}
 LONGER = {
     "how-to/lab": 1060,
     "how-to/cluster": 1010,
-    "method/comparison": 2400,
-    "method/monitor": 2100,
-    "method/topology": 1700,
 }
 """Pages with two subjects that nobody reads apart."""
 PAGES = [page for room in MOST_WORDS for page in sorted((ROOT / "docs" / room).glob("*.md"))]
