@@ -19,7 +19,7 @@ from hpcscope.report.run import page
 from hpcscope.report.run.results import results
 from hpcscope.report.run.selection import select
 from hpcscope.report.terminal import cases, verdict
-from hpcscope.report.terminal.console import console
+from hpcscope.report.terminal.console import Screen, console
 from hpcscope.report.terminal.listing import listing, rows
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.settings.selection import Case
@@ -257,3 +257,13 @@ def test_best_and_mean_stand_beside_the_median(golden_run: Path) -> None:
         best = one.maximum if one.better == "higher" else one.minimum
         cells = [*(units.quantity(value, one.unit) for value in (best, one.mean)), str(one.n), str(one.launches)]
         assert any(line[-len(cells) :] == cells or line[-len(cells) - 1 : -1] == cells for line in lines)
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_narrow_screen_cuts_no_value(golden_run: Path, columns: int) -> None:
+    screen = Screen(file=io.StringIO(), width=columns)
+    chosen = [one for one in read_summaries(golden_run) if one.primary and one.valid]
+    screen.print(listing(chosen, catalog()))
+    lines = screen.file.getvalue().splitlines()
+    for one in chosen:
+        assert any(units.interval(one.median, one.ci_low, one.ci_high, one.unit) in line for line in lines)

@@ -1,10 +1,12 @@
 """Summaries on the terminal: one table for each benchmark and metric, readable when piped."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +23,8 @@ KEYS = (
     *("primary", "median", "ci_low", "ci_high", "interval_basis", "holds_for", "minimum", "mean", "maximum"),
     *("n", "launches", "origin", "valid", "reason"),
 )
+
+MOST_COLUMNS = 1000
 
 
 def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
@@ -45,7 +49,6 @@ def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = Fals
 
 def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[RenderableType]:
     first = group[0]
-    names = varying(group)[0]
     yield Text.assemble(
         (catalog[first.benchmark].title, "bold"),
         (f"  {first.benchmark}", "dim"),
@@ -54,16 +57,47 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     )
     if same := common_words(group, catalog):
         yield Text("  " + same, style="dim")
+    means = {"best": _best, "mean": lambda case: _shown(case.mean, case)}
+    counts = {"n": lambda case: str(case.n), "launches": lambda case: str(case.launches)}
+    choices = [means | counts] if any(case.mean is not None for case in group) else []
+    yield _AsThereIsRoom([_table(group, catalog, verbose, each) for each in (*choices, counts, {})])
+    yield Text("")
+
+
+@dataclass(frozen=True)
+class _AsThereIsRoom:
+    """The first table that fits on the screen, else the last, which breaks words: no value is cut."""
+
+    tables: list[Table]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [Measurement.get(console, options.update(max_width=MOST_COLUMNS), each) for each in self.tables]
+        fitting = (
+            each for each, need in zip(self.tables, widths, strict=True) if need.maximum <= options.max_width
+        )
+        yield next(fitting, self.tables[-1])
+
+
+def _best(case: Summary) -> str:
+    return _shown(case.minimum if case.better == "lower" else case.maximum, case)
+
+
+def _shown(value: float | None, case: Summary) -> str:
+    return "" if value is None else units.quantity(value, case.unit)
+
+
+def _table(
+    group: list[Summary], catalog: Catalog, verbose: bool, further: dict[str, Callable[[Summary], str]]
+) -> Table:
+    names, benchmark = varying(group)[0], group[0].benchmark
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in ["", *names]:
-        head = catalog.parameter_label(name, first.benchmark) if name else ""
-        table.add_column(head, no_wrap=True, justify="right" if _numeric(name, group) else "left")
+        head = catalog.parameter_label(name, benchmark) if name else ""
+        number = _numeric(name, group)
+        table.add_column(head, no_wrap=number or bool(further), justify="right" if number else "left")
     table.add_column(figure_heading(group), no_wrap=True)
-    further = ["best", "mean"] if any(case.mean is not None for case in group) else []
     for head in further:
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    table.add_column("launches", justify="right", no_wrap=True)
     table.add_column("")
     if verbose:
         table.add_column("case", no_wrap=True)
@@ -73,12 +107,10 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
             value_words(catalog, case.benchmark, name, chosen[name]) if name in chosen else "" for name in names
         ]
         figure = f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
-        others = [case.minimum if case.better == "lower" else case.maximum, case.mean][: len(further)]
-        cells += [figure, *("" if value is None else units.quantity(value, case.unit) for value in others)]
-        cells += [str(case.n), str(case.launches), _remark(case), *([case.request] if verbose else [])]
+        cells += [figure, *(text(case) for text in further.values()), _remark(case)]
+        cells += [case.request] if verbose else []
         table.add_row("", *map(Text, cells))
-    yield table
-    yield Text("")
+    return table
 
 
 def _remark(summary: Summary) -> str:
