@@ -9,6 +9,7 @@ import pytest
 
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.network.slow_pair import find
+from hpcscope.machine.machine import EmulatedCluster
 from hpcscope.models.communication.pair_matrix import pair_matrices
 from hpcscope.plan.case import Case
 from hpcscope.plan.placement import Placement
@@ -109,6 +110,19 @@ def test_what_is_slow_is_named(
     assert finding.where == {**where, "layer": "mpi"}
     assert finding.lost is not None
     assert finding.lost > 0.2
+
+
+def test_in_a_lab_hosts_that_share_a_processor_are_no_group(healthy_run: Run) -> None:
+    lab = EmulatedCluster(name="small", title="", links=[], relayed=[], faults=[])
+    host = healthy_run.machine.hosts[0]
+    processor = host.processor.model_copy(update={"usable": [0, 1]})
+    hosts = [host.model_copy(update={"processor": processor})] * HOSTS
+    machine = healthy_run.machine.model_copy(update={"lab": lab, "hosts": hosts})
+    groups = matrix(random(), HOSTS, cut=(2, 2.0))
+    assert find(measured(healthy_run, short=groups).replaced(machine=machine)) == []
+    (finding,) = find(measured(healthy_run, short=groups, long=groups).replaced(machine=machine))
+    assert (finding.code, "1 MiB" in finding.title) == ("slow-link", True)
+    assert find(measured(healthy_run, short=groups))[0].code == "slow-link"
 
 
 def test_a_host_whose_long_messages_alone_are_slow_has_a_slow_link(healthy_run: Run) -> None:

@@ -4,6 +4,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
+from hpcscope.models.measurements import shared_processors
 from hpcscope.statistics.estimate import in_percent
 
 SHORT_BYTES = 1024
@@ -15,11 +16,17 @@ def find(run: Run) -> list[Finding]:
     worst: dict[tuple[str, tuple[str, ...]], tuple[Slow, PairMatrix]] = {}
     for matrix in run.models.pairs:
         for kind, slow in _all(matrix):
+            if kind == "groups" and matrix.message_bytes <= SHORT_BYTES and _hosts_share_processors(run):
+                continue  # what differs is which two hosts share one
             key = (kind, tuple(sorted(slow.members)))
             if key not in worst or slow.excess.value > worst[key][0].excess.value:
                 worst[key] = (slow, matrix)
-    matrices = run.models.pairs
-    return [_finding(kind, slow, matrix, matrices) for (kind, _), (slow, matrix) in worst.items()]
+    return [_finding(kind, slow, matrix, run.models.pairs) for (kind, _), (slow, matrix) in worst.items()]
+
+
+def _hosts_share_processors(run: Run) -> bool:
+    room = shared_processors(run.machine) if run.machine.lab else None
+    return room is not None and room < len(run.machine.hosts)
 
 
 def _all(matrix: PairMatrix) -> list[tuple[str, Slow]]:
