@@ -137,7 +137,7 @@ const Registration registration{{
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
     .sweeps =
-        {{"baseline", "hosts=3..16 ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
+        {{"baseline", "hosts=4..16 ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
          {"standard", "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
          {"standard", "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=concurrent message_bytes=1Mi"},
          {"advanced", "hosts=..256 ranks=all round=0..ranks-1 load=isolated,concurrent message_bytes=1,64Ki,1Mi"}},
