@@ -1,9 +1,8 @@
-"""Measures the time from nothing to the first value and to the report: from a bare clone, and from a wheel.
+"""Measures the time from a bare clone to the first value and to the report.
 
-Each round clones the repository and runs `make run` there, then installs the wheel into a new environment and runs
-`scope run` without a compiler on the PATH. Both have empty caches of Scope; pip's own cache is kept. Prints the
-seconds of each round until each event, and their medians.
-usage: python benchmarks/first_report.py [--rounds N] [--wheel FILE] [--mpi FOLDER]
+Each round clones the repository and runs `make run` there, with an empty cache of Scope; pip's own cache is kept.
+Prints the seconds of each round until each event, and their medians.
+usage: python benchmarks/first_report.py [--rounds N]
 """
 
 from __future__ import annotations
@@ -23,53 +22,29 @@ LIMIT_S = 900
 
 
 def main() -> None:
-    """Print a table: way, round, seconds until each event."""
+    """Print a table: round, seconds until each event."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--wheel", type=Path, help="of `make wheel`; without one only the clone is measured")
-    arguments.add_argument("--mpi", type=Path, default=ROOT / ".venv", help="prefix of the MPI of the wheel's run")
-    asked = arguments.parse_args()
-    ways = {"clone": from_clone} | ({"wheel": from_wheel} if asked.wheel else {})
-    seconds: dict[tuple[str, str], list[float]] = {}
-    print("| way | round | " + " | ".join(EVENTS) + " |\n|---|---|" + "---|" * len(EVENTS))
-    for number in range(1, asked.rounds + 1):
-        for way, take in ways.items():
-            with tempfile.TemporaryDirectory(prefix="scope-first-") as folder:
-                found = take(Path(folder), asked)
-            for event in found:
-                seconds.setdefault((way, event), []).append(found[event])
-            print(row(way, str(number), found), flush=True)
-    for way in ways:
-        print(row(way, "median", {each: median(seconds[way, each]) for each in EVENTS if (way, each) in seconds}))
+    print("| round | " + " | ".join(EVENTS) + " |\n|---|" + "---|" * len(EVENTS))
+    rounds = []
+    for number in range(1, arguments.parse_args().rounds + 1):
+        with tempfile.TemporaryDirectory(prefix="scope-first-") as folder:
+            rounds.append(from_clone(Path(folder)))
+        print(row(str(number), rounds[-1]), flush=True)
+    print(row("median", {event: median(each[event] for each in rounds) for event in EVENTS}))
 
 
-def row(way: str, number: str, found: dict[str, float]) -> str:
+def row(name: str, found: dict[str, float]) -> str:
     """Return a row of the table."""
-    return f"| {way} | {number} | " + " | ".join(f"{found[e]:.0f} s" if e in found else "" for e in EVENTS) + " |"
+    return f"| {name} | " + " | ".join(f"{found[event]:.0f} s" for event in EVENTS) + " |"
 
 
-def from_clone(folder: Path, _: argparse.Namespace) -> dict[str, float]:
+def from_clone(folder: Path) -> dict[str, float]:
     """Return the seconds of `make run` in a new clone."""
     clone = folder / "scope"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    return events(["make", "run"], clone, os.environ | {"SCOPE_CACHE": str(folder / "cache")})
-
-
-def from_wheel(folder: Path, asked: argparse.Namespace) -> dict[str, float]:
-    """Return the seconds of `scope run` from a wheel, on a PATH with an MPI and no compiler."""
-    environment, tools = folder / "environment", folder / "tools"
-    subprocess.run(["python3", "-m", "venv", str(environment)], check=True)
-    subprocess.run([str(environment / "bin/pip"), "install", "--quiet", str(asked.wheel)], check=True)
-    tools.mkdir()
-    for name in ("mpiexec", "prterun", "prte", "prted", "orted"):
-        if (program := asked.mpi.absolute() / "bin" / name).exists():
-            (tools / name).symlink_to(program)
-    path = f"{environment}/bin:{tools}"
-    return events(
-        [str(environment / "bin/scope"), "run"],
-        folder,
-        {**os.environ, "PATH": path, "SCOPE_CACHE": str(folder / "cache")},
-    )
+    command = ["timeout", str(LIMIT_S), "make", "run"]
+    return events(command, clone, os.environ | {"SCOPE_CACHE": str(folder / "cache")})
 
 
 def events(command: list[str], folder: Path, environment: dict[str, str]) -> dict[str, float]:
@@ -90,7 +65,7 @@ def events(command: list[str], folder: Path, environment: dict[str, str]) -> dic
             for event, words in EVENTS.items():
                 if words in line and event not in found:
                     found[event] = time.perf_counter() - start
-    if running.wait(LIMIT_S) != 0 or "report" not in found:
+    if running.wait() != 0 or found.keys() != EVENTS.keys():
         raise SystemExit(f"{' '.join(command)} in {folder}: ended with {running.returncode}")
     return found
 

@@ -1,5 +1,5 @@
 /* Ranks that wait sleep, so that they leave their processor to the other tests: MPI libraries poll instead, and a
-   processor that is yielded comes back at once. The kernel makes about 70 us of it. */
+   processor that is yielded comes back at once. */
 #include <time.h>
 
 int sched_yield(void) {

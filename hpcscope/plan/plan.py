@@ -281,7 +281,11 @@ def _asked(
             yield benchmark, point, source
     if experiment.case:
         return
-    least = {pattern: min(_rank(each) for each in catalog.matching([pattern])) for pattern in experiment.only}
+    # What is asked for by name needs no --module: the smallest that has some of it counts.
+    least = {
+        pattern: min(MODULES.index(each.module) for each in catalog.matching([pattern]))
+        for pattern in experiment.only
+    }
     for benchmark in catalog.matching(experiment.only):
         fitting = [count for count in experiment.ranks if benchmark.ranks.allows(count)]
         if experiment.ranks and not fitting:
@@ -314,11 +318,6 @@ def _take_groups(factors: dict[str, list[str]], experiment: Experiment) -> None:
     """Add the sub-clusters of equal hosts where the experiment asks for them and the factors name no hosts."""
     if experiment.by is not None:
         factors.setdefault("nodes", list(sweep.NODES))
-
-
-def _rank(benchmark: Benchmark) -> int:
-    """Return the place of the smallest module that runs a benchmark: what is named needs no --module."""
-    return MODULES.index(benchmark.module)
 
 
 def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> None:

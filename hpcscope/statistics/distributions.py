@@ -16,7 +16,7 @@ _NORMAL = NormalDist()
 _PRECISION = 1e-14
 _MOST_STEPS = 50
 _NEARLY_NORMAL = 1e7
-"""Of so many degrees of freedom Student's quantiles are the normal ones to seven digits."""
+"""Above this number of degrees of freedom, Student's quantiles equal normal quantiles to seven digits."""
 
 
 def normal_cdf(x: float) -> float:
