@@ -104,11 +104,19 @@ class Trial:
 
     def endless(self, plan: Plan, benchmark: str) -> Plan:
         """Let the cases of one benchmark sample until a fault or a limit ends them."""
+        return self.changed(
+            plan, lambda case: replace(case, sampling=ENDLESS) if case.benchmark == benchmark else case
+        )
 
-        def changed(case: PlannedCase) -> PlannedCase:
-            return replace(case, sampling=ENDLESS) if case.benchmark == benchmark else case
+    def unhurried(self, plan: Plan) -> Plan:
+        """Let no case end for its time, which a busy machine would shorten, or for its precision."""
+        return self.changed(
+            plan, lambda case: replace(case, sampling={**case.sampling, "budget_s": 600.0, "precision": 0.0})
+        )
 
-        launches = (replace(launch, cases=tuple(map(changed, launch.cases))) for launch in plan.launches)
+    def changed(self, plan: Plan, case: Callable[[PlannedCase], PlannedCase]) -> Plan:
+        """Return the plan with every case changed."""
+        launches = (replace(launch, cases=tuple(map(case, launch.cases))) for launch in plan.launches)
         return replace(plan, launches=tuple(launches))
 
     def supervise(self, plan: Plan) -> bool:
