@@ -81,7 +81,7 @@ class Project:
         beside = self.sources.parent
         folders = (self.sources, *(beside / name for name in self.beside), *self.further_sources)
         return {
-            path: hashlib.sha256(path.read_bytes()).hexdigest()
+            path: identity.digest(path)
             for folder in folders
             for path in sorted(folder.rglob("*"))
             if path.is_file() and path.suffix != ".md" and not path.is_relative_to(folder / "tests")

@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from hpcscope.build import libraries
@@ -55,6 +56,12 @@ def _libraries(mpi: MpiInstallation, folder: Path) -> list[Path]:
 
 
 def digest(path: Path) -> str:
-    """Return what tells the content of a file from any other."""
+    """Return what tells the content of a file from any other; read once while the file stays the same."""
+    state = path.stat()
+    return _digest(path, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@cache
+def _digest(path: Path, *_state: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,6 +3,7 @@
 import logging
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hpcscope.build import blas, cmake, fabrics, identity, prebuilt, scalapack
@@ -148,7 +149,10 @@ def _found(mpi: MpiInstallation) -> tuple[Blas | None, Scalapack | None, tuple[f
     """
     if registry.named(mpi.name).simulates:
         return None, None, ()
-    return blas.find(mpi.compiler), scalapack.find(mpi), fabrics.find(mpi.compiler)
+    with ThreadPoolExecutor() as pool:  # each mostly waits for the programs that it asks
+        fabric = pool.submit(fabrics.find, mpi.compiler)
+        solver = pool.submit(scalapack.find, mpi)
+        return blas.find(mpi.compiler), solver.result(), fabric.result()
 
 
 def _known(directory: Path) -> NativeBuild | None:

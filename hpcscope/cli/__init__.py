@@ -114,6 +114,8 @@ TRACE = "SCOPE_TRACE"
 
 def main() -> None:
     """Entry point: `scope COMMAND ...`."""
+    # Loading many modules would start the search for garbage again and again: a twentieth of a short command.
+    gc.set_threshold(200_000, 20, 20)
     try:
         interrupts.install()
         streams.install()

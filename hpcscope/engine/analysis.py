@@ -8,10 +8,7 @@ from hpcscope.engine.progress import ignore
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.results import Run, derived
 from hpcscope.findings.run import find_all
-from hpcscope.health.records import FILE as HEALTH
 from hpcscope.locks import held
-from hpcscope.programs.campaign import is_campaign
-from hpcscope.programs.profiles.monitored_run import is_monitored
 from hpcscope.rundirectory import FORMAT, note_checksums, write_json
 from hpcscope.statistics.summary import Summaries
 
@@ -20,6 +17,11 @@ Kind = Literal["run", "monitored", "campaign", "health"]
 
 def kind_of(folder: Path) -> Kind:
     """Return which kind of results a folder holds: of benchmarks, a monitored program, a campaign, health."""
+    # A run of benchmarks does without what the other kinds load.
+    from hpcscope.health.records import FILE as HEALTH
+    from hpcscope.programs.campaign import is_campaign
+    from hpcscope.programs.profiles.monitored_run import is_monitored
+
     if (folder / HEALTH).is_file():
         return "health"
     return "campaign" if is_campaign(folder) else "monitored" if is_monitored(folder) else "run"

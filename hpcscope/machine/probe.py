@@ -22,7 +22,7 @@ NOTEWORTHY_FLAGS = {
     *("sse2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve", "sve2"),
     *("constant_tsc", "nonstop_tsc", "rdtscp", "tsc_known_freq", "hypervisor"),
 }
-LOOKS, LOOK_INTERVAL_S = 11, 0.01
+LOOKS, LOOK_INTERVAL_S = 6, 0.01
 """How the run queue is read."""
 PART_LENGTH = 700
 """Characters per line of a message in parts. Launchers forward long lines torn and mixed with other hosts'.
@@ -57,7 +57,7 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def run_queue(root: Path) -> float | None:
-    """Return the median number of runnable processes beside this one over a tenth of a second.
+    """Return the median number of runnable processes beside this one over a twentieth of a second.
 
     The load average still counts for a minute what has ended, such as a compilation.
     """

@@ -15,7 +15,7 @@ from hpcscope.machine.machine import Host, Link
 
 @cache
 def here() -> Host:
-    """Return this host: to read its run queue takes a tenth of a second."""
+    """Return this host: to read its run queue takes a twentieth of a second."""
     return this_host()
 
 
