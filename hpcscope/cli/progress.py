@@ -152,8 +152,9 @@ class Pace:
         passed_s: dict[Batch, float] = defaultdict(float)
         for number, planned_s in self.planned_s.items():
             passed_s[self.batches[number]] += planned_s * self.share[number]
-        # The first cases say little; the plan's own estimate counts like ten seconds of them.
-        ratio = (sum(self.spent_s.values()) + 10.0) / (sum(passed_s.values()) + 10.0)
+        # The first cases say little: the plan's own estimate counts like a tenth of the plan, ten seconds at most.
+        own_s = min(10.0, 0.5 + 0.1 * sum(self.planned_s.values()))
+        ratio = (sum(self.spent_s.values()) + own_s) / (sum(passed_s.values()) + own_s)
         return sum(
             planned_s * (1 - self.share[number]) * (self.spent_s[batch] + ratio) / (passed_s[batch] + 1.0)
             for number, planned_s in self.planned_s.items()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hpcscope.engine.run.run import RunOutcome
     from hpcscope.engine.run.submission import Script
 
+QUICK_S = 60.0
+"""Slow storage or a slow network would take many times the seconds that --quick promises."""
 OPTIONS = [setting for setting in declared(Experiment) if setting.key != "only"]
 
 
@@ -77,7 +79,10 @@ def command(
     policy: Given,
     output: Output = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run one launch of each case: first values in about 20 seconds.")
+        bool,
+        typer.Option(
+            "--quick", help="Run one launch of each case, about 20 seconds; slow storage ends after a minute."
+        ),
     ] = False,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
@@ -125,7 +130,8 @@ def command(
     with resumable("scope run"):
         if resume is None:
             where = str(file or COMMAND_LINE)
-            outcome = runs.run(resolve(file, asked), where, output, sys.argv, run_progress)
+            within_s = QUICK_S if quick else None
+            outcome = runs.run(resolve(file, asked), where, output, sys.argv, run_progress, within_s)
         else:
             outcome = runs.resume(resume, changes.get("limit_s"), run_progress)
     _end(outcome, keep, try_advice)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hpcscope.engine.progress import Silent
+from hpcscope.engine.run import run as runs
+from hpcscope.errors import OutOfTimeError
 from hpcscope.machine.discover import this_host
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.plan import Launch, PlannedCase
 from tests.cli.scope_command import (
     BRIEF,
     LATENCY,
@@ -157,3 +164,31 @@ def test_a_second_look_measures_inside_and_beside_the_gap_of_a_break(tmp_path: P
 def _with_a_break_after_1024_bytes(record: dict[str, Any]) -> float:
     size = record["parameters"]["message_bytes"]
     return 1e-6 + 1e-9 * size if size <= 1024 else 1e-5 + 2e-9 * size
+
+
+def test_a_run_whose_time_is_short_explains_what_it_has_and_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The minute is over when the first of two cases has ended."""
+    clock, passed_s = time.time, [0.0]
+
+    class Ends(Silent):
+        def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
+            passed_s[0] = 60.0
+
+    monkeypatch.setattr(time, "time", lambda: clock() + passed_s[0])
+    cases = ["mpi.latency ranks=2 message_bytes=8", "mpi.barrier ranks=4"]
+    asked = resolve(None, {"case": cases, "launches": 1, "launcher.oversubscribe": True})
+    folder = tmp_path / "run"
+    ended = runs.run(asked, output=folder, within_s=60.0, progress=lambda *_: nullcontext(Ends()))
+    assert ended.well
+    assert "1 of 2 planned cases have no samples" in ended.directory.findings.read_text()
+    assert ended.directory.report.is_file()
+    assert runs.resume(folder).well
+    assert "have no samples" not in ended.directory.findings.read_text()
+
+
+def test_a_run_whose_time_is_over_before_any_case_can_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(OutOfTimeError, match=r"measured for 0 s") as ended:
+        runs.run(resolve(None, {"case": ["mpi.barrier"]}), output=tmp_path / "run", within_s=0.0)
+    assert ended.value.resumable == (tmp_path / "run").resolve()

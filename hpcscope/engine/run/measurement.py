@@ -17,6 +17,7 @@ from hpcscope.errors import InterruptedRunError, ScopeError
 from hpcscope.lab.active import active
 from hpcscope.launch import schedulers
 from hpcscope.launch.cluster import Cluster
+from hpcscope.launch.schedulers import Deadline
 from hpcscope.launch.site import with_storage
 from hpcscope.launch.supervision.supervisor import Limits, Supervisor
 from hpcscope.locks import hold
@@ -43,6 +44,8 @@ class Setup:
     time_margin_s: float
     """How long before the end of its batch job the run stops."""
     progress: RunProgress
+    within_s: float | None = None
+    """How long it may measure; None: as long as it takes."""
 
 
 def measure(
@@ -53,7 +56,7 @@ def measure(
     `further`: visit cases with wide intervals again, while `time_s` has room; None: until each had its visits. A
     ScopeError carries the run directory as `resumable`.
     """
-    deadline = schedulers.deadline(setup.time_margin_s)
+    job_end = schedulers.deadline(setup.time_margin_s)
     first = True
     lock = hold(directory.path)
     with as_interrupt(*STOP_RUN):
@@ -63,7 +66,7 @@ def measure(
             command=replace(setup.cluster, site=with_storage(setup.cluster.site, directory.path.parent)).start,
             place=setup.cluster.place,
             limits=setup.limits,
-            deadline=deadline,
+            deadline=_earliest(job_end, setup.within_s),
             job_end_s=0.0 if schedulers.allocation() is None else JOB_END_S,
             inherited=(lock,),
             origin="measured" if active() is None else "emulated",
@@ -71,7 +74,7 @@ def measure(
         try:
             begun_run.note_status(directory, "running")
             unfinished = supervisor.unfinished(plan)
-            if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(unfinished):
+            if job_end is not None and job_end.unix_s < time.time() + planning.expected_s(unfinished):
                 logger.info("this job ends before the plan; --resume runs the remaining cases in another job")
             catalog = read_catalog(directory.benchmarks)
             with setup.progress(catalog, plan, unfinished) as listener:
@@ -91,6 +94,11 @@ def measure(
             error.resumable = directory.path
             raise
     return well
+
+
+def _earliest(job_end: Deadline | None, within_s: float | None) -> Deadline | None:
+    own = None if within_s is None else Deadline(time.time() + within_s, f"measured for {within_s:g} s")
+    return min(filter(None, (job_end, own)), key=lambda deadline: deadline.unix_s, default=None)
 
 
 def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | None) -> Plan:

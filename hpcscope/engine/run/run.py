@@ -14,6 +14,7 @@ from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.measurement import Setup, measure
 from hpcscope.engine.run.sampled_pairs import foretold
 from hpcscope.engine.run.wrong_data import show_again
+from hpcscope.errors import OutOfTimeError
 from hpcscope.findings.results import Run
 from hpcscope.lab.active import active
 from hpcscope.launch import active_messages
@@ -76,10 +77,12 @@ def run(
     output: Path | None = None,
     command: Sequence[str] = (),
     progress: RunProgress = silent,
+    within_s: float | None = None,
 ) -> RunOutcome:
     """Measure an experiment, derive everything and draw the report.
 
-    `where` names the experiment's file in messages; `command` is kept with the run.
+    `where` names the experiment's file in messages; `command` is kept with the run. `within_s`: measure no longer,
+    and explain what was measured by then.
     """
     settled = settle(experiment, where)
     cluster = settled.cluster
@@ -95,7 +98,8 @@ def run(
     begun_run.begin(directory, settled.experiment, machine, catalog, plan, command, lacks)
     if cluster.site.topology is not None:
         write_text(directory.topology, read_text(cluster.site.topology))
-    return _measured(directory, settled.experiment, plan, _setup(experiment, settled.build, cluster, progress))
+    setup = _setup(experiment, settled.build, cluster, progress)
+    return _measured(directory, settled.experiment, plan, replace(setup, within_s=within_s))
 
 
 def _with_storage(machine: Machine, cluster: Cluster, directory: RunDirectory, plan: Plan) -> Machine:
@@ -159,8 +163,8 @@ def settle(experiment: Experiment, where: str) -> Settled:
     return Settled(located.experiment, build, cluster, machine)
 
 
-def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> RunOutcome:
-    """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
+def _all_measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> bool:
+    """Measure a plan and, where the experiment asks for it, its refinement."""
     further = experiment.launches is None
     well = measure(directory, plan, setup, further, planning.total_s(experiment))
     if experiment.refine:
@@ -168,6 +172,18 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
         for _ in range(ROUNDS):
             plan = _with_refined_sizes(directory, plan, experiment)
             well = measure(directory, plan, setup)
+    return well
+
+
+def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> RunOutcome:
+    """Measure a plan, then analyse; what was measured is explained, also where its time was short."""
+    try:
+        well = _all_measured(directory, experiment, plan, setup)
+    except OutOfTimeError as error:
+        if setup.within_s is None or not directory.samples.is_file():
+            raise
+        logger.info("%s: `scope run --resume %s` measures the other cases", error, directory.path)
+        well = True
     if not well:
         show_again(directory, setup)
     analysis.explain(directory.path)
