@@ -78,6 +78,13 @@ def test_with_two_counts_the_share_of_a_core_is_told(run: Run) -> None:
     assert finding.lost == pytest.approx(0.75, abs=0.02)
 
 
+def test_the_largest_arrays_of_several_counts_tell(run: Run) -> None:
+    """The largest of all were measured with one count only, as the baseline does."""
+    larger = triads(saturating, [2], array_bytes=1 << 30)
+    (finding,) = found("memory_saturated", run, [*larger, *triads(lambda p: 12e9, [1, 2])])
+    assert finding.where["ranks"] == 1
+
+
 @pytest.mark.parametrize(
     "healthy",
     [

@@ -65,19 +65,21 @@ def share(of: Summary, whole: Summary) -> Estimate:
 
 
 def _scalings(run: Run) -> list[Scaling]:
-    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays."""
+    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays.
+
+    The baseline follows the rule with several ranks only: one would take seconds.
+    """
     caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
-    groups: dict[Placement, list[Summary]] = defaultdict(list)
+    sizes: dict[Placement, dict[float, list[Summary]]] = defaultdict(lambda: defaultdict(list))
     for benchmark in (STREAM, FROM_MEMORY):
         for s in run.measurements.of(benchmark, "bandwidth_bytes_per_s", {"kernel": "triad"}):
             if _array_bytes(s) * 3 > max(caches, default=0) and run.computes_undisturbed(s):
-                groups[s.placement].append(s)
+                sizes[s.placement][_array_bytes(s)].append(s)
     scalings = []
-    for group in groups.values():
-        largest = max(_array_bytes(s) for s in group)
-        points = sorted((s for s in group if _array_bytes(s) == largest), key=lambda s: s.ranks)
-        if len(points) > 1:
-            scalings.append(Scaling(points))
+    for groups in sizes.values():
+        several = [size for size, points in groups.items() if len(points) > 1]
+        if several:
+            scalings.append(Scaling(sorted(groups[max(several)], key=lambda s: s.ranks)))
     return scalings
 
 
