@@ -14,7 +14,10 @@ from tests.active_messages.two_hosts import TwoHosts, two_hosts
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    return active_messages.build().program
+    """Without optimization, as the tests of its parts: the program for users is in the native program, with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CXXFLAGS", "-O0")
+        return active_messages.build().program
 
 
 @pytest.fixture(scope="module")
