@@ -13,7 +13,6 @@ from hpcscope.findings import profile as kinds
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.profile.facts import ProfileFacts
 from hpcscope.locks import LOCK, held, release
-from hpcscope.programs.profiles import folder as folders
 from hpcscope.programs.profiles import monitored_run, mpip, trace
 from hpcscope.programs.profiles.folder import PROFILES
 from hpcscope.programs.profiles.machine_comparison import FILE as MACHINE_COMPARISON
@@ -94,13 +93,13 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
         (folder / MACHINE_COMPARISON).unlink(missing_ok=True)
     found = kinds.find_all(ProfileFacts(merged, compared))
     write_json(RunDirectory(folder).findings, Findings(format=FORMAT, findings=found))
-    if merged.events:
-        profiles = folders.job(folder).profiles
-        hosts = {profile.rank: profile.host for profile in profiles}
+    contents = ProfileContents(folder, monitored_run.read(folder), merged, compared, found)
+    if contents.trace is not None:
+        hosts = {process.rank: process.host for process in merged.processes}
         logger.info("writing the trace of %d calls ...", merged.events)
-        written = json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False, separators=(",", ":"))
+        written = json.dumps(trace.chrome(contents.trace, hosts), allow_nan=False, separators=(",", ":"))
         write_text(folder / trace.TRACE, written)
-    return ProfileContents(folder, monitored_run.read(folder), merged, compared, found)
+    return contents
 
 
 def explain(folder: Path) -> ProfileContents:

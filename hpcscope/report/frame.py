@@ -45,6 +45,7 @@ def _compiled() -> BytecodeCache | None:
 _SCRIPTS = {
     "script": ("figures.js", "report.js"),
     "site_script": ("site/site.js",),
+    "timeline_script": ("timeline.js",),
 }
 """All scripts inside pages, by their names in templates."""
 

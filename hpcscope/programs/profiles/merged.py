@@ -48,6 +48,7 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
     kinds = _kinds(calls, len(profiles))
     processes = [_process(profile, kinds[index]) for index, profile in enumerate(profiles)]
     missing = sorted(set(range(job.ranks)) - set(ranks))
+    events = [profile.tables["events"] for profile in profiles]
     return Merged(
         format=FORMAT,
         source=SOURCE,
@@ -70,9 +71,9 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
         files=files.gather(profiles),
         timeline=timeline(profiles),
         regions=regions(profiles),
-        events=sum(len(profile.tables["events"]) for profile in profiles),
+        events=sum(int(np.sum((each["depth"] | each["operation"]) == 0)) for each in events),
         window=window(profiles),
-        late=late(gather(profiles)) if any(len(profile.tables["events"]) for profile in profiles) else None,
+        late=late(gather(profiles)) if any(map(len, events)) else None,
         other_tools=sorted({profile.header.other_tool for profile in profiles} - {""}),
         warnings=[*_warnings(processes, missing, job.ranks), *_hidden(profiles), *job.warnings],
     )

@@ -447,7 +447,7 @@ class Merged(Strict):
     timeline: Timeline | None
     regions: list[Region]
     events: int
-    """In the trace window, of all processes."""
+    """Calls in the trace window, of all processes."""
     window: TraceWindow | None = None
     """None where no trace was asked for."""
     late: Late | None

@@ -67,6 +67,8 @@ class Trace:
     messages: list[Message]
     unmatched: int
     """Receives and sends whose other end lies outside the window."""
+    spans: dict[int, tuple[float, float]]
+    """From when to when each rank was traced."""
 
 
 def gather(profiles: Sequence[Profile]) -> Trace:
@@ -75,9 +77,11 @@ def gather(profiles: Sequence[Profile]) -> Trace:
     Messages of one sender, receiver, tag and communicator arrive in the order in which they were sent (MPI 3.1,
     sec. 3.5): the first send belongs to the first receive. A receive that ends before that was sent earlier.
     """
-    events = {clocked.rank: sorted(_events(clocked), key=_order) for clocked in on_one_clock(profiles)}
+    clockeds = on_one_clock(profiles)
+    events = {clocked.rank: sorted(_events(clocked), key=_order) for clocked in clockeds}
     messages, unmatched = matched([event for found in events.values() for event in found])
-    return Trace(events, messages, unmatched)
+    spans = {clocked.rank: _span(clocked, events[clocked.rank]) for clocked in clockeds}
+    return Trace(events, messages, unmatched, spans)
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,10 @@ class Clocked:
     def rank(self) -> int:
         """Return the rank of the profile."""
         return self.profile.rank
+
+    def second(self, tick: int) -> float:
+        """Return when a tick was."""
+        return self.zero_s + (tick - self.zero_tick) * self.tick_s
 
 
 def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
@@ -217,8 +225,8 @@ def _events(clocked: Clocked) -> Iterator[Event]:
         yield Event(
             rank=profile.rank,
             routine=profile.routine(row["routine"]),
-            begin_s=clocked.zero_s + (row["begin_tick"] - clocked.zero_tick) * clocked.tick_s,
-            end_s=clocked.zero_s + (row["end_tick"] - clocked.zero_tick) * clocked.tick_s,
+            begin_s=clocked.second(row["begin_tick"]),
+            end_s=clocked.second(row["end_tick"]),
             depth=row["depth"],
             partner=row["partner"],
             tag=row["tag"],
@@ -227,6 +235,17 @@ def _events(clocked: Clocked) -> Iterator[Event]:
             direction=row["direction"],
             operation=profile.routine(operation) if operation else "",
         )
+
+
+def _span(clocked: Clocked, events: Sequence[Event]) -> tuple[float, float]:
+    """Return the part of the window in which a rank ran and had room for its calls."""
+    profile = clocked.profile
+    start, _, length = profile.header.trace.partition(":")
+    begin_s = clocked.second(int(profile.process["first_tick"])) + float(start)
+    last_s = max((event.end_s for event in events), default=begin_s)
+    if profile.process["lost_events"]:
+        return begin_s, last_s
+    return begin_s, max(last_s, min(begin_s + float(length or 0), clocked.second(profile.end_tick)))
 
 
 def _sends(event: Event) -> bool:

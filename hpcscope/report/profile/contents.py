@@ -1,16 +1,19 @@
 """The contents of the folder of a monitored run, read once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from hpcscope.errors import UsageError
 from hpcscope.findings.finding import Finding, Findings
 from hpcscope.programs.profiles import merged as profiles
 from hpcscope.programs.profiles import monitored_run
+from hpcscope.programs.profiles.folder import job
 from hpcscope.programs.profiles.machine_comparison import FILE as MACHINE_COMPARISON
 from hpcscope.programs.profiles.machine_comparison import MachineComparison
 from hpcscope.programs.profiles.monitored_run import Monitored
 from hpcscope.programs.profiles.records import Merged
+from hpcscope.programs.profiles.trace import Trace, gather
 from hpcscope.rundirectory import RunDirectory, read_json
 
 
@@ -23,6 +26,11 @@ class ProfileContents:
     merged: Merged
     machine_comparison: MachineComparison | None
     findings: list[Finding]
+
+    @cached_property
+    def trace(self) -> Trace | None:
+        """Every call in the trace window; None where none was traced."""
+        return gather(job(self.folder).profiles) if self.merged.events else None
 
 
 def read(folder: Path) -> ProfileContents:

@@ -20,7 +20,7 @@ MOST_ROUTINES = 16
 _KINDS: tuple[Kind, ...] = ("send", "receive", "send and receive", "wait", "collective")
 """Kinds of routines with a color of their own, from slot 1 on; all others share one."""
 _OTHER = "other"
-_SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(_KINDS, 1)} | {_OTHER: 8}
+SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(_KINDS, 1)} | {_OTHER: 8}
 """The color of each kind of time, the same in all figures."""
 _IN_MPI, _ON_PROCESSOR, _IN_KERNEL, _MEMORY = 6, 7, 9, 10
 """The colors of what is no kind of time."""
@@ -38,7 +38,7 @@ def by_process(merged: Merged) -> Figure:
     parts = {"computation": [process.compute_s for process in chosen]}
     for name in (*_KINDS, _OTHER):
         seconds = [
-            sum(spent for kind, spent in process.kinds_s.items() if _part(kind) == name) for process in chosen
+            sum(spent for kind, spent in process.kinds_s.items() if time_kind(kind) == name) for process in chosen
         ]
         if any(seconds):
             parts[name] = seconds
@@ -49,7 +49,7 @@ def by_process(merged: Merged) -> Figure:
         caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, files and everything else."
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
         + (f" {left_out} ranks between those shown are left out." if left_out else ""),
-        traces=[bars(name, _SLOTS[name], labels, seconds) for name, seconds in parts.items()],
+        traces=[bars(name, SLOTS[name], labels, seconds) for name, seconds in parts.items()],
         layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
         table=Table(
             ["rank", "host", "wall", *parts, "user", "system", "off the processor"],
@@ -86,12 +86,12 @@ def by_routine(merged: Merged) -> Figure:
         traces=[
             bars(
                 part,
-                _SLOTS[part],
+                SLOTS[part],
                 names,
-                [_time(calls) if _part(kind(name)) == part else 0.0 for name, calls in shown],
+                [_time(calls) if time_kind(kind(name)) == part else 0.0 for name, calls in shown],
             )
             for part in (*_KINDS, _OTHER)
-            if any(_part(kind(name)) == part for name in names)
+            if any(time_kind(kind(name)) == part for name in names)
         ],
         layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -127,9 +127,9 @@ def by_size(merged: Merged) -> Figure:
     sums: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for name, sizes in ordered:
         for size, seconds in sizes.items():
-            sums["wait" if name.startswith(_WAITS) else _part(kind(name))][size] += seconds
+            sums["wait" if name.startswith(_WAITS) else time_kind(kind(name))][size] += seconds
     traces = [
-        bars(part, _SLOTS[part], labels, [sums[part].get(size, 0.0) for size in classes])
+        bars(part, SLOTS[part], labels, [sums[part].get(size, 0.0) for size in classes])
         for part in (*_KINDS, _OTHER)
         if part in sums
     ]
@@ -195,7 +195,7 @@ def course(merged: Merged) -> Iterator[Figure]:
         traces=[
             _line("resident memory in GiB", _MEMORY, moments, [value / 2**30 for value in found.resident_bytes]),
             _line(
-                "sent in GB/s", _SLOTS["send"], moments, [value / found.step_s / 1e9 for value in found.sent_bytes]
+                "sent in GB/s", SLOTS["send"], moments, [value / found.step_s / 1e9 for value in found.sent_bytes]
             ),
         ],
         layout={"xaxis": axis, "yaxis": {"title": {"text": "GiB, GB/s"}, "rangemode": "tozero"}},
@@ -350,7 +350,7 @@ def _usage(process: Process) -> list[str]:
     ]
 
 
-def _part(kind: Kind) -> str:
+def time_kind(kind: Kind) -> str:
     """Return the kind as figures color it."""
     return kind if kind in _KINDS else _OTHER
 

@@ -89,7 +89,7 @@ def by_process(merged: Merged) -> Iterator[Figure]:
     kinds = (
         (
             "computation",
-            "Computation by function and rank",
+            "Sampled computation by function and rank",
             [function.compute_by_rank for function in found.functions],
         ),
         ("mpi", "Time in MPI by function and rank", [function.mpi_by_rank for function in found.functions]),
@@ -106,8 +106,9 @@ def functions(merged: Merged, most: int) -> Table:
     found = merged.functions
     rows = found.functions[:most] if found else []
     ranks = found.ranks if found else []
+    sampled = " (sampled)" if found and found.sample_hz else ""
     return Table(
-        ["function", "computation", "largest", "in MPI", "largest", "calls of MPI", "bytes"],
+        ["function", f"computation{sampled}", "largest", "in MPI", "largest", "calls of MPI", "bytes"],
         [
             [
                 function.name,

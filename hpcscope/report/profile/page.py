@@ -19,6 +19,7 @@ from hpcscope.report.profile import figures as drawn
 from hpcscope.report.profile import functions as by_function
 from hpcscope.report.profile import tables
 from hpcscope.report.profile.contents import ProfileContents
+from hpcscope.report.profile.timeline import CallTimeline, timeline
 from hpcscope.report.run.rows import CaseRow, packed
 from hpcscope.report.wording import count, moment
 from hpcscope.rundirectory import RunDirectory, write_text
@@ -45,6 +46,7 @@ COLUMNS = [
 MOST_ROWS = 2000
 """Rows of that table; `scope export csv` has all."""
 _LINES = 40
+_NO_TRACE = "With `scope monitor --trace 0:1`, every call and message of a second is drawn here."
 _MOSTLY_WRAPPED = 0.5
 """Share of the time in MPI."""
 
@@ -61,6 +63,7 @@ class ProfileSection:
     more: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     graph: by_function.FlameGraph | None = None
+    calls: CallTimeline | None = None
 
 
 def write(contents: ProfileContents, output: Path | None = None) -> Path:
@@ -87,6 +90,7 @@ def render(contents: ProfileContents) -> str:
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
+    calls = next((section.calls for section in sections if section.calls), None)
     regions = {region.number: region.label for region in merged.regions if region.number}
     listed = [_row(merged, calls, regions.get(calls.region, "")) for calls in merged.calls[:MOST_ROWS]]
     return template().render(
@@ -103,6 +107,7 @@ def render(contents: ProfileContents) -> str:
         rows=len(listed),
         packed=as_json(packed(listed, COLUMNS)),
         figures=as_json({figure.key: plot(figure) for figure in figures}),
+        calls=as_json(calls.data) if calls else "",
         facts=_facts(contents),
         version=VERSION,
         folder=contents.folder.name,
@@ -145,7 +150,7 @@ def _traced(window: TraceWindow, events: int) -> str:
     """Return which window a trace holds."""
     start, kept, asked = (units.quantity(value, "s") for value in (window.start_s, window.kept_s, window.asked_s))
     if not window.full:
-        return f"The trace holds all {events} calls of {kept} from {start} after MPI_Init on."
+        return f"The trace holds all {units.grouped(events)} calls of {kept} from {start} after MPI_Init on."
     return (
         f"The trace holds {kept} of the {asked} asked for: {count(window.full, 'rank', 'ranks')} made"
         f" more calls than there is room for, and {window.lost_calls} calls are left out."
@@ -192,7 +197,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
     yield ProfileSection(
         "time",
         "Distribution of the time",
-        "Computation and communication of each rank, raw and without values above the 99th percentile.",
+        "Measured computation and communication of each rank, raw and without values above the 99th percentile.",
         [drawn.by_process(merged)],
         tables.spreads(merged),
     )
@@ -219,7 +224,8 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "functions",
             "Functions of the program",
-            "Who computes, and who calls MPI. Functions that only pass calls on to MPI are left out.",
+            "Who computes, which is sampled, and who calls MPI, which is measured."
+            " Functions that only pass calls on to MPI are left out.",
             filled(list(by_function.by_process(merged))),
             by_function.functions(merged, _LINES),
             graph=graph,
@@ -267,12 +273,15 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
             filled(list(matrices)),
             notes=[f"{count(unreceived, 'message')} had not been received."] if unreceived > 0 else [],
         )
-    if course := list(drawn.course(merged)):
+    course = list(drawn.course(merged))
+    if course or contents.trace is not None:
         yield ProfileSection(
             "course",
             "Timeline",
             "Computation, communication and memory over the run time.",
             filled(list(course)),
+            calls=timeline(merged, contents.trace) if contents.trace is not None else None,
+            notes=[] if contents.trace is not None else [_NO_TRACE],
         )
     if merged.regions:
         yield ProfileSection(
