@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hpcscope.settings.experiment import MOST_RANKS
-from hpcscope.settings.kinds import Choice, Duration, Several, Share, Size, Whole
+from hpcscope.settings.kinds import DAY_S, Choice, Duration, Several, Share, Size, Whole
 from hpcscope.settings.table import Table, setting
 
 _trials = Whole(1, 1000)
@@ -50,4 +50,9 @@ class StorageSearch(Table):
         "Numbers of ranks to choose from; default: powers of two.",
     )
     trials: int = setting(6, _trials, "Best predictions to measure.")
+    time_s: float | None = setting(
+        None,
+        Duration(30 * DAY_S),
+        "Time of the search: if it is short, fewer predictions are measured; what they need always is.",
+    )
     launches: int = setting(6, *_launches)

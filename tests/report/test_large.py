@@ -6,8 +6,10 @@ import json
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hpcscope.engine.analysis import analyze
@@ -18,6 +20,9 @@ from hpcscope.report.run import page
 from hpcscope.report.run.figures import curves, pairs, surfaces
 from hpcscope.report.run.results import results
 from hpcscope.statistics.estimate import Estimate
+from tests.declared import catalog
+from tests.messages import mentions
+from tests.models.curves import summary
 from tests.report import browser
 
 
@@ -113,6 +118,41 @@ def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
     point = next(one for one in fit.points if one.x == 1024 and one.ranks == 8)
     assert 10 ** surface["z"][counts.index(8)][sizes.index(1024)] == pytest.approx(point.fitted, rel=1e-4)
     assert "logarithmic broadcast" in figure.caption
+
+
+def test_files_have_a_heat_map_of_ranks_and_transfers(monkeypatch):
+    sizes, counts = [4096 << 2 * step for step in range(6)], [1, 2]
+
+    def bandwidth(size: int, ranks: int) -> float:
+        return 1e6 * ranks * size / 4096
+
+    written = [
+        summary(
+            [np.array([bandwidth(size, ranks)] * 9)] * 6,
+            "storage.write",
+            "bandwidth_bytes_per_s",
+            "max_rank",
+            ranks,
+            unit="B/s",
+            transfer_bytes=size,
+            file_bytes=16 << 20,
+        )
+        for size in sizes
+        for ranks in counts
+    ]
+    monkeypatch.setattr(surfaces, "results", lambda *_: written)
+    known: Any = SimpleNamespace(benchmarks=catalog(), models=SimpleNamespace(fits=[]))
+    (figure,) = list(surfaces.figures(known, "storage.write"))
+    (cells,) = figure.traces
+    assert [[10**cell for cell in row] for row in cells["z"]] == [
+        pytest.approx([bandwidth(size, ranks) for size in sizes], rel=1e-4) for ranks in counts
+    ]
+    assert cells["text"][1][-1] == "2.05 GB/s"
+    assert all("B/s" in text for text in cells["colorbar"]["ticktext"])
+    assert figure.layout["xaxis"]["ticktext"] == ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"]
+    assert mentions(figure.caption, "highest, 2.05 GB/s ... 2 ranks with 4 MiB")
+    assert figure.surface == {}
+    assert len(figure.table.rows) == len(written)
 
 
 def test_a_run_of_many_hosts_is_told_by_kinds_of_hosts(tmp_path):

@@ -16,7 +16,7 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.tune.storage.candidates import BENCHMARKS, FileAccess, candidates
 from hpcscope.tune.storage.prediction import calibration, fitted
 from hpcscope.tune.storage.record import StorageSearchSettings, StorageTuning
-from hpcscope.tune.storage.search import concluded, first_cases, predicted
+from hpcscope.tune.storage.search import concluded, first_cases, predicted, trials_in_time
 from tests.cli.scope_command import scope
 from tests.messages import mentions
 from tests.models.curves import noisy, summary
@@ -96,6 +96,26 @@ def test_within_the_noise_the_simplest_way_is_chosen() -> None:
     assert "2 of 2" in conclusion.words[0]
 
 
+def test_a_short_time_leaves_out_the_last_of_the_best_predictions() -> None:
+    first = measured(first_cases(ASKED))
+    assert trials_in_time(ASKED, spent_s=1000.0) == ASKED.trials, "without a time there is no limit"
+    # So far, a measurement took 10 s.
+    spent_s = 10.0 * len(first)
+    assert trials_in_time(ASKED.model_copy(update={"time_s": spent_s + 45.0}), spent_s) == 4
+    assert trials_in_time(ASKED.model_copy(update={"time_s": spent_s - 1.0}), spent_s) == 0
+    short = ASKED.model_copy(update={"time_s": spent_s + 25.0})
+    tuning = predicted(StorageTuning(format=FORMAT, settings=short), first)
+    fresh = [trial.candidate for trial in tuning.trials if trial.predicted_bytes_per_s is not None]
+    kept = fresh[: trials_in_time(short, spent_s)]
+    assert len(kept) == 2 < len(fresh)
+    conclusion = concluded(tuning, {**first, **measured(kept)}).conclusion
+    assert conclusion is not None
+    assert any(mentions(words, f"no time left for {len(fresh) - 2} ") for words in conclusion.words)
+    whole = concluded(tuning, {**first, **measured(fresh)}).conclusion
+    assert whole is not None
+    assert not any("time left" in words for words in whole.words)
+
+
 def test_two_numbers_of_processes_say_nothing_of_others() -> None:
     asked = ASKED.model_copy(update={"ranks": [1, 2]})
     cases = first_cases(asked)
@@ -114,6 +134,7 @@ def test_two_numbers_of_processes_say_nothing_of_others() -> None:
         (["--ranks", "2,x"], "--ranks 2,x: "),
         (["--ranks", "0"], "--ranks 0: ... 1"),
         (["--launches", "0"], "--launches 0: ... 1"),
+        (["--time", "soon"], "--time soon: "),
     ],
 )
 def test_nonsense_is_refused(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

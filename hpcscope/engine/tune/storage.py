@@ -1,6 +1,7 @@
 """The fastest way to write or read files: all ways are predicted, a few measured, and a record is kept."""
 
 import io
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from hpcscope.settings.selection import selected
 from hpcscope.statistics.summarise import summarise
 from hpcscope.tune.storage.candidates import BENCHMARKS, FileAccess
 from hpcscope.tune.storage.record import FILE, StorageSearchSettings, StorageTuning
-from hpcscope.tune.storage.search import Measured, concluded, first_cases, predicted
+from hpcscope.tune.storage.search import Measured, concluded, first_cases, predicted, trials_in_time
 
 NAME = "tune-storage"
 RATE = "bandwidth_bytes_per_s"
@@ -72,6 +73,7 @@ def tune(
         ranks=sorted(set(search.ranks or _powers(room))),
         files=[search.file] if search.file else ["shared", "per_process"],
         trials=search.trials,
+        time_s=search.time_s,
         launches=search.launches,
     )
     if asked.ranks[-1] > room and not settled.experiment.launcher.oversubscribe:
@@ -96,11 +98,14 @@ def _searched(
     experiment = begun_run.read(directory).experiment
     limits, margin_s = Limits(case_s=LONGEST_CASE_S), experiment.launcher.time_margin_s
     setup = Setup(settled.build, settled.cluster, limits, margin_s, progress)
+    begun_s = time.monotonic()
     well = measure(directory, plan, setup)
+    spent_s = time.monotonic() - begun_s
     tuning = predicted(tuning, _measured(directory, tuning, first_cases(tuning.settings)))
     write_json(directory.path / FILE, tuning)
     tried = [trial.candidate for trial in tuning.trials]
     fresh = [trial.candidate for trial in tuning.trials if trial.predicted_bytes_per_s is not None]
+    fresh = fresh[: trials_in_time(tuning.settings, spent_s)]
     if fresh:
         further = replace(_experiment(experiment, tuning.settings, fresh), seed=plan.seed + 1)
         catalog = read_catalog(directory.benchmarks)

@@ -20,6 +20,8 @@ class StorageSearchSettings(Strict):
     files: list[str]
     """`shared`, `per_process` or both."""
     trials: int
+    time_s: float | None = None
+    """Time of the search; None: what all trials need."""
     launches: int
 
 

@@ -23,6 +23,8 @@ from hpcscope.tune.storage.record import (
 
 SIGNIFICANCE = 0.025
 """Significance of the test that the fastest is faster than one of the others, launch by launch."""
+NOT_MEASURED = "not measured"
+"""The verdict on a trial without a measurement."""
 Measured = Mapping[FileAccess, Summary]
 """The bandwidth of each measured candidate, also of those that failed."""
 
@@ -30,6 +32,13 @@ Measured = Mapping[FileAccess, Summary]
 def first_cases(asked: StorageSearchSettings) -> list[FileAccess]:
     """Return what the predictions need."""
     return calibration(asked.ranks, asked.file_bytes, asked.files)
+
+
+def trials_in_time(asked: StorageSearchSettings, spent_s: float) -> int:
+    """Return how many trials the time has room for, if each takes as long as a measurement did so far."""
+    if asked.time_s is None:
+        return asked.trials
+    return max(0, int((asked.time_s - spent_s) / spent_s * len(first_cases(asked))))
 
 
 def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
@@ -60,7 +69,7 @@ def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     """Return the record with all trials judged and the conclusion; ScopeError where nothing could be measured."""
     rates = {candidate: case for candidate, case in measured.items() if _valid(case)}
     if not rates:
-        reason = next((case.reason for case in measured.values() if case.reason), "not measured")
+        reason = next((case.reason for case in measured.values() if case.reason), NOT_MEASURED)
         raise ScopeError(f"no way to access files could be measured: {reason}")
     fastest = max(rates, key=lambda candidate: rates[candidate].estimate.value)
     trials = [_judged(trial, measured.get(trial.candidate), rates[fastest]) for trial in tuning.trials]
@@ -76,6 +85,7 @@ def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
             _standing(chosen, near, trials, winner),
             *_writers(tuning),
             *_errors(trials, len(tuning.predicted)),
+            *_left_out(trials, tuning.settings.time_s),
         ],
     )
     return tuning.model_copy(update={"trials": trials, "conclusion": conclusion})
@@ -83,7 +93,7 @@ def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
 
 def _judged(trial: Trial, case: Summary | None, fastest: Summary) -> Trial:
     if case is None or not _valid(case):
-        return trial.model_copy(update={"verdict": case.reason if case and case.reason else "not measured"})
+        return trial.model_copy(update={"verdict": case.reason if case and case.reason else NOT_MEASURED})
     share = ratio(case.per_launch, fastest.per_launch)
     if case is fastest:
         kept, verdict = True, "the fastest"
@@ -132,6 +142,13 @@ def _errors(trials: Sequence[Trial], every: int) -> list[str]:
         median, largest = units.share(float(np.median(errors))), units.share(max(errors))
         words.append(f"median error of the predictions of {len(errors)} trials {median}, largest {largest}")
     return words
+
+
+def _left_out(trials: Sequence[Trial], time_s: float | None) -> list[str]:
+    left = sum(trial.verdict == NOT_MEASURED for trial in trials)
+    if time_s is None or not left:
+        return []
+    return [f"no time left for {left} of the best predictions (--time {time_s:g})"]
 
 
 def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:

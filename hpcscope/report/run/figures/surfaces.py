@@ -1,4 +1,4 @@
-"""Times by message size and number of processes: a heat map, and a surface in three dimensions."""
+"""Times, and rates of files, by size and number of processes: a heat map, and of times a surface too."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,13 @@ from hpcscope.report.order import level, varying
 from hpcscope.report.run.figures.grouping import series, series_factors, swept, values
 from hpcscope.report.run.figures.heat import cells, scale
 from hpcscope.report.run.results import choice_key, results
-from hpcscope.report.wording import definition, equation, model
+from hpcscope.report.wording import count, definition, equation, model
 from hpcscope.statistics.summary import Summary
 
-_LEVELS = ("mpi", "operation")
+_UNITS = {"mpi": "s", "operation": "s", "storage": "B/s"}
+"""The levels that are drawn, and the unit of what is drawn."""
 _FEWEST = 3
-"""Fewest sizes, and fewest numbers of processes."""
+"""Fewest sizes, and fewest numbers of processes; of files two numbers are enough."""
 _WRITTEN = 9
 """Up to this many sizes the cells contain the times."""
 
@@ -25,10 +26,9 @@ Grid = dict[tuple[float, int], Summary]
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the time of each variant that was swept over both."""
-    if level(benchmark) not in _LEVELS:
-        return
-    usable = [case for case in results(run, benchmark) if case.unit == "s"]
+    """Yield the time, or the rate, of each variant that was swept over both."""
+    unit = _UNITS.get(level(benchmark), "")
+    usable = [case for case in results(run, benchmark) if case.unit == unit]
     for name in dict.fromkeys(case.metric for case in usable):
         times = [case for case in usable if case.metric == name]
         variable = swept(times)
@@ -37,7 +37,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         factors = [factor for factor in series_factors(times, variable) if factor != "ranks"]
         groups = sorted(series(times, factors), key=lambda group: choice_key(run.benchmarks, group[0]))
         for index, group in enumerate(groups):
-            if min(len(values(group, variable)), len(values(group, "ranks"))) >= _FEWEST:
+            counts = len(values(group, "ranks")) + (unit != "s")
+            if min(len(values(group, variable)), counts) >= _FEWEST:
                 same = varying(group)[1]
                 apart = [
                     label(run.benchmarks, benchmark, factor, same[factor]) for factor in factors if factor in same
@@ -63,14 +64,14 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
                 *apart,
             ]
         ),
-        caption=_caption(first, fit),
+        caption=_caption(first, fit) if first.unit == "s" else _fastest(group, variable),
         traces=[_cells(grid, sizes, counts, fitted)],
         layout={
             "height": max(260, 110 + 30 * len(counts)),
             "xaxis": places(by, range(len(sizes)), ticks),
             "yaxis": places("ranks", range(len(counts)), [str(count) for count in counts]),
         },
-        surface=_surface(grid, sizes, counts, fitted, ticks, variable, by),
+        surface=_surface(grid, sizes, counts, fitted, ticks, variable, by) if first.unit == "s" else {},
         table=table(group, ["ranks", variable], run.benchmarks),
         origins=origins(group),
     )
@@ -100,6 +101,7 @@ def _cells(
         [[case.median if case else None for case in row] for row in rows],
         hover,
         written if len(sizes) <= _WRITTEN else None,
+        next(iter(grid.values())).unit,
     )
 
 
@@ -193,6 +195,15 @@ def _caption(first: Summary, fit: Fit | None) -> str:
             f"{equation(fit)} ({fit.source})."
         )
     return f"{head}{drawn} Its level lines join equal times, as labeled on the axis."
+
+
+def _fastest(group: Sequence[Summary], variable: str) -> str:
+    best = max(group, key=lambda case: case.median or 0.0)
+    size = units.parameter(variable, best.parameters[variable])
+    return (
+        f"Medians ({definition(best.definition)}); colors on a logarithmic scale."
+        f" The highest, {shown(best)}, is that of {count(best.ranks, 'rank')} with {size}."
+    )
 
 
 def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:

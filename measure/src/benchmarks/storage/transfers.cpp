@@ -481,7 +481,7 @@ Declaration declared(Operation operation) {
       .metrics = metrics_of(operation),
       .sweeps = {{"standard", "ranks=powers interface=posix file=shared,per_process"},
                  {"standard", "ranks=all interface=mpiio access=independent,collective"},
-                 {"standard", "ranks=all transfer_bytes=4Ki,64Ki"},
+                 {"standard", "ranks=powers transfer_bytes=4Ki,16Ki,64Ki,256Ki,4Mi"},
                  {"advanced",
                   "ranks=powers interface=mpiio access=independent,collective,nonblocking "
                   "layout=segmented,strided transfer_bytes=64Ki,1Mi"},
@@ -518,7 +518,7 @@ Declaration declared(Operation operation) {
                           "interface=mpiio access=independent,collective cache=dropped transfer_bytes=*", "mpi"}};
     declaration.sweeps = {{"standard", "ranks=powers interface=posix file=shared,per_process cache=dropped"},
                           {"standard", "ranks=all interface=mpiio access=independent,collective cache=dropped"},
-                          {"standard", "ranks=all transfer_bytes=4Ki,64Ki cache=dropped"},
+                          {"standard", "ranks=powers transfer_bytes=4Ki,16Ki,64Ki,256Ki,4Mi cache=dropped"},
                           {"standard", "ranks=all cache=cached,other_rank"},
                           {"advanced",
                            "ranks=powers interface=mpiio access=independent,collective,nonblocking "
