@@ -396,7 +396,7 @@ def read_text(path: Path) -> str:
 def not_a_run(path: Path) -> UsageError:
     """Return the error of a path that leads to no run directory."""
     why = "is not a run directory: it has no run.json" if path.exists() else "does not exist"
-    return UsageError(f"{path}: {why}; must be a run directory, such as runs/latest")
+    return UsageError(f"{path}: {why}; must be the directory of a run; `scope runs list` lists them")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -71,8 +71,8 @@ def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> Non
 
 def _no_profile(words: list[str], code: int) -> str:
     """Return why probably no rank left a profile."""
-    ended = f" (exit code {code})" if code else ""
+    failed = f" (exit code {code}): the launcher or the program failed, as it says above," if code else ":"
     return (
-        f"no rank of `{' '.join(words)}` left a profile{ended}: it did not call MPI_Init, its MPI is linked"
+        f"no rank of `{' '.join(words)}` left a profile{failed} it did not call MPI_Init, its MPI is linked"
         " statically, its launcher does not forward LD_PRELOAD, or the command sets LD_PRELOAD itself"
     )

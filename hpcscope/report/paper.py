@@ -160,7 +160,9 @@ def written(pages: Sequence[Figure], kind: str) -> bytes:
     """Return the pages as a file: a PDF has one sheet for each, the other formats have one page alone."""
     if kind != "pdf" and len(pages) != 1:
         titles = "; ".join(page.title for page in pages[:8])
-        raise UsageError(f"{kind}: must have one figure, found {len(pages)} ({titles}); choose, or write a .pdf")
+        raise UsageError(
+            f"{kind}: must have one figure, found {len(pages)} ({titles}); choose by KEY=VALUE, or write a .pdf"
+        )
     drawn = [drawing(page) for page in pages]
     from matplotlib import rc_context
     from matplotlib.backends.backend_pdf import PdfPages

@@ -60,6 +60,18 @@ def test_slow_nodes_are_bad() -> None:
     assert shown(made).startswith("10 of 12 nodes are healthy; 2 bad.")
 
 
+def test_the_reason_of_a_verdict_is_printed_whole() -> None:
+    made = record()
+    paired = played(1, made.hosts, own_link(["n3"], 0.5), 0.02).record.links
+    made = made.model_copy(update={"links": paired})
+    health = engine.judged(made, history.pasts([], made))
+    whole = evidence(health, "n3")
+    assert len(whole) > terminal.COLUMNS - 15, "longer than its line"
+    lines = terminal.lines(made, health)
+    assert all(len(line) <= terminal.COLUMNS for line in lines), lines
+    assert whole in " ".join(" ".join(lines).split())
+
+
 def test_a_node_that_is_slow_in_the_first_stage_only_is_healthy() -> None:
     assert verdicts(judge(record(change=slower(1.5, "arithmetic", {"n3"}, (1,))))) == {}
 

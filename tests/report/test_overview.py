@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from hpcscope import units
 from hpcscope.catalog.benchmark import Value
 from hpcscope.findings.results import Run
+from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.plan.case import Case
 from hpcscope.plan.placement import Placement
 from hpcscope.report.figure import shown
-from hpcscope.report.run import overview
+from hpcscope.report.run import introduction, overview
 from hpcscope.report.run.figures import collectives, messages, roofline, speedup
 from hpcscope.report.run.results import results
 from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
+from tests.messages import mentions
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +145,38 @@ def test_speed_ups_end_at_the_ideal(run: Run) -> None:
         shares = [mark.middle for mark in panel.marks]
         assert shares == sorted(shares, reverse=True)
         assert all(0 < mark.low <= mark.middle <= mark.high <= 100 for mark in panel.marks)
+
+
+def test_rungs_of_one_layer_are_told_by_their_cases() -> None:
+    def rung(layer: str, name: str, value: float, retained: float | None) -> LadderRung:
+        unknown = dict.fromkeys(("low", "high", "retained_low", "retained_high", "of_limit"))
+        return LadderRung.model_validate(
+            {
+                **unknown,
+                "layer": layer,
+                "name": name,
+                "value": value,
+                "unit": "B/s",
+                "retained": retained,
+                "reason": "",
+            }
+        )
+
+    files = Ladder(
+        path="writing files",
+        quantity="bandwidth_bytes_per_s",
+        message_bytes=None,
+        successive=True,
+        rungs=[
+            rung("storage", "file write, POSIX, 2 ranks", 9.5, None),
+            rung("mpi", "file write, MPI-IO, 2 ranks", 9.0, 9.0 / 9.5),
+            rung("mpi", "file write, MPI-IO, collective, 2 ranks", 4.5, 0.5),
+        ],
+    )
+    known: Any = SimpleNamespace(models=SimpleNamespace(ladders=[files]))
+    kept, worst = introduction.verdict(known).split(". ")
+    assert kept == "MPI delivers 95 % of the bandwidth of file write (POSIX)"
+    assert mentions(worst, "file write (MPI-IO, collective) delivers 50 % ... of file write (MPI-IO).")
 
 
 def test_trust_names_what_gives_reason_for_doubt(run: Run) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -49,14 +49,15 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
                 if ladder.quantity != "latency_s"
                 else f"takes {units.digits(1 / rung.retained)} times"
             )
-            yield rung.retained, f"{_named(rung)} {much} the {quantity} of {_named(below)}"
+            layers = _LAYERS if rung.layer != below.layer else {}
+            yield rung.retained, f"{_named(rung, layers)} {much} the {quantity} of {_named(below, layers)}"
 
 
-def _named(rung: LadderRung) -> str:
+def _named(rung: LadderRung, layers: Mapping[str, str]) -> str:
     """Return the layer, or the case with its conditions but for its ranks: `matrix broadcast (cold buffers)`."""
     title, *conditions = rung.name.split(", ")
     told = ", ".join(words for words in conditions if not _RANKS.search(words))
-    return _LAYERS.get(rung.layer, f"{title} ({told})" if told else title)
+    return layers.get(rung.layer, f"{title} ({told})" if told else title)
 
 
 def cluster(run: Run) -> str:

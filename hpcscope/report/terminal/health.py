@@ -106,7 +106,9 @@ def _node(node: NodeVerdict, width: int) -> Iterator[str]:
     first = node.evidence[0]
     more = f" (+{len(node.evidence) - 1})" if len(node.evidence) > 1 else ""
     start = f"{node.host:<{width}}  {node.verdict:<9}  "
-    yield start + _cut(first.text, COLUMNS - len(start) - len(more)) + more
+    head, *rest = _broken(first.text + more, " " * len(start))
+    yield start + head.lstrip()
+    yield from rest
 
 
 def _facts(health: Health) -> Iterator[str]:

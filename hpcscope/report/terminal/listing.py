@@ -13,7 +13,7 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.report.figure import common_words, value_words
-from hpcscope.report.order import factors, summary_key, varying
+from hpcscope.report.order import case_key, factors, summary_key, varying
 from hpcscope.report.validity import footnotes, mark
 from hpcscope.report.wording import definition, figure_heading
 from hpcscope.statistics.summary import Summary
@@ -37,11 +37,16 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
 
 
 def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = False) -> RenderableType:
-    """Return one table for each benchmark, metric and definition of time.
+    """Return one table for each benchmark, metric and definition of time, the metrics as they are declared.
 
     Defaults are left out. With `verbose` every row ends with its case as `scope run --case` reads it.
     """
-    ordered = sorted(summaries, key=summary_key)
+
+    def declared(case: Summary) -> tuple[Any, ...]:
+        names = list(catalog[case.benchmark].metric)
+        return *case_key(case)[:2], names.index(case.metric) if case.metric in names else len(names)
+
+    ordered = sorted(sorted(summaries, key=summary_key), key=declared)
     groups = groupby(ordered, key=lambda case: (case.benchmark, case.metric, case.definition))
     notes = [Text(note, style="dim") for note in footnotes(ordered)]
     return Group(*(part for _, group in groups for part in _part(list(group), catalog, verbose)), *notes)
