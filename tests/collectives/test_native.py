@@ -11,8 +11,6 @@ from hpcscope.machine.machine import MpiInstallation
 from tests import native_tests
 
 
-def test_the_native_tests_pass(
-    embedded: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_native_tests_pass(embedded: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXXFLAGS", "-O0")  # half of the compiler's work
     native_tests.check(collectives.project(embedded), tmp_path)
