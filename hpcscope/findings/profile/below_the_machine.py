@@ -42,7 +42,7 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="below-the-machine",
         severity="warning",
         title=(
-            f"{_named(routine)} reaches {units.share(routine.share)} of its measured rate:"
+            f"{_named(routine)}: {units.share(routine.share)} of the rate that the benchmark measured;"
             f" {units.quantity(routine.avoidable_s, 's')} of {units.quantity(routine.time_s, 's')} are {beyond}"
             + _waiting(routine)
         ),
@@ -131,7 +131,8 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 
 def _named(comparison: RoutineComparison) -> str:
     size = "" if comparison.message_bytes == 0 else f" of {units.quantity(comparison.message_bytes, 'B')}"
-    return f"{comparison.routine}{size} on {comparison.communicator_size} ranks"
+    routine = comparison.routine[:1].upper() + comparison.routine[1:]
+    return f"{routine}{size} on {comparison.communicator_size} ranks"
 
 
 def _where(facts: ProfileFacts, comparison: RoutineComparison) -> dict[str, str | int | float]:
