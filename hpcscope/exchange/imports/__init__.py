@@ -222,17 +222,8 @@ def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
 
 def metric(name: str, unit: str, label: str, better: str = "lower") -> Metric:
     """Return a metric of a foreign benchmark, whose figures stand as they were printed."""
-    return Metric.model_validate(
-        {
-            "name": name,
-            "unit": unit,
-            "better": better,
-            "quantity": "observed",
-            "definition": "local",
-            "label": label,
-            "role": "result",
-        }
-    )
+    said = {"name": name, "unit": unit, "better": better, "label": label}
+    return Metric.model_validate({**said, "quantity": "observed", "definition": "local", "role": "result"})
 
 
 def parameter(name: str, label: str, values: Sequence[Value], unit: str = "", role: str = "problem") -> Parameter:
@@ -250,3 +241,14 @@ def parameter(name: str, label: str, values: Sequence[Value], unit: str = "", ro
             "meaning": "",
         }
     )
+
+
+BANDWIDTH = metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher")
+FLOPS = metric("flops_per_s", "flop/s", "floating point rate", "higher")
+TIME = metric("time_s", "s", "time")
+MESSAGE_SIZE = parameter("message_bytes", "message size", [1], "B", role="size")
+
+
+def slug(text: str) -> str:
+    """Return a text as a part of a benchmark's name: `Get_accumulate (multi)` as `get_accumulate_multi`."""
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")

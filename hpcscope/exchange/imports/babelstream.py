@@ -6,13 +6,14 @@ stand beside those of `node.stream`. The table prints the array with one digit b
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
+from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import claiming
+from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
 TITLE = "BabelStream"
@@ -41,93 +42,79 @@ _SAID = re.compile(
 )
 
 
-@dataclass
-class _Run:
-    """What one run of the program has printed so far."""
-
-    array_bytes: int | None = None
-    precision: str = ""
-    repetitions: int | None = None
-    unit: float | None = None
-    wrong: str = ""
-    figures: dict[str, list[PrintedFigure]] = field(default_factory=dict)
-    """By kernel."""
-
-
 claims = claiming(_TITLE, _CSV_HEAD)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
-    run = _Run()
-    version = ""
-    understood: set[int] = set()
-    for line in lines:
-        if found := _VERSION.match(line.text):
-            version = found[1]
-        elif figures := list(_row(run, line)):
-            once(run.figures, str(figures[0].parameters["kernel"]), figures)
-        elif not (_TITLE.match(line.text) or _state(run, line.text)):
-            continue
-        understood.add(line.number)
-    return Reading(
-        program=f"{TITLE} {version}".strip(),
-        figures=[
-            replace(printed, failure=run.wrong)
-            for printed_figures in run.figures.values()
-            for printed in printed_figures
-        ],
-        understood=understood,
-        missing=["the number of threads"],
-        benchmarks=[_benchmark()],
-    )
+class _BabelStreamReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing["the number of threads"] = None
+        self.benchmarks.append(_benchmark())
+        self._array_bytes: int | None = None
+        self._precision = ""
+        self._repetitions: int | None = None
+        self._unit: float | None = None
+        self._wrong = ""
+        self._kernels: dict[str, list[PrintedFigure]] = {}
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if found := _VERSION.match(text):
+            self.versions[found[1]] = None
+        elif figures := list(self._row(line)):
+            once(self._kernels, str(figures[0].parameters["kernel"]), figures)
+        elif size := _SIZE.match(text):
+            self._array_bytes = round(number(size[1]) * _UNITS[size[2]])
+        elif precision := _PRECISION.match(text):
+            self._precision = precision[1]
+        elif repetitions := _REPETITIONS.match(text):
+            self._repetitions = int(repetitions[1]) - 1
+        elif head := _HEAD.match(text):
+            self._unit = _UNITS[head[1]]
+        elif head := _CSV_HEAD.match(text):
+            self._unit = _UNITS[head[1].capitalize()]
+        elif wrong := _WRONG.match(text):
+            self._wrong = self._wrong or wrong[1]
+        else:
+            return bool(_TITLE.match(text) or _SAID.match(text))
+        return True
+
+    def _row(self, line: Line) -> Iterator[PrintedFigure]:
+        """Yield the rate and the time of a row; nothing where it is none, or the array size is not known."""
+        if row := _ROW.match(line.text):
+            array_bytes, precision, repetitions = self._array_bytes, self._precision, self._repetitions
+            rate, least_s, most_s, mean_s = map(number, row[2].split())
+        elif line.ended and (row := _CSV_ROW.match(line.text)):
+            array_bytes, precision = int(row[3]) * int(row[4]), "double" if row[4] == "8" else "float"
+            repetitions = int(row[2]) - 1
+            rate, least_s, most_s, mean_s = (float(row[place]) for place in (5, 6, 7, 8))
+        else:
+            return
+        if array_bytes is None or self._unit is None:
+            return
+        figure = PrintedFigure(
+            benchmark=BENCHMARK,
+            parameters={"kernel": KERNELS[row[1]], "array_bytes": array_bytes, "precision": precision},
+            ranks=1,
+            metric=BANDWIDTH.name,
+            values=(rate * self._unit,),
+            statistic="maximum",
+            line=line.number,
+            repetitions=repetitions,
+        )
+        times: dict[Beside, float] = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
+        yield figure
+        yield replace(figure, metric=TIME.name, values=(least_s,), statistic="minimum", beside=times)
+
+    def close(self) -> None:
+        """Note with each figure what the program says against its results."""
+        self.figures = [replace(each, failure=self._wrong) for each in chain(*self._kernels.values())]
 
 
-def _state(run: _Run, text: str) -> bool:
-    """Note what a line says of its run; return whether it says anything."""
-    if size := _SIZE.match(text):
-        run.array_bytes = round(number(size[1]) * _UNITS[size[2]])
-    elif precision := _PRECISION.match(text):
-        run.precision = precision[1]
-    elif repetitions := _REPETITIONS.match(text):
-        run.repetitions = int(repetitions[1]) - 1
-    elif head := _HEAD.match(text):
-        run.unit = _UNITS[head[1]]
-    elif head := _CSV_HEAD.match(text):
-        run.unit = _UNITS[head[1].capitalize()]
-    elif wrong := _WRONG.match(text):
-        run.wrong = run.wrong or wrong[1]
-    else:
-        return _SAID.match(text) is not None
-    return True
-
-
-def _row(run: _Run, line: Line) -> Iterator[PrintedFigure]:
-    """Yield the rate and the time of a row; nothing where it is none, or the size of the arrays is not known."""
-    if row := _ROW.match(line.text):
-        array_bytes, precision, repetitions = run.array_bytes, run.precision, run.repetitions
-        rate, least_s, most_s, mean_s = (number(one) for one in row[2].split())
-    elif line.ended and (row := _CSV_ROW.match(line.text)):
-        array_bytes, precision = int(row[3]) * int(row[4]), "double" if row[4] == "8" else "float"
-        repetitions = int(row[2]) - 1
-        rate, least_s, most_s, mean_s = (float(row[place]) for place in (5, 6, 7, 8))
-    else:
-        return
-    if array_bytes is None or run.unit is None:
-        return
-    figure = PrintedFigure(
-        benchmark=BENCHMARK,
-        parameters={"kernel": KERNELS[row[1]], "array_bytes": array_bytes, "precision": precision},
-        ranks=1,
-        metric="bandwidth_bytes_per_s",
-        values=(rate * run.unit,),
-        statistic="maximum",
-        line=line.number,
-        repetitions=repetitions,
-    )
-    times: dict[Beside, float] = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
-    yield figure
-    yield replace(figure, metric="time_s", values=(least_s,), statistic="minimum", beside=times)
+read = _BabelStreamReader.reading
 
 
 def _benchmark() -> Benchmark:
@@ -135,7 +122,7 @@ def _benchmark() -> Benchmark:
         BENCHMARK,
         "BabelStream",
         "memory bandwidth of copy, scale, add, triad and dot product",
-        [metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"), metric("time_s", "s", "time")],
+        [BANDWIDTH, TIME],
         [
             parameter("kernel", "kernel", list(KERNELS.values())),
             parameter("array_bytes", "array size", [0], "B", "size"),

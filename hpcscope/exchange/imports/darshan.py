@@ -6,11 +6,9 @@ and the time of the slowest rank (MiB/s). Counters are described in the document
 """
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
+from hpcscope.exchange.imports import declared, metric, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
@@ -59,14 +57,11 @@ _MIB = 2**20
 claims = claiming(_LOG)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all logs."""
-    return _DarshanReader().read(lines)
-
-
 class _DarshanReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self.differences[f"{TITLE}: histograms, strides, time stamps and single files are left out"] = None
         self._ranks: int | None = None
         self._module = ""
@@ -118,8 +113,9 @@ class _DarshanReader(LineReader):
             sums[module, name] = (before + number(value), first)
 
     def _add(self, module: str, name: str, unit: str, label: str, better: str, value: float, line: int) -> None:
-        measured = metric(name, unit, label, better)
-        where = [setting("module", module, bare=True)]
-        self.benchmarks.append(declared(_NAME, TITLE, f"a program's files as {TITLE} saw them", [measured], where))
-        of: dict[str, Value] = {"module": module}
-        self.figures.append(PrintedFigure(_NAME, of, self._ranks, name, (value,), "each", line))
+        measured, where = metric(name, unit, label, better), [setting("module", module, bare=True)]
+        benchmark = declared(_NAME, TITLE, f"a program's files as {TITLE} saw them", [measured], where)
+        self.add(benchmark, {"module": module}, self._ranks, value, line)
+
+
+read = _DarshanReader.reading

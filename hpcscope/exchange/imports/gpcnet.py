@@ -8,7 +8,7 @@ without.
 import re
 from collections.abc import Sequence
 
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, setting
+from hpcscope.exchange.imports import TIME, declared, metric, once, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -23,7 +23,7 @@ _CELLS = re.compile(r"\|(?:[^|]+\|){2,}\s*$")
 _VALUE = re.compile(r"\d+\.\d+X?$")
 _SAID = re.compile(r"\s+(?:Legend|(?:RR|Nat|Lat|BW|BW\+Sync) = |\d+ nodes|\S.* congestor)|\|\s*\|\s+Avg ")
 _UNITS = {
-    "usec": (metric("time_s", "s", "time"), -6, 1),
+    "usec": (TIME, -6, 1),
     "MiB/s/rank": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth of a rank", "higher"), 0, 2**20),
     "X": (metric("impact", "1", "impact of congestion"), 0, 1),
 }
@@ -37,12 +37,8 @@ def claims(lines: Sequence[Line]) -> bool:
     )
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
-    return _GpcnetReader(TITLE).read(lines)
-
-
 class _GpcnetReader(LineReader):
+    title = TITLE
     _ranks: int | None = None
     _table = ""
     _heads: Sequence[str] = ()
@@ -78,9 +74,9 @@ class _GpcnetReader(LineReader):
         beside = {_BESIDE[head]: value for head, value in plain.items() if head in _BESIDE and unit == "usec"}
         settings = {"test": cells[0], "table": self._table}
         where = [setting(name, value, bare=True) for name, value in settings.items()]
-        self.benchmarks.append(declared(_NAME, TITLE, f"a pattern of {TITLE}", [of], where))
-        mean = plain["Avg"]
-        self.figures.append(
-            PrintedFigure(_NAME, {**settings}, self._ranks, of.name, (mean,), "mean", line, beside=beside)
-        )
+        benchmark = declared(_NAME, TITLE, f"a pattern of {TITLE}", [of], where)
+        self.add(benchmark, settings, self._ranks, plain["Avg"], line, "mean", beside=beside)
         return True
+
+
+read = _GpcnetReader.reading

@@ -6,19 +6,9 @@ of a matrix, printed where the output is binary.
 """
 
 import re
-from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import (
-    MixedRunsError,
-    PrintedFigure,
-    Reading,
-    declared,
-    metric,
-    once,
-    parameter,
-    setting,
-)
+from hpcscope.exchange.imports import TIME, MixedRunsError, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
@@ -42,7 +32,7 @@ _SAID = re.compile(
 )
 _METRICS = {
     "bandwidth": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth of a pair", "higher"), 0, 2**20),
-    "latency": (metric("time_s", "s", "time"), -6, 1),
+    "latency": (TIME, -6, 1),
     "bisection bandwidth": (metric("bisection_bytes_per_s", "B/s", "bandwidth of all pairs", "higher"), 0, 2**20),
     "bisection efficiency": (metric("efficiency", "1", "bandwidth, all pairs over one", "higher"), -2, 1),
 }
@@ -51,14 +41,13 @@ _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
 claims = claiming(_CONFIGURATION, _SUMMARY)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run: those of the last summary that is whole."""
-    return _Hp2pReader(TITLE).read(lines)
-
-
 class _Hp2pReader(LineReader):
-    def __init__(self, title: str) -> None:
-        super().__init__(title)
+    """The figures of a run are those of the last summary that is whole."""
+
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
         self._settings: dict[str, str] = {}
         self._count = 0
         self._ranks: int | None = None
@@ -109,14 +98,15 @@ class _Hp2pReader(LineReader):
             parameter("message_bytes", "message size", [0], "B", role="size"),
             parameter("messages", "messages in a row", [0]),
         ]
-        for what, (one, _, _) in _METRICS.items():
+        for what, (measured, _, _) in _METRICS.items():
             if ("Avg", what) not in self._whole:
                 continue
             mean, line = self._whole["Avg", what]
-            self.benchmarks.append(declared(_NAME, TITLE, f"pairs of ranks, as {TITLE} sees them", [one], where))
+            benchmark = declared(_NAME, TITLE, f"pairs of ranks, as {TITLE} sees them", [measured], where)
             beside = {
                 name: self._whole[key, what][0] for key, name in _BESIDE.items() if (key, what) in self._whole
             }
-            self.figures.append(
-                PrintedFigure(_NAME, of, self._ranks, one.name, (mean,), "mean", line, beside=beside)
-            )
+            self.add(benchmark, of, self._ranks, mean, line, "mean", beside=beside)
+
+
+read = _Hp2pReader.reading

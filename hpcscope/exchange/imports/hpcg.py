@@ -5,13 +5,11 @@ overhead of setting up and optimising the problem (ReportResults.cpp). Scope has
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
+from hpcscope.exchange.imports import TIME, PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import claiming
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "HPCG"
 BENCHMARK = "application.hpcg"
@@ -61,62 +59,71 @@ _NAME = re.compile(
 )
 
 
-@dataclass
-class _Run:
-    """What one result file says."""
+claims = claiming(_TITLE)
 
-    numbers: dict[str, int] = field(default_factory=dict)
-    printed: dict[str, tuple[float, int]] = field(default_factory=dict)
-    """Value and line by metric."""
-    failure: str = "the output ends before its final summary"
 
-    def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the figures, once the processes and their grids are known."""
-        if not {"ranks", "nx", "ny", "nz"} <= self.numbers.keys():
+class _HpcgReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.benchmarks.append(_benchmark())
+        self._section = ""
+        self._numbers: dict[str, int] = {}
+        self._printed: dict[str, tuple[float, int]] = {}
+        """Value and line by metric."""
+        self._failure = "the output ends before its final summary"
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        if title := _TITLE.match(line.text):
+            self.versions |= {title[1]: None} if title[1] else {}
+        elif not self._section and (found := _VERSION.match(line.text)):
+            self.versions = {found[1]: None}
+        elif line.ended and (entry := _entry(line.text, self._section)):
+            self._section, name, value = entry
+            self._note(name, value, line.number)
+        else:
+            return False
+        return True
+
+    def _note(self, name: str, value: str, line: int) -> None:
+        """Keep what a line says, where it is asked for; of grids that of a process, not those of multigrid."""
+        if name in _NUMBERS and value.isdigit():
+            self._numbers.setdefault(_NUMBERS[name], int(value))
+        elif _VALID.match(name) and _NUMBER.match(value):
+            once(self._printed, "flops_per_s", (number(value, _GIGA), line))
+            self._failure = ""
+        elif name.startswith("HPCG result is"):
+            self._failure = f"{name} {value}"
+        elif (self._section, name) in _FIGURES and _NUMBER.match(value):
+            metric_, exponent = _FIGURES[self._section, name]
+            once(self._printed, metric_, (number(value, exponent), line))
+
+    def close(self) -> None:
+        """Take the figures, once the processes and their grids are known."""
+        if self._printed.get("time_s", (OFFICIAL_S, 0))[0] < OFFICIAL_S:
+            self.missing[f"{OFFICIAL_S:,} s of iterations, which an official result has"] = None
+        if not {"ranks", "nx", "ny", "nz"} <= self._numbers.keys():
             return
-        sets = self.numbers.get("iterations", 0) // (self.numbers.get("per_set") or 1)
+        sets = self._numbers.get("iterations", 0) // (self._numbers.get("per_set") or 1)
         names = ("nx", "ny", "nz", "threads")
-        for metric_, (value, line) in self.printed.items():
-            yield PrintedFigure(
+        for metric_, (value, line) in self._printed.items():
+            figure = PrintedFigure(
                 benchmark=BENCHMARK,
-                parameters={name: self.numbers[name] for name in names if name in self.numbers},
-                ranks=self.numbers["ranks"],
+                parameters={name: self._numbers[name] for name in names if name in self._numbers},
+                ranks=self._numbers["ranks"],
                 metric=metric_,
                 values=(value,),
                 statistic="each" if metric_ == "time_s" else "mean",
                 line=line,
                 repetitions=None if metric_ == "time_s" else sets or None,
-                failure=self.failure,
+                failure=self._failure,
             )
+            self.figures.append(figure)
 
 
-claims = claiming(_TITLE)
-
-
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a result file."""
-    run = _Run()
-    version = section = ""
-    understood: set[int] = set()
-    for line in lines:
-        if title := _TITLE.match(line.text):
-            version = title[1] or ""
-        elif not section and (found := _VERSION.match(line.text)):
-            version = found[1]
-        elif line.ended and (entry := _entry(line.text, section)):
-            section, name, value = entry
-            _note(run, section, name, value, line.number)
-        else:
-            continue
-        understood.add(line.number)
-    is_short = "time_s" in run.printed and run.printed["time_s"][0] < OFFICIAL_S
-    return Reading(
-        program=f"{TITLE} {version}".strip(),
-        figures=list(run.figures()),
-        understood=understood,
-        missing=[f"{OFFICIAL_S:,} s of iterations, which an official result has"] if is_short else [],
-        benchmarks=[_benchmark()],
-    )
+read = _HpcgReader.reading
 
 
 def _entry(text: str, section: str) -> tuple[str, str, str] | None:
@@ -137,20 +144,6 @@ def _entry(text: str, section: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _note(run: _Run, section: str, name: str, value: str, line: int) -> None:
-    """Keep what a line says, where it is asked for; of the grid only that of a process, not those of multigrid."""
-    if name in _NUMBERS and value.isdigit():
-        run.numbers.setdefault(_NUMBERS[name], int(value))
-    elif _VALID.match(name) and _NUMBER.match(value):
-        once(run.printed, "flops_per_s", (number(value, _GIGA), line))
-        run.failure = ""
-    elif name.startswith("HPCG result is"):
-        run.failure = f"{name} {value}"
-    elif (section, name) in _FIGURES and _NUMBER.match(value):
-        metric_, exponent = _FIGURES[section, name]
-        once(run.printed, metric_, (number(value, exponent), line))
-
-
 def _benchmark() -> Benchmark:
     rates = {
         "flops_per_s": "rating",
@@ -167,7 +160,7 @@ def _benchmark() -> Benchmark:
         [
             *(metric(name, "flop/s", label, "higher") for name, label in rates.items()),
             metric("bandwidth_bytes_per_s", "B/s", "memory bandwidth", "higher"),
-            metric("time_s", "s", "time"),
+            TIME,
         ],
         [
             *(parameter(name, name, [0], role="size") for name in ("nx", "ny", "nz")),

@@ -7,13 +7,14 @@ Scope has one way. What `algorithm.linpack` cannot do stands as `algorithm.hpl`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import FLOPS, TIME, PrintedFigure, Reading, declared, metric, parameter
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.plan import hpl
 
 TITLE = "HPL"
@@ -69,42 +70,47 @@ def claims(lines: Sequence[Line]) -> bool:
     return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all problems."""
-    return read_all(_own(lines))
+class _HplReader(LineReader):
+    """Reads what a run prints, sections of HPCC included."""
 
+    title = TITLE
 
-def read_all(lines: Iterable[Line]) -> Reading:
-    """Return the figures of all problems, those of HPCC included."""
-    problems: list[_Problem] = []
-    versions: dict[str, None] = {}
-    understood: set[int] = set()
-    missing: dict[str, None] = {}
-    swap = ""
-    for line in lines:
+    def __init__(self) -> None:
+        super().__init__()
+        self.benchmarks.append(benchmark())
+        self._problems: list[_Problem] = []
+        self._swap = ""
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
         if title := _TITLE.match(line.text):
-            versions[title[1]] = None
-            swap = ""
+            self.versions[title[1]] = None
+            self._swap = ""
         elif found := _SWAP.match(line.text):
-            swap = _SWAPS[found[1]]
+            self._swap = _SWAPS[found[1]]
         elif row := _ROW.match(line.text):
-            problems.append(_Problem(list(_figures(row, swap, line.number))))
+            self._problems.append(_Problem(list(_figures(row, self._swap, line.number))))
             if number(row[6]) < SHORTEST_S:
-                missing["times of less than 1 s with enough digits"] = None
+                self.missing["times of less than 1 s with enough digits"] = None
             if not _VARIANT.match(row[1]):
-                missing[f"what {row[1]} stands for"] = None
-        elif problems and (residual := _RESIDUAL.match(line.text)):
-            _check(problems[-1], residual, line)
-        elif not _SAID.match(line.text):
-            continue
-        understood.add(line.number)
-    return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=[printed for problem in problems for printed in problem.checked()],
-        understood=understood,
-        missing=[*missing],
-        benchmarks=[benchmark()],
-    )
+                self.missing[f"what {row[1]} stands for"] = None
+        elif self._problems and (residual := _RESIDUAL.match(line.text)):
+            _check(self._problems[-1], residual, line)
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    def close(self) -> None:
+        """Take the figures with the outcomes of their checks."""
+        self.figures = [printed for problem in self._problems for printed in problem.checked()]
+
+
+read_all = _HplReader.reading
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all problems, those of HPCC apart."""
+    return read_all([*_own(lines)])
 
 
 def said(text: str) -> bool:
@@ -136,11 +142,7 @@ def benchmark() -> Benchmark:
         OTHER,
         "HPL",
         "LINPACK in variants of HPL that Scope does not have",
-        [
-            metric("flops_per_s", "flop/s", "floating point rate", "higher"),
-            metric("time_s", "s", "time"),
-            metric("residual", "1", "residual"),
-        ],
+        [FLOPS, TIME, metric("residual", "1", "residual")],
         [
             *(parameter(name, label, [0], role="size" if name == "n" else "problem") for name, label in numbers),
             parameter("look_ahead", "look-ahead", [0], role="method"),

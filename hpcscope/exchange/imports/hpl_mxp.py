@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import FLOPS, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
@@ -17,7 +17,7 @@ TITLE = "HPL-MxP"
 _NAME = "algorithm.hpl_mxp"
 _RATE = r"\s*(\d+(?:\.\d+)?(?:e[+-]\d\d)?), per GPU\s*="
 _ROWS = {
-    re.compile(rf"\s*GFLOPS\s*={_RATE}"): metric("flops_per_s", "flop/s", "floating point rate", "higher"),
+    re.compile(rf"\s*GFLOPS\s*={_RATE}"): FLOPS,
     re.compile(rf"\s*LU GFLOPS\s*={_RATE}"): metric("factorization_flops_per_s", "flop/s", "rate of LU", "higher"),
 }
 _PROBLEM = re.compile(r"\s*N = (\d+), NB = (\d+), NPROW = (\d+), NPCOL = (\d+), SLOPPY-TYPE = (\w+)\s*$")
@@ -32,12 +32,8 @@ _SAID = re.compile(
 claims = claiming(_PROBLEM)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a problem."""
-    return _MxpReader(TITLE).read(lines)
-
-
 class _MxpReader(LineReader):
+    title = TITLE
     _failure = "no check of its residual was printed"
     _problem: Sequence[str] = ()
 
@@ -53,14 +49,13 @@ class _MxpReader(LineReader):
             numbers = {"n": n, "block": block, "grid_rows": rows, "grid_columns": columns}
             where = [parameter(name, name.replace("_", " "), [0]) for name in numbers]
             where += [setting("precision", self._problem[4], bare=True)]
-            self.benchmarks.append(declared(_NAME, TITLE, "LU in low precision, refined", [found], where))
+            benchmark = declared(_NAME, TITLE, "LU in low precision, refined", [found], where)
             of: dict[str, Value] = {**numbers, "precision": self._problem[4]}
             value = float(re.split("[=,]", line.text)[1]) * 1e9
-            self.figures.append(
-                PrintedFigure(
-                    _NAME, of, rows * columns, found.name, (value,), "each", line.number, failure=self._failure
-                )
-            )
+            self.add(benchmark, of, rows * columns, value, line.number, failure=self._failure)
         else:
             return _SAID.match(line.text) is not None
         return True
+
+
+read = _MxpReader.reading

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import (
+    BANDWIDTH,
+    MESSAGE_SIZE,
+    TIME,
+    PrintedFigure,
+    declared,
+    metric,
+    once,
+    parameter,
+    setting,
+    slug,
+)
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -36,7 +47,7 @@ _DECIMAL = re.compile(r"\d+[.,]\d\d$")
 _SAID = re.compile(r"#(?! !!)|!!!!\s+ALL BENCHMARKS SUCCESSFUL")
 
 _COLUMNS = {
-    "t[usec]": metric("time_s", "s", "time"),
+    "t[usec]": TIME,
     "t_avg[usec]": metric("time_s", "s", "time, mean over ranks"),
     "t_min[usec]": metric("fastest_rank_s", "s", "time of the fastest rank"),
     "t_max[usec]": metric("slowest_rank_s", "s", "time of the slowest rank"),
@@ -44,7 +55,7 @@ _COLUMNS = {
     "t_pure[usec]": metric("time_s", "s", "time without computation"),
     "t_cpu[usec]": metric("computation_s", "s", "computation"),
     "overlap[%]": metric("overlap_share", "1", "overlap", "higher"),
-    "mbytes/sec": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+    "mbytes/sec": BANDWIDTH,
     "msg/sec": metric("message_rate_per_s", "1/s", "message rate", "higher"),
 }
 _COLLECTIVES = {
@@ -123,14 +134,11 @@ def claims(lines: Sequence[Line]) -> bool:
     return any(_SECTION.match(line.text) for line in lines) and any(_HEAD.match(line.text) for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all sections."""
-    return _ImbReader().read(lines)
-
-
 class _ImbReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self._version = self._part = ""
         self._summed = "MPI_FLOAT"
         self._options: dict[str, str] = {}
@@ -177,11 +185,8 @@ class _ImbReader(LineReader):
         row = dict(zip(section.columns, cells, strict=True))
         if not all(cell.isdigit() if one in _WHOLE else _DECIMAL.match(cell) for one, cell in row.items()):
             return False
-        once(
-            section.rows,
-            " ".join(["size", section.mode, row.get("group", ""), row.get("#bytes", "")]),
-            line.number,
-        )
+        what = " ".join(["size", section.mode, row.get("group", ""), row.get("#bytes", "")])
+        once(section.rows, what, line.number)
         # The bandwidth is the size over the time, with fewer digits.
         timed = any(one.startswith("t") for one in row)
         columns = [one for one in row if one in _COLUMNS and not (timed and one in ("mbytes/sec", "msg/sec"))]
@@ -191,9 +196,8 @@ class _ImbReader(LineReader):
             section.meanings[column] = meaning
             value = _value(section, column, row[column])
             if value is None:
-                self.differences[f"{TITLE} {section.version}: bandwidths are left out: of 10^6 or 2^20 bytes"] = (
-                    None
-                )
+                unknown = f"{TITLE} {section.version}: bandwidths are left out: of 10^6 or 2^20 bytes"
+                self.differences[unknown] = None
                 continue
             parameters = dict(meaning.parameters)
             if "#bytes" in row:
@@ -226,6 +230,9 @@ class _ImbReader(LineReader):
         elif section.name in _SUMS and self._summed != "MPI_DOUBLE":
             self.differences[f"{TITLE}: reductions sum {self._summed}, Scope sums MPI_DOUBLE"] = None
         return known
+
+
+read = _ImbReader.reading
 
 
 def _value(section: Section, column: str, cell: str) -> float | None:
@@ -272,13 +279,12 @@ def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
     part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
     part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
     level = "storage" if part == "io_" else "mpi"
-    slug = re.sub(r"[^a-z0-9]+", "_", section.name.lower()).strip("_")
-    name = f"{level}.imb_{part}{slug}"
+    name = f"{level}.imb_{part}{slug(section.name)}"
     said = {"mode": section.mode, "grid": section.grid, "threads": section.threads}
     settings: dict[str, Value] = {key: value for key, value in said.items() if value}
     parameters = [setting(key, str(value)) for key, value in settings.items()]
     if "#bytes" in section.columns:
-        parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))
+        parameters.insert(0, MESSAGE_SIZE)
     if section.groups > 1:
         settings["groups"] = section.groups
         parameters.append(parameter("groups", "groups", [1], role="parallel"))

@@ -7,10 +7,9 @@ formats of their own.
 """
 
 import re
-from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Metric
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, setting
+from hpcscope.exchange.imports import BANDWIDTH, TIME, declared, metric, once, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
@@ -28,21 +27,16 @@ _SCORE = re.compile(
     r"\s*(?P<mark>\[INVALID\])?\s*$"
 )
 _SAID = re.compile(r"\[      \]\s+timestamp\s|ERROR INVALID ")
-_BANDWIDTH = metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher")
 _RATE = metric("operations_per_s", "1/s", "operations per second", "higher")
-_TIME = metric("time_s", "s", "time")
 _TOTAL = metric("score", "1", "score", "higher")
 
 
 claims = claiming(_PHASE, _SCORE)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
-    return _Io500Reader(TITLE).read(lines)
-
-
 class _Io500Reader(LineReader):
+    title = TITLE
+
     def takes(self, line: Line) -> bool:
         """Read a line; return whether it was understood."""
         if version := _VERSION.match(line.text):
@@ -51,12 +45,12 @@ class _Io500Reader(LineReader):
             wrong = "the program says that it is invalid" if phase["mark"] or phase["invalid"] else ""
             name, moved = phase["phase"].replace("_", "-"), phase["unit"].startswith("G")
             value = number(phase[3]) * 2**30 if moved else number(phase[3], 3)
-            self._add(name, _BANDWIDTH if moved else _RATE, value, line.number, wrong)
+            self._add(name, BANDWIDTH if moved else _RATE, value, line.number, wrong)
             if phase[5]:
-                self._add(name, _TIME, number(phase[5]), line.number, wrong)
+                self._add(name, TIME, number(phase[5]), line.number, wrong)
         elif score := _SCORE.match(line.text):
             wrong = "the program says that it is invalid" if score["mark"] else ""
-            self._add("score", _BANDWIDTH, number(score[1]) * 2**30, line.number, wrong)
+            self._add("score", BANDWIDTH, number(score[1]) * 2**30, line.number, wrong)
             self._add("score", _RATE, number(score[2], 3), line.number, wrong)
             self._add("score", _TOTAL, number(score[3]), line.number, wrong)
         else:
@@ -68,7 +62,8 @@ class _Io500Reader(LineReader):
         if value <= 0:
             return  # a phase that was left out
         where = [setting("phase", phase, bare=True)]
-        self.benchmarks.append(declared(_NAME, TITLE, f"a phase of {TITLE}", [of], where))
-        self.figures.append(
-            PrintedFigure(_NAME, {"phase": phase}, None, of.name, (value,), "each", line, failure=wrong)
-        )
+        benchmark = declared(_NAME, TITLE, f"a phase of {TITLE}", [of], where)
+        self.add(benchmark, {"phase": phase}, None, value, line, failure=wrong)
+
+
+read = _Io500Reader.reading

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
+from hpcscope.exchange.imports import declared, metric, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -69,14 +68,13 @@ def claims(lines: Sequence[Line]) -> bool:
     return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a banner, or of the tasks."""
-    return _IpmReader().read(lines)
-
-
 class _IpmReader(LineReader):
+    """The figures are those of a banner, or of the tasks."""
+
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self._banner = False
         self._region = _WHOLE
         self._ranks: int | None = None
@@ -167,14 +165,17 @@ class _IpmReader(LineReader):
             self._add("program", "mpi_share", sum(task.mpi_s for task in whole) / wall_s, whole[0].line)
         for name in dict.fromkeys(name for task in whole for name in task.routines):
             of = [task.routines[name] for task in whole if name in task.routines]
-            self._add(name, "time_s", sum(one[0] for one in of), of[0][3])
-            self._add(name, "calls", float(sum(one[1] for one in of)), of[0][3])
-            self._add(name, "sent_bytes", sum(one[2] for one in of), of[0][3])
-            self._add(name, "least_s", min(one[0] for one in of), of[0][3])
-            self._add(name, "most_s", max(one[0] for one in of), of[0][3])
+            seconds, calls, sent_bytes, lines = zip(*of, strict=True)
+            self._add(name, "time_s", sum(seconds), lines[0])
+            self._add(name, "calls", float(sum(calls)), lines[0])
+            self._add(name, "sent_bytes", sum(sent_bytes), lines[0])
+            self._add(name, "least_s", min(seconds), lines[0])
+            self._add(name, "most_s", max(seconds), lines[0])
 
     def _add(self, routine: str, name: str, value: float, line: int) -> None:
         where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
-        self.benchmarks.append(declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where))
-        of: dict[str, Value] = {"routine": routine, "region": self._region}
-        self.figures.append(PrintedFigure(_NAME, of, self._ranks, name, (value,), "each", line))
+        benchmark = declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where)
+        self.add(benchmark, {"routine": routine, "region": self._region}, self._ranks, value, line)
+
+
+read = _IpmReader.reading

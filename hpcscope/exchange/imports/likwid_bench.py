@@ -6,11 +6,11 @@ what a cache reads before it writes (bench.c). `Size` is that of all streams tog
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import BANDWIDTH, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
 
 TITLE = "likwid-bench"
 _NAME = "node.likwid_bench"
@@ -23,91 +23,71 @@ _SAID = re.compile(
     r"|Warning: Sanitizing vector length|Using \d+ work groups"
 )
 _METRICS = {
-    "MByte/s": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"), 6),
+    "MByte/s": (BANDWIDTH, 6),
     "MFlops/s": (metric("flops_per_s", "flop/s", "arithmetic rate", "higher"), 6),
     "Cycles per update": (metric("cycles_per_update", "1", "cycles per update"), 0),
     "Cycles per cacheline": (metric("cycles_per_line", "1", "cycles per cache line"), 0),
 }
 _FACTS = {
-    *(
-        "Time",
-        "Size (Byte)",
-        "Iterations",
-        "Cycles",
-        "CPU Clock",
-        "Cycle Clock",
-        "Iterations per thread",
-        "Inner loop executions",
-        "Size per thread",
-    ),
+    *("Time", "Size (Byte)", "Iterations", "Cycles", "CPU Clock", "Cycle Clock", "Iterations per thread"),
+    *("Inner loop executions", "Size per thread"),
     *("Number of Flops", "Data volume (Byte)", "Loads per update", "Stores per update", "Load bytes per element"),
     *("Store bytes per elem.", "Load/store ratio", "Instructions", "UOPs"),
 }
-
-
-@dataclass
-class Test:
-    """What is printed of a test."""
-
-    name: str = ""
-    threads: int = 1
-    values: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By their keys, with the numbers of their lines."""
 
 
 def claims(lines: Sequence[Line]) -> bool:
     """Return whether the program's title, or a test and its rate, are among the lines."""
     if any(line.text.strip() == "LIKWID MICRO BENCHMARK" for line in lines):
         return True
-    return any(_TEST.match(line.text) for line in lines) and any(
-        line.text.startswith("MByte/s:\t") for line in lines
-    )
+    rated = any(line.text.startswith("MByte/s:\t") for line in lines)
+    return rated and any(_TEST.match(line.text) for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a test."""
-    test = Test()
-    understood: set[int] = set()
-    for line in lines:
+class _LikwidReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing["the version"] = None
+        self._test = ""
+        self._threads = 1
+        self._values: dict[str, tuple[str, int]] = {}
+        """By their keys, with the numbers of their lines."""
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
         if named := _TEST.match(line.text):
-            test.name = named[1]
+            self._test = named[1]
         elif using := _THREADS.match(line.text):
-            test.threads = int(using[1])
-        elif test.name and (value := _VALUE.match(line.text)):
+            self._threads = int(using[1])
+        elif self._test and (value := _VALUE.match(line.text)):
             whole = value["key"] in ("Size (Byte)", "Iterations")
             if value["key"] not in (*_METRICS, *_FACTS) or (whole and not value["value"].isdigit()):
-                continue
-            once(test.values, value["key"], (value["value"], line.number))
-        elif not _SAID.match(line.text):
-            continue
-        understood.add(line.number)
-    measured = [key for key in test.values if key in _METRICS]
-    return Reading(
-        program=TITLE,
-        figures=[_figure(test, key) for key in measured],
-        understood=understood,
-        missing=["the version"],
-        benchmarks=[_benchmark(test, key) for key in measured],
-    )
+                return False
+            once(self._values, value["key"], (value["value"], line.number))
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    def close(self) -> None:
+        """Take the figures, with what is known of their test: a file may end before the rest."""
+        of: dict[str, Value] = {"test": self._test, "threads": self._threads}
+        if size := self._values.get("Size (Byte)"):
+            of["size_bytes"] = int(size[0])
+        iterations = self._values.get("Iterations")
+        repetitions = int(iterations[0]) if iterations else None
+        where = [
+            setting("test", self._test, bare=True),
+            parameter("threads", "threads", [1], role="parallel"),
+            parameter("size_bytes", "size", [0], "B", role="size"),
+        ]
+        for key, (cell, line) in self._values.items():
+            if key in _METRICS:
+                measured, exponent = _METRICS[key]
+                value = number(cell) if "e" in cell else number(cell, exponent)
+                benchmark = declared(_NAME, TITLE, f"a loop over streams of {TITLE}", [measured], where)
+                self.add(benchmark, of, 1, value, line, "mean", repetitions=repetitions)
 
 
-def _figure(test: Test, key: str) -> PrintedFigure:
-    """Return the figure of a key, with what is known of its test: a file may end before the rest."""
-    measured, exponent = _METRICS[key]
-    cell, line = test.values[key]
-    of: dict[str, Value] = {"test": test.name, "threads": test.threads}
-    if size := test.values.get("Size (Byte)"):
-        of["size_bytes"] = int(size[0])
-    iterations = test.values.get("Iterations")
-    value = number(cell) if "e" in cell else number(cell, exponent)
-    repetitions = int(iterations[0]) if iterations else None
-    return PrintedFigure(_NAME, of, 1, measured.name, (value,), "mean", line, repetitions=repetitions)
-
-
-def _benchmark(test: Test, key: str) -> Benchmark:
-    where = [
-        setting("test", test.name, bare=True),
-        parameter("threads", "threads", [1], role="parallel"),
-        parameter("size_bytes", "size", [0], "B", role="size"),
-    ]
-    return declared(_NAME, TITLE, f"a loop over streams of {TITLE}", [_METRICS[key][0]], where)
+read = _LikwidReader.reading

@@ -14,10 +14,9 @@ from contextlib import suppress
 
 from hpcscope.catalog.benchmark import Parameter, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports import declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
-from hpcscope.samples.records import Statistic
 
 TITLE = "lmbench"
 _NUMBER = r"\d+(?:[.,]\d+)?"
@@ -61,14 +60,11 @@ def claims(lines: Sequence[Line]) -> bool:
     return False
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all lines."""
-    return _LmbenchReader().read(lines)
-
-
 class _LmbenchReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self.missing["the number of trials"] = None
         self._heading = ""
         """Of the pairs that follow; `stride`, `context` and `files` for those with units of their own."""
@@ -95,20 +91,15 @@ class _LmbenchReader(LineReader):
         elif self._heading == "files" and (row := _FILE_ROW.match(text)):
             self._file_row(row, line.number)
         elif found := _TIME.match(text):
-            exponent = -6 if found["unit"] == "micro" else -9
-            self._named(
-                "node.lmbench_time", "time_s", found["what"], number(found["value"], exponent), line.number
-            )
+            value = number(found["value"], -6 if found["unit"] == "micro" else -9)
+            self._named("time", found["what"], value, line.number)
         elif found := _RATE.match(text):
             value = number(found["value"], 6 if found["unit"] == "M" else 3)
-            self._named("node.lmbench_bandwidth", "bandwidth_bytes_per_s", found["what"], value, line.number)
+            self._named("bandwidth", found["what"], value, line.number)
         elif found := _PARALLELISM.match(text):
-            self._named(
-                "node.lmbench_parallelism", "parallelism", found["what"], number(found["value"]), line.number
-            )
+            self._named("parallelism", found["what"], number(found["value"]), line.number)
         elif found := _TRANSFER.match(text):
-            value = number(found["value"], 6)
-            self._named("node.lmbench_bandwidth", "bandwidth_bytes_per_s", "HTTP", value, line.number)
+            self._named("bandwidth", "HTTP", number(found["value"], 6), line.number)
         else:
             return _CLOCK.match(text) is not None
         return True
@@ -130,38 +121,20 @@ class _LmbenchReader(LineReader):
             where = [_bytes("array_bytes", "array"), _bytes("stride_bytes", "stride", "problem")]
             where.append(setting("order", self._order))
             of: dict[str, Value] = {"array_bytes": array, "stride_bytes": self._stride, "order": self._order}
-            self._add(
-                "node.lmbench_memory_load",
-                "access_s",
-                "dependent loads",
-                number(pair["value"], -9),
-                of,
-                where,
-                line,
-            )
+            access_s = number(pair["value"], -9)
+            self._add("node.lmbench_memory_load", "access_s", "dependent loads", access_s, of, where, line)
         elif self._heading == "context":
-            where = [
-                parameter("processes", "processes", [2], role="size"),
-                _bytes("work_bytes", "work", "problem"),
-            ]
+            where = [parameter("processes", "processes", [2], role="size")]
+            where.append(_bytes("work_bytes", "work", "problem"))
             of = {"processes": int(number(pair["size"])), "work_bytes": self._kib * 1024}
-            self._add(
-                "node.lmbench_context_switch",
-                "time_s",
-                "context switch",
-                number(pair["value"], -6),
-                of,
-                where,
-                line,
-            )
+            switch_s = number(pair["value"], -6)
+            self._add("node.lmbench_context_switch", "time_s", "context switch", switch_s, of, where, line)
         elif self._heading == "mappings":
-            self._named("node.lmbench_time", "time_s", "mmap", value * 1e-6, line, _size(pair["size"]))
+            self._named("time", "mmap", value * 1e-6, line, _size(pair["size"]))
         elif self._heading.endswith("parallelism"):
-            size = _size(pair["size"])
-            self._named("node.lmbench_parallelism", "parallelism", self._heading, value, line, size)
+            self._named("parallelism", self._heading, value, line, _size(pair["size"]))
         elif self._heading and self._heading != "files":
-            size, rate = _size(pair["size"]), number(pair["value"], 6)
-            self._named("node.lmbench_bandwidth", "bandwidth_bytes_per_s", self._heading, rate, line, size)
+            self._named("bandwidth", self._heading, number(pair["value"], 6), line, _size(pair["size"]))
         else:
             return False
         return True
@@ -172,12 +145,12 @@ class _LmbenchReader(LineReader):
         for name, cell in (("create_per_s", row[3]), ("remove_per_s", row[4])):
             self._add("storage.lmbench_files", name, "files", float(cell), of, where, line)
 
-    def _named(
-        self, benchmark: str, metric_name: str, what: str, value: float, line: int, size: int | None = None
-    ) -> None:
+    def _named(self, title: str, what: str, value: float, line: int, size: int | None = None) -> None:
+        """Add the time, bandwidth or parallelism of an operation."""
+        metric_name = {"time": "time_s", "bandwidth": "bandwidth_bytes_per_s"}.get(title, title)
         where = [setting("operation", what, bare=True)]
         of: dict[str, Value] = {"operation": what}
-        title = benchmark.partition("_")[2]
+        benchmark = f"node.lmbench_{title}"
         if size is not None:
             benchmark, title = f"{benchmark}_by_size", f"{title} by size"
             where.append(_bytes("size_bytes", "size"))
@@ -196,10 +169,12 @@ class _LmbenchReader(LineReader):
     ) -> None:
         unit, label, better = _METRICS[metric_name]
         measured = metric(metric_name, unit, label, better)
-        self.benchmarks.append(declared(benchmark, f"{TITLE} {title}", f"{title} by {TITLE}", [measured], where))
+        declaration = declared(benchmark, f"{TITLE} {title}", f"{title} by {TITLE}", [measured], where)
         # lat_mem_rd.c keeps the least of the trials, lib_timing.c their median.
-        statistic: Statistic = "minimum" if metric_name == "access_s" else "median"
-        self.figures.append(PrintedFigure(benchmark, of, 1, metric_name, (value,), statistic, line))
+        self.add(declaration, of, 1, value, line, "minimum" if metric_name == "access_s" else "median")
+
+
+read = _LmbenchReader.reading
 
 
 _METRICS = {

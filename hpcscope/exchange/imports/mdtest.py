@@ -7,13 +7,12 @@ line says that it was the plain sequence in one folder or one for each process; 
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
+from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import claiming
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "mdtest"
 BENCHMARK = "storage.metadata"
@@ -50,50 +49,71 @@ _SAID = re.compile(
 )
 
 
-@dataclass
-class _Run:
-    """What one run of the program has printed so far."""
+claims = claiming(_TITLE)
 
-    ranks: int = 0
-    nodes: int = 0
-    command: dict[str, str] = field(default_factory=dict)
-    iterations: int = 0
-    rows: dict[str, tuple[tuple[float, float, float], int]] = field(default_factory=dict)
-    """By operation: highest, lowest and mean rate; line."""
 
-    def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the rates of the operations that were done."""
-        options = _options(self.command.get("command line", ""))
-        for operation, ((most, least, mean), line) in self.rows.items():
+class _MdtestReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ranks = self._nodes = self._iterations = 0
+        self._rates = False
+        """Whether the summary that is being read has rates, not times."""
+        self._command: dict[str, str] = {}
+        self._rows: dict[str, tuple[tuple[float, float, float], int]] = {}
+        """By operation: highest, lowest and mean rate; line."""
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        if title := _TITLE.match(line.text):
+            self.versions[title[1]] = None
+            self._ranks, self._nodes = int(title[2]), int(title[3])
+        elif command := _COMMAND.match(line.text):
+            once(self._command, "command line", command[1])
+        elif summary := _SUMMARY.match(line.text):
+            self._rates, self._iterations = summary[1] != " time", int(summary[2])
+        elif self._ranks and (row := _ROW.match(line.text)):
+            if self._rates:
+                most, least, mean = (number(row[place]) for place in (2, 3, 4))
+                once(self._rows, row[1], ((most, least, mean), line.number))
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    def close(self) -> None:
+        """Take the rates of the operations that were done."""
+        options = _options(self._command.get("command line", ""))
+        single = self._iterations == 1
+        for operation, ((most, least, mean), line) in self._rows.items():
             if mean <= 0:
                 continue
             own = self._own(options, operation)
             other, metric_ = _OPERATIONS[operation]
-            single = self.iterations == 1
-            yield PrintedFigure(
+            figure = PrintedFigure(
                 benchmark=BENCHMARK if own is not None else OTHER,
                 parameters=own if own is not None else _foreign(options),
-                ranks=self.ranks,
+                ranks=self._ranks,
                 metric=metric_ if own is not None else other,
                 values=(mean,),
                 statistic="each" if single else "mean",
                 line=line,
-                repetitions=None if single else self.iterations or None,
+                repetitions=None if single else self._iterations or None,
                 beside={} if single else {"mean": mean, "minimum": least, "maximum": most},
             )
+            self.figures.append(figure)
+        self.benchmarks = _benchmarks(self.figures)
 
     def _own(self, options: dict[str, str], operation: str) -> dict[str, Value] | None:
         """Return the parameters of Scope's case; None where it has none."""
-        files, written, read = (options.get(name, "0") for name in ("-n", "-w", "-e"))
-        shift = options.get("-N", "0")
-        plain = all(_SHOWN.fullmatch(option) for option in options) and all(
-            map(str.isdigit, (files, written, read, shift))
-        )
+        files, written, read, shift = (options.get(name, "0") for name in ("-n", "-w", "-e", "-N"))
+        known = all(map(str.isdigit, (files, written, read, shift)))
+        plain = known and all(_SHOWN.fullmatch(option) for option in options)
         if not plain or files == "0" or not _OPERATIONS[operation][1]:
             return None
         if operation == "File read" and read != written:
             return None
-        if shift != "0" and self.nodes > 1 and int(shift) * self.nodes != self.ranks:
+        if shift != "0" and self._nodes > 1 and int(shift) * self._nodes != self._ranks:
             return None  # the files of another process on the same node
         return {
             "files": int(files),
@@ -103,37 +123,7 @@ class _Run:
         }
 
 
-claims = claiming(_TITLE)
-
-
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
-    run = _Run()
-    version = ""
-    understood: set[int] = set()
-    rates = False
-    for line in lines:
-        if title := _TITLE.match(line.text):
-            version, run.ranks, run.nodes = title[1], int(title[2]), int(title[3])
-        elif command := _COMMAND.match(line.text):
-            once(run.command, "command line", command[1])
-        elif summary := _SUMMARY.match(line.text):
-            rates = summary[1] != " time"
-            run.iterations = int(summary[2])
-        elif run.ranks and (row := _ROW.match(line.text)):
-            if rates:
-                most, least, mean = (number(row[place]) for place in (2, 3, 4))
-                once(run.rows, row[1], ((most, least, mean), line.number))
-        elif not _SAID.match(line.text):
-            continue
-        understood.add(line.number)
-    figures = list(run.figures())
-    return Reading(
-        program=f"{TITLE} {version}".strip(),
-        figures=figures,
-        understood=understood,
-        benchmarks=_benchmarks(figures),
-    )
+read = _MdtestReader.reading
 
 
 def _options(command: str) -> dict[str, str]:

@@ -58,15 +58,17 @@ def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of a table, or of a document."""
     if lines and _is_document(lines[0]):
         return _document(lines)
-    return _NcclReader().read(lines)
+    return _NcclReader.reading(lines)
 
 
 _UNKNOWN = "unknown"
 
 
 class _NcclReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self.test = _UNKNOWN
         self._ranks: dict[str, Line] = {}
         self._iterations: int | None = None

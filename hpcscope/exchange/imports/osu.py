@@ -8,19 +8,18 @@ processes nor, without `-f`, that of repetitions is printed.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Value
 from hpcscope.exchange.imports import (
+    MESSAGE_SIZE,
     MixedRunsError,
     PrintedFigure,
-    Reading,
     declared,
     metric,
     once,
-    parameter,
     setting,
+    slug,
 )
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
@@ -175,14 +174,11 @@ class Table:
 claims = claiming(_TITLE, _INIT)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tables."""
-    return _OsuReader().read(lines)
-
-
 class _OsuReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self._table: Table | None = None
         self._workers: dict[str, str] = {}
         """Of each process; they are printed before the title."""
@@ -214,8 +210,8 @@ class _OsuReader(LineReader):
             self._table.columns, self._table.windows = [], []
         elif self._table.profile and (windows := _WINDOWS.match(text)):
             self._table.windows = [int(one) for one in windows[1].split()]
-        elif setting := _SETTING.match(text):
-            self._table.settings[setting[1].partition(" ")[0].lower()] = setting[2]
+        elif said := _SETTING.match(text):
+            self._table.settings[said[1].partition(" ")[0].lower()] = said[2]
         elif _HEAD.match(text):
             columns = _columns(text)
             if self._table.last >= 0 or self._table.columns not in ([], columns):
@@ -341,9 +337,12 @@ class _OsuReader(LineReader):
             )
 
 
+read = _OsuReader.reading
+
+
 def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
     """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
-    name = "mpi.osu_" + re.sub(r"[^a-z0-9]+", "_", table.operation).strip("_")
+    name = f"mpi.osu_{slug(table.operation)}"
     settings = {key: value for key, value in table.settings.items() if key != "datatype"}
     if table.window is not None:
         settings["window"] = str(table.window)
@@ -356,7 +355,7 @@ def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
     of = _COLUMNS[column]
     parameters = [setting(key, value, _DEFAULTS.get(key, "unknown")) for key, value in settings.items()]
     if "size" in table.columns:
-        parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))
+        parameters.insert(0, MESSAGE_SIZE)
     title = f"OSU {table.title}"
     metrics = [metric(of.metric, of.unit, of.label, of.better)]
     ranks = 2 if _TWO_RANKS.match(table.operation.removeprefix("python mpi ")) else None

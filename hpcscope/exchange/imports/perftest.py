@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, declared, metric, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
@@ -43,7 +43,7 @@ _WANTED = {
     "Link_type": "link",
 }
 _METRICS = {
-    "bandwidth_bytes_per_s": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+    "bandwidth_bytes_per_s": BANDWIDTH,
     "peak_bytes_per_s": metric("peak_bytes_per_s", "B/s", "peak bandwidth", "higher"),
     "message_rate_per_s": metric("message_rate_per_s", "1/s", "message rate", "higher"),
     "time_s": metric("time_s", "s", "latency"),
@@ -63,14 +63,11 @@ def claims(lines: Sequence[Line]) -> bool:
     return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tests."""
-    return _PerftestReader().read(lines)
-
-
 class _PerftestReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self.missing["the version"] = None
         self._settings: dict[str, str] = {}
         self._columns: list[str] = []
@@ -152,23 +149,16 @@ class _PerftestReader(LineReader):
         statistic: Statistic = "mean",
         beside: dict[Beside, float] | None = None,
     ) -> None:
-        settings: dict[str, Value] = dict(self._settings)
-        where = [setting(key, str(one), bare=key == "test") for key, one in settings.items()]
-        where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
-        self.benchmarks.append(declared(_NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], where))
-        self.figures.append(
-            PrintedFigure(
-                benchmark=_NAME,
-                parameters={**settings, "message_bytes": size},
-                ranks=2,
-                metric=name,
-                values=(value,),
-                statistic=statistic,
-                line=line,
-                repetitions=repetitions or None,
-                beside=beside or {},
-            )
+        where = [setting(key, said, bare=key == "test") for key, said in self._settings.items()]
+        benchmark = declared(
+            _NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], [MESSAGE_SIZE, *where]
         )
+        parameters: dict[str, Value] = {**self._settings, "message_bytes": size}
+        further = {"repetitions": repetitions or None, "beside": beside or {}}
+        self.add(benchmark, parameters, 2, value, line, statistic, **further)
+
+
+read = _PerftestReader.reading
 
 
 def _unit(size: int, rate: str | None, bandwidth: str | None) -> float | None:

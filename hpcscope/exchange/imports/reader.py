@@ -3,15 +3,14 @@
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
-from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, merged
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading
 from hpcscope.exchange.imports.lines import Line
-
-ZONE = "the time zone: this machine's is assumed"
-"""Missing where a program prints a time without one."""
+from hpcscope.samples.records import Statistic
 
 
 def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[Line]], bool]:
@@ -25,8 +24,10 @@ class LineReader(ABC):
     Dictionaries without values keep each entry once, in their order.
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    title: str
+    """The name of the program."""
+
+    def __init__(self) -> None:
         self.figures: list[PrintedFigure] = []
         self.versions: dict[str, None] = {}
         self.hosts: dict[str, None] = {}
@@ -37,6 +38,11 @@ class LineReader(ABC):
         self.facts: dict[str, int] = {}
         """The lines of what a run says once."""
 
+    @classmethod
+    def reading(cls, lines: Sequence[Line]) -> Reading:
+        """Return what the lines say: the `read` of a format."""
+        return cls().read(lines)
+
     @abstractmethod
     def takes(self, line: Line) -> bool:
         """Read a line; return whether it was understood."""
@@ -44,24 +50,41 @@ class LineReader(ABC):
     def close(self) -> None:  # noqa: B027  # most formats have nothing to end
         """Take what only the end of the output shows."""
 
+    def add(
+        self,
+        benchmark: Benchmark,
+        parameters: Mapping[str, Value],
+        ranks: int | None,
+        value: float,
+        line: int,
+        statistic: Statistic = "each",
+        **further: Any,
+    ) -> None:
+        """Add a figure of a foreign benchmark that is declared with one metric; `further`: of PrintedFigure."""
+        name, (measured, *_) = benchmark.name, benchmark.metrics
+        self.benchmarks.append(benchmark)
+        self.figures.append(
+            PrintedFigure(name, {**parameters}, ranks, measured.name, (value,), statistic, line, **further)
+        )
+
     def dated(self, date: str, form: str = "%a %b %d %H:%M:%S %Y") -> None:
         """Take a date, by default as C's `ctime` prints it; the earliest counts."""
         with suppress(ValueError, OverflowError):
             began_s = time.mktime(time.strptime(date, form))
             self.started_unix_s = min(began_s, self.started_unix_s or began_s)
-            self.missing[ZONE] = None
+            self.missing["the time zone: this machine's is assumed"] = None
 
     def read(self, lines: Sequence[Line]) -> Reading:
         """Return what the lines say."""
         understood = {line.number for line in lines if self.takes(line)}
         self.close()
         return Reading(
-            program=" ".join([self.title, *self.versions]),
+            program=f"{self.title} {', '.join(self.versions)}".strip(),
             figures=self.figures,
             understood=understood,
             missing=list(self.missing),
             differences=list(self.differences),
-            benchmarks=merged(self.benchmarks),
+            benchmarks=self.benchmarks,
             hosts=list(self.hosts),
             started_unix_s=self.started_unix_s,
         )

@@ -9,14 +9,15 @@ datatype.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from hpcscope.catalog.benchmark import Definition, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, PrintedFigure, declared, once, setting, slug
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
-from hpcscope.samples.records import Beside
+from hpcscope.samples.records import Beside, Statistic
 
 TITLE = "ReproMPI"
 _SETTING = re.compile(r"#@(\w+)=(.*?)\s*$")
@@ -74,14 +75,11 @@ def claims(lines: Sequence[Line]) -> bool:
     return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tables."""
-    return _ReprompiReader().read(lines)
-
-
 class _ReprompiReader(LineReader):
+    title = TITLE
+
     def __init__(self) -> None:
-        super().__init__(TITLE)
+        super().__init__()
         self._settings: dict[str, str] = {}
         self._columns: list[str] = []
         self._case: Case | None = None
@@ -118,8 +116,7 @@ class _ReprompiReader(LineReader):
         if case is None:
             return
         if case.times:
-            definition = _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
-            self._figure(case, case.times, definition)
+            self._figure(case, case.times, self._definition)
         ranks = int(self._settings["nprocs"])
         whole = [np.array(of) for of in case.clocks.values() if len(of) == ranks]
         if whole:
@@ -158,6 +155,7 @@ class _ReprompiReader(LineReader):
     def _summary(self, row: dict[str, str], count: int, line: int) -> bool:
         self.close()
         repetitions = int(row["valid_nrep"])
+        statistic: Statistic
         beside = {name: number(row[one]) for one, name in _BESIDE.items() if one in row}
         if "median_sec" in row:
             value, statistic = number(row["median_sec"]), "median"
@@ -165,38 +163,30 @@ class _ReprompiReader(LineReader):
             value, statistic = beside.pop("mean"), "mean"
         else:
             return False
-        definition = _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
-        benchmark, parameters = self._named(row["test"], count)
-        self.figures.append(
-            PrintedFigure(
-                benchmark=benchmark,
-                parameters=parameters,
-                ranks=int(self._settings["nprocs"]),
-                metric="time_s",
-                values=(value,),
-                statistic="median" if statistic == "median" else "mean",
-                line=line,
-                definition=definition,
-                repetitions=repetitions or None,
-                beside=beside,
-                failure="" if repetitions else "no repetition was valid",
-            )
-        )
+        case, failure = Case(line, row["test"], count), "" if repetitions else "no repetition was valid"
+        further = {"repetitions": repetitions or None, "beside": beside, "failure": failure}
+        self._add(case, (value,), statistic, self._definition, **further)
         return True
 
+    @property
+    def _definition(self) -> Definition:
+        return _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
+
     def _figure(self, case: Case, times: Iterable[float], definition: Definition) -> None:
-        values = tuple(round(time, _DIGITS) for time in times)
-        benchmark, parameters = self._named(case.test, case.count)
+        self._add(case, tuple(round(time, _DIGITS) for time in times), "each", definition)
+
+    def _add(
+        self,
+        case: Case,
+        values: tuple[float, ...],
+        statistic: Statistic,
+        definition: Definition,
+        **further: Any,
+    ) -> None:
+        (benchmark, parameters), ranks = self._named(case.test, case.count), int(self._settings["nprocs"])
         self.figures.append(
             PrintedFigure(
-                benchmark=benchmark,
-                parameters=parameters,
-                ranks=int(self._settings["nprocs"]),
-                metric="time_s",
-                values=values,
-                statistic="each",
-                line=case.line,
-                definition=definition,
+                benchmark, parameters, ranks, "time_s", values, statistic, case.line, definition, **further
             )
         )
 
@@ -213,10 +203,12 @@ class _ReprompiReader(LineReader):
             if test in _REDUCTIONS and said.get("datatype") != "MPI_DOUBLE":
                 self.differences[f"{TITLE}: reductions sum {said.get('datatype')}, Scope sums MPI_DOUBLE"] = None
             return known, {"message_bytes": message_bytes}
-        name = "mpi.reprompi_" + re.sub(r"[^a-z0-9]+", "_", test.removeprefix("MPI_").lower()).strip("_")
+        name = f"mpi.reprompi_{slug(test.removeprefix('MPI_'))}"
         settings: dict[str, Value] = {one: said[one] for one in ("operation", "root_proc") if one in said}
-        parameters = [setting(one, str(value)) for one, value in settings.items()]
-        parameters.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
-        time_ = metric("time_s", "s", "time").model_copy(update={"quantity": "time", "definition": "max_rank"})
+        parameters = [MESSAGE_SIZE, *(setting(key, str(value)) for key, value in settings.items())]
+        time_ = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
         self.benchmarks.append(declared(name, f"ReproMPI {test}", f"{test} of {TITLE}", [time_], parameters))
         return name, {**settings, "message_bytes": message_bytes}
+
+
+read = _ReprompiReader.reading

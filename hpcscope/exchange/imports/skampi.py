@@ -7,14 +7,11 @@ measurement is called is free text in the script, and what it measures is not pr
 """
 
 import re
-import time
-from collections.abc import Sequence
-from contextlib import suppress
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import MixedRunsError, PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import TIME, MixedRunsError, declared, parameter, setting, slug
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import ZONE, claiming
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "SKaMPI"
 _TITLE = re.compile(r"# SKaMPI Version (\d[\w.]*)")
@@ -37,71 +34,44 @@ _QUANTILES = 8
 claims = claiming(_TITLE, _BEGIN)
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all results."""
-    figures: list[PrintedFigure] = []
-    understood: set[int] = set()
-    versions: dict[str, None] = {}
-    benchmarks: list[Benchmark] = []
-    started_unix_s: float | None = None
-    result = ""
-    for line in lines:
+class _SkampiReader(LineReader):
+    title = TITLE
+    _result = ""
+    """The name of the result that is being read."""
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
         if title := _TITLE.match(line.text):
-            versions[title[1]] = None
+            self.versions[title[1]] = None
         elif begin := _BEGIN.match(line.text):
-            if result:
-                raise MixedRunsError(f"the beginning of {result}")
-            result = begin[1]
+            if self._result:
+                raise MixedRunsError(f"the beginning of {self._result}")
+            self._result = begin[1]
         elif _END.match(line.text):
-            result = ""
+            self._result = ""
         elif started := _STARTED.match(line.text):
-            with suppress(ValueError, OverflowError):
-                started_unix_s = time.mktime(time.strptime(started[1], "%a %b %d %H:%M:%S %Y"))
-        elif result and (row := _ROW.match(line.text)):
-            figure, benchmark = _figure(result, row, line.number)
-            figures.append(figure)
-            benchmarks.append(benchmark)
-        elif not _SAID.match(line.text):
-            continue
-        understood.add(line.number)
-    differences = [
-        f"{TITLE}: a time is the mean of the middle half of the repetitions",
-        f"{TITLE}: standard errors and the times of single ranks are left out",
-    ]
-    return Reading(
-        program=" ".join([TITLE, *versions]),
-        figures=figures,
-        understood=understood,
-        missing=[ZONE] if started_unix_s is not None else [],
-        differences=differences if figures else [],
-        benchmarks=benchmarks,
-        started_unix_s=started_unix_s,
-    )
+            self.dated(started[1])
+        elif self._result and (row := _ROW.match(line.text)):
+            self._row(row, line.number)
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    def _row(self, row: re.Match[str], line: int) -> None:
+        settings = {loop: value for loop, value in _LOOP.findall(row["loops"]) if loop != "nodes"}
+        where = [parameter("message_bytes", "message size", [0], "B", role="size")]
+        where += [setting(loop, value) for loop, value in settings.items()]
+        processes = len(row["processes"].split())
+        nodes = re.search(r"nodes= (\d+)", row["loops"])
+        ranks = int(nodes[1]) if nodes else processes if 0 < processes < _QUANTILES else None
+        of = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
+        title = f"SKaMPI {self._result}"
+        benchmark = declared(f"mpi.skampi_{slug(self._result)}", title, f"{self._result} of {TITLE}", [of], where)
+        parameters: dict[str, Value] = {**settings, "message_bytes": int(row["size"])}
+        further = {"definition": "max_rank", "repetitions": int(row["n"]) or None}
+        self.add(benchmark, parameters, ranks, number(row["time"], -6), line, "mean", **further)
+        self.differences[f"{TITLE}: a time is the mean of the middle half of the repetitions"] = None
+        self.differences[f"{TITLE}: standard errors and the times of single ranks are left out"] = None
 
 
-def _figure(result: str, row: re.Match[str], line: int) -> tuple[PrintedFigure, Benchmark]:
-    """Return a row's figure and the declaration of its measurement."""
-    name = "mpi.skampi_" + re.sub(r"[^a-z0-9]+", "_", result.lower()).strip("_")
-    settings: dict[str, Value] = {}
-    parameters = [parameter("message_bytes", "message size", [0], "B", role="size")]
-    for loop, value in _LOOP.findall(row["loops"]):
-        if loop == "nodes":
-            continue
-        settings[loop] = value
-        parameters.append(setting(loop, value))
-    processes = len(row["processes"].split())
-    nodes = re.search(r"nodes= (\d+)", row["loops"])
-    ranks = int(nodes[1]) if nodes else processes if 0 < processes < _QUANTILES else None
-    of = metric("time_s", "s", "time").model_copy(update={"quantity": "time", "definition": "max_rank"})
-    figure = PrintedFigure(
-        benchmark=name,
-        parameters={**settings, "message_bytes": int(row["size"])},
-        ranks=ranks,
-        metric="time_s",
-        values=(number(row["time"], -6),),
-        statistic="mean",
-        line=line,
-        definition="max_rank",
-        repetitions=int(row["n"]) or None,
-    )
-    return figure, declared(name, f"SKaMPI {result}", f"{result} of {TITLE}", [of], parameters)
+read = _SkampiReader.reading

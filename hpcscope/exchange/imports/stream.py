@@ -6,13 +6,12 @@ for ranks: each works on its share of the arrays; so do those of all processes o
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
+from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import claiming
+from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
 TITLE = "STREAM"
@@ -57,64 +56,67 @@ _SAID = re.compile(
 )
 
 
-@dataclass
-class _Run:
-    """What one run of the program has printed so far."""
+claims = claiming(_TITLE, _HEAD)
 
-    facts: dict[str, int] = field(default_factory=dict)
-    """Numbers that are printed before the rates; threads are those of a process."""
-    right: bool = False
-    wrong: str = ""
-    rows: dict[str, tuple[Line, list[float]]] = field(default_factory=dict)
-    """By kernel."""
 
-    def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the rates and the times, once all is known that they depend on."""
-        elements, word_bytes = self.facts.get("array size"), self.facts.get("bytes of a word")
+class _StreamReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.benchmarks.append(_single())
+        self._facts: dict[str, int] = {}
+        """Numbers that are printed before the rates; threads are those of a process."""
+        self._failure = "the output ends before its validation"
+        self._rows: dict[str, tuple[Line, list[float]]] = {}
+        """By kernel."""
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood: rows are, once all is known that they depend on."""
+        for name, fact in _FACTS.items():
+            if found := fact.match(line.text):
+                once(self._facts, name, max(1, int(found[1])))
+                return True
+        if title := _TITLE.match(line.text):
+            self.versions[title[1]] = None
+        elif row := _ROW.match(line.text):
+            rate, *times_s = row[2].split()
+            once(self._rows, row[1], (line, [number(rate, 6), *map(number, times_s)]))
+            return False
+        elif wrong := _WRONG.match(line.text):
+            self._failure = self._failure if self._failure.startswith("Failed") else wrong[1]
+        elif _RIGHT.match(line.text):
+            self._failure = self._failure if self._failure.startswith("Failed") else ""
+        else:
+            return said(line.text)
+        return True
+
+    def close(self) -> None:
+        """Take the rates and the times."""
+        elements, word_bytes = self._facts.get("array size"), self._facts.get("bytes of a word")
         if elements is None or word_bytes is None:
             return
-        ranks = self.facts.get("processes", 1) * self.facts.get("threads", 1)
-        for kernel, (line, (rate, mean_s, least_s, most_s)) in self.rows.items():
+        ranks = self._facts.get("processes", 1) * self._facts.get("threads", 1)
+        for kernel, (line, (rate, mean_s, least_s, most_s)) in self._rows.items():
             figure = PrintedFigure(
                 benchmark=BENCHMARK if word_bytes == 8 else SINGLE,
                 parameters={"kernel": KERNELS[kernel], "array_bytes": elements * word_bytes // ranks},
                 ranks=ranks,
-                metric="bandwidth_bytes_per_s",
+                metric=BANDWIDTH.name,
                 values=(rate,),
                 statistic="maximum",
                 line=line.number,
-                repetitions=self.facts.get("repetitions", 1) - 1 or None,
-                failure=self.wrong or ("" if self.right else "the output ends before its validation"),
+                repetitions=self._facts.get("repetitions", 1) - 1 or None,
+                failure=self._failure,
             )
-            yield figure
+            self.figures.append(figure)
             if least_s > 0:
                 times: dict[Beside, float] = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
-                yield replace(figure, metric="time_s", values=(least_s,), statistic="minimum", beside=times)
+                timed = replace(figure, metric=TIME.name, values=(least_s,), statistic="minimum", beside=times)
+                self.figures.append(timed)
 
 
-claims = claiming(_TITLE, _HEAD)
-
-
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of a run."""
-    run = _Run()
-    version = ""
-    understood: set[int] = set()
-    for line in lines:
-        if title := _TITLE.match(line.text):
-            version = title[1]
-        elif row := _ROW.match(line.text):
-            once(run.rows, row[1], (line, _numbers(row[2])))
-            continue
-        elif not _state(run, line.text):
-            continue
-        understood.add(line.number)
-    return Reading(
-        program=f"{TITLE} {version}".strip(),
-        figures=list(run.figures()),
-        understood=understood,
-        benchmarks=[_single()],
-    )
+read = _StreamReader.reading
 
 
 def said(text: str) -> bool:
@@ -122,32 +124,12 @@ def said(text: str) -> bool:
     return _SAID.match(text) is not None
 
 
-def _state(run: _Run, text: str) -> bool:
-    """Note what a line says of its run; return whether it says anything."""
-    for name, fact in _FACTS.items():
-        if found := fact.match(text):
-            once(run.facts, name, max(1, int(found[1])))
-            return True
-    if wrong := _WRONG.match(text):
-        run.wrong = run.wrong or wrong[1]
-    elif _RIGHT.match(text):
-        run.right = True
-    else:
-        return _SAID.match(text) is not None
-    return True
-
-
-def _numbers(columns: str) -> list[float]:
-    rate, *times_s = columns.split()
-    return [number(rate, 6), *map(number, times_s)]
-
-
 def _single() -> Benchmark:
     return declared(
         SINGLE,
         "STREAM in single precision",
         "memory bandwidth of copy, scale, add and triad in 4-byte words",
-        [metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"), metric("time_s", "s", "time")],
+        [BANDWIDTH, TIME],
         [
             parameter("kernel", "kernel", list(KERNELS.values())),
             parameter("array_bytes", "array size", [0], "B", "size"),
