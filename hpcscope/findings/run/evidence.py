@@ -1,6 +1,7 @@
 """How findings compare two results of a run, and cite them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence
@@ -10,6 +11,21 @@ from hpcscope.statistics.summary import Summary
 
 SIGNIFICANCE = 1 / 924
 """Significance of one comparison: as often two sets of six equal launches do not overlap, in this order."""
+
+
+Item = TypeVar("Item")
+
+
+def largest_of_each(
+    items: Iterable[Item], key: Callable[[Item], object], weight: Callable[[Item], Any]
+) -> list[Item]:
+    """Return the item of most weight for each key, the first of equal ones, in the order of the keys."""
+    largest: dict[object, Item] = {}
+    for item in items:
+        known = largest.setdefault(key(item), item)
+        if weight(item) > weight(known):
+            largest[key(item)] = item
+    return list(largest.values())
 
 
 def how_compared(case: Summary, other: Summary) -> Evidence:

@@ -36,6 +36,10 @@ class ProgramCase:
             left_out |= set(catalog.of_role(total.benchmark, total.parameters, "size"))
         return tuple(sorted((k, v) for k, v in total.parameters.items() if k not in left_out))
 
+    def apart(self) -> tuple[object, ...]:
+        """Return what distinguishes this case from those of other sizes and numbers of ranks."""
+        return self.total.benchmark, self.kind, self.total.transport, self.total.placement
+
     @property
     def name(self) -> str:
         """The name for people, without the ranks: `Cannon's algorithm, N = 360`."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.communication.panel_traffic import (
     PRODUCTS,
     Crossing,
@@ -36,15 +37,11 @@ def find(run: Run) -> list[Finding]:
     """Find for each benchmark and transport the product whose grid suits the groups least."""
     if run.topology is None:
         return []
-    worst: dict[tuple[str, str], Finding] = {}
-    for case in run.headlines:
-        if case.benchmark not in PRODUCTS or case.metric != "time_s":
-            continue
-        finding = _compared(run, run.topology, case)
-        key = case.benchmark, case.transport
-        if finding and (key not in worst or (finding.lost or 0.0) > (worst[key].lost or 0.0)):
-            worst[key] = finding
-    return list(worst.values())
+    products = (case for case in run.headlines if case.benchmark in PRODUCTS and case.metric == "time_s")
+    findings = (finding for case in products if (finding := _compared(run, run.topology, case)))
+    return largest_of_each(
+        findings, lambda one: (one.where["benchmark"], one.where["transport"]), lambda one: one.lost or 0.0
+    )
 
 
 def _compared(run: Run, topology: Topology, case: Summary) -> Finding | None:

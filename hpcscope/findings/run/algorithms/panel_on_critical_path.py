@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
 
 BENCHMARK = "algorithm.linpack"
@@ -12,15 +13,13 @@ PARTS = ("panel_s", "broadcast_s")
 
 def find(run: Run) -> list[Finding]:
     """Find for each number of processes whether panels delay the largest LINPACK."""
-    largest: dict[tuple[object, ...], ProgramCase] = {}
-    for case in algorithm_cases(run):
-        if case.total.benchmark != BENCHMARK or case.total.ranks == 1:
-            continue
-        key = (case.total.ranks, case.total.transport)
-        known = largest.get(key)
-        if known is None or (case.size, -(case.total.median or 0)) > (known.size, -(known.total.median or 0)):
-            largest[key] = case
-    return [_finding(case, part) for case in largest.values() if (part := _longest(case)) is not None]
+    cases = [case for case in algorithm_cases(run) if case.total.benchmark == BENCHMARK and case.total.ranks > 1]
+    largest = largest_of_each(
+        cases,
+        lambda case: (case.total.ranks, case.total.transport),
+        lambda case: (case.size, -(case.total.median or 0)),
+    )
+    return [_finding(case, part) for case in largest if (part := _longest(case)) is not None]
 
 
 def _longest(case: ProgramCase) -> str | None:

@@ -2,6 +2,7 @@
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
 
 IMBALANCE = "partition_imbalance"
@@ -12,15 +13,15 @@ BOUND = 2.0
 
 def find(run: Run) -> list[Finding]:
     """Find for each kind of input the sort with the largest partition, where it is certainly too large."""
-    worst: dict[tuple[object, ...], ProgramCase] = {}
-    for case in algorithm_cases(run):
-        share = case.figures.get(IMBALANCE)
-        if share is None or share.ranks < 2 or (share.ci_low or 0.0) <= LARGEST:
-            continue
-        key = (case.total.benchmark, case.kind)
-        if key not in worst or case.seconds(IMBALANCE) > worst[key].seconds(IMBALANCE):
-            worst[key] = case
-    return [_finding(case) for case in worst.values()]
+    uneven = [
+        case
+        for case in algorithm_cases(run)
+        if (share := case.figures.get(IMBALANCE)) and share.ranks > 1 and (share.ci_low or 0.0) > LARGEST
+    ]
+    worst = largest_of_each(
+        uneven, lambda case: (case.total.benchmark, case.kind), lambda case: case.seconds(IMBALANCE)
+    )
+    return [_finding(case) for case in worst]
 
 
 def _finding(case: ProgramCase) -> Finding:

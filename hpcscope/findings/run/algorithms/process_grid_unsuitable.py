@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
 
 SMALLEST_EXCESS = 0.05
@@ -57,17 +57,19 @@ def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words:
     for case in cases:
         if code != "process-grid-unsuitable" or case.total.ranks > 1:
             groups[_others(case, varied)].append(case)
-    worst: dict[tuple[object, ...], tuple[ProgramCase, ProgramCase]] = {}
-    for group in groups.values():
-        best = min(group, key=lambda case: case.total.median or math.inf)
-        for case in group:
-            key = (case.total.benchmark, case.total.ranks, case.total.transport)
-            if not certainly_longer(case.total, best.total, SMALLEST_EXCESS):
-                continue
-            known = worst.get(key)
-            if known is None or (case.size, _excess(best, case)) > (known[1].size, _excess(*known)):
-                worst[key] = (best, case)
-    return [_finding(code, varied, best, case, words) for best, case in worst.values()]
+    slower = [
+        (best, case)
+        for group in groups.values()
+        for best in [min(group, key=lambda case: case.total.median or math.inf)]
+        for case in group
+        if certainly_longer(case.total, best.total, SMALLEST_EXCESS)
+    ]
+    worst = largest_of_each(
+        slower,
+        lambda pair: (pair[1].total.benchmark, pair[1].total.ranks, pair[1].total.transport),
+        lambda pair: (pair[1].size, _excess(*pair)),
+    )
+    return [_finding(code, varied, best, case, words) for best, case in worst]
 
 
 def _others(case: ProgramCase, varied: tuple[str, ...]) -> tuple[object, ...]:

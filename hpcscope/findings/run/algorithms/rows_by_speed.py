@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.scaling.dealing import Dealing
 from hpcscope.names import FEW
 
@@ -19,18 +20,18 @@ def find(run: Run) -> list[Finding]:
 
     Where that was measured, its time decides; else the prediction.
     """
-    worst: dict[str, Dealing] = {}
-    for one in run.models.dealings:
-        name = one.subject.benchmark
-        if (
-            _gain(one) > LEAST_GAIN
-            and _unequal(one)
-            and run.computes_undisturbed(one.subject)
-            and (one.measured_s is not None or _others_agree(one, run.models.dealings))
-            and (name not in worst or _weight(one) > _weight(worst[name]))
-        ):
-            worst[name] = one
-    return [_finding(one, run) for one in worst.values()]
+    faster = [
+        dealing
+        for dealing in run.models.dealings
+        if _gain(dealing) > LEAST_GAIN
+        and _unequal(dealing)
+        and run.computes_undisturbed(dealing.subject)
+        and (dealing.measured_s is not None or _others_agree(dealing, run.models.dealings))
+    ]
+    worst = largest_of_each(
+        faster, lambda one: one.subject.benchmark, lambda one: (one.measured_s is not None, one.time_s.value)
+    )
+    return [_finding(dealing, run) for dealing in worst]
 
 
 def _gain(one: Dealing) -> float:
@@ -56,10 +57,6 @@ def _others_agree(one: Dealing, dealings: Sequence[Dealing]) -> bool:
 
 def _slowest(one: Dealing) -> str:
     return min(one.shares, key=lambda share: share.by_speed / share.even).host
-
-
-def _weight(one: Dealing) -> tuple[bool, float]:
-    return one.measured_s is not None, one.time_s.value
 
 
 def _finding(one: Dealing, run: Run) -> Finding:

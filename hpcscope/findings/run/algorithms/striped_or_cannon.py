@@ -3,7 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
 
 STRIPED, CANNON = "algorithm.matmul_striped", "algorithm.matmul_cannon"
@@ -24,19 +24,22 @@ def find(run: Run) -> list[Finding]:
     """
     cases = [case for case in algorithm_cases(run) if case.total.ranks > 1]
     striped = {_key(case): case for case in cases if case.total.benchmark == STRIPED}
-    best: dict[tuple[object, ...], tuple[ProgramCase, ProgramCase]] = {}
-    for cannon in cases:
-        other = striped.get(_key(cannon))
-        if cannon.total.benchmark != CANNON or other is None:
-            continue
-        faster, slower = sorted((cannon, other), key=lambda case: case.total.median or 0.0)
-        key = (cannon.kind, cannon.total.transport, faster.total.benchmark)
-        known = best.get(key)
-        if certainly_longer(slower.total, faster.total, SMALLEST_EXCESS) and (
-            known is None or _excess(faster, slower) > _excess(*known)
-        ):
-            best[key] = (faster, slower)
-    return [_finding(faster, slower) for faster, slower in best.values()]
+    both = [
+        sorted((cannon, striped[_key(cannon)]), key=lambda case: case.total.median or 0.0)
+        for cannon in cases
+        if cannon.total.benchmark == CANNON and _key(cannon) in striped
+    ]
+    certain = [
+        (faster, slower)
+        for faster, slower in both
+        if certainly_longer(slower.total, faster.total, SMALLEST_EXCESS)
+    ]
+    clearest = largest_of_each(
+        certain,
+        lambda pair: (pair[0].kind, pair[0].total.transport, pair[0].total.benchmark),
+        lambda pair: _excess(*pair),
+    )
+    return [_finding(faster, slower) for faster, slower in clearest]
 
 
 def _key(case: ProgramCase) -> tuple[object, ...]:

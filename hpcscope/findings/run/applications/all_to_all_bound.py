@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, application_cases
 
 ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
@@ -14,14 +15,12 @@ def find(run: Run) -> list[Finding]:
 
     Waiting for other processes does not count: it may have other causes.
     """
-    bound: dict[tuple[object, ...], ProgramCase] = {}
-    for case in application_cases(run):
-        total = case.total
-        if total.benchmark in ALL_TO_ALL and case.certainly_exceeds("exchange_s", "compute_s"):
-            key = (total.benchmark, case.kind, total.transport, total.placement)
-            if key not in bound or bound[key].total.ranks < total.ranks:
-                bound[key] = case
-    return [_finding(case) for case in bound.values()]
+    bound = [
+        case
+        for case in application_cases(run)
+        if case.total.benchmark in ALL_TO_ALL and case.certainly_exceeds("exchange_s", "compute_s")
+    ]
+    return [_finding(case) for case in largest_of_each(bound, ProgramCase.apart, lambda case: case.total.ranks)]
 
 
 def _finding(case: ProgramCase) -> Finding:

@@ -2,6 +2,7 @@
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, application_cases
 from hpcscope.statistics.estimate import Estimate, in_percent
 from hpcscope.statistics.ratio import ratio
@@ -22,19 +23,16 @@ def find(run: Run) -> list[Finding]:
     Each message that depends on the one before (`waits`, counted by the application) costs at least the latency of
     the shortest ping-pong of the same run over the same transport.
     """
-    bound: dict[tuple[object, ...], tuple[ProgramCase, Summary, Estimate]] = {}
-    for case in application_cases(run):
-        total = case.total
-        ping = _shortest(run, total.transport)
-        if total.benchmark not in WHY or ping is None or case.seconds("waits") == 0:
-            continue
-        waits = case.seconds("waits")
-        share = ratio(ping.per_launch.scaled(waits), total.per_launch)
-        if share.low is not None and share.low > MUCH:
-            key = (total.benchmark, case.kind, total.transport, total.placement)
-            if key not in bound or bound[key][0].total.ranks > total.ranks:
-                bound[key] = (case, ping, share)
-    return [_finding(run, *one) for one in bound.values()]
+    bound = [
+        (case, ping, share)
+        for case in application_cases(run)
+        if case.total.benchmark in WHY and case.seconds("waits") > 0
+        if (ping := _shortest(run, case.total.transport)) is not None
+        for share in [ratio(ping.per_launch.scaled(case.seconds("waits")), case.total.per_launch)]
+        if share.low is not None and share.low > MUCH
+    ]
+    fewest = largest_of_each(bound, lambda one: one[0].apart(), lambda one: -one[0].total.ranks)
+    return [_finding(run, *one) for one in fewest]
 
 
 def _shortest(run: Run, transport: str) -> Summary | None:

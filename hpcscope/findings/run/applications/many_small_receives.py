@@ -5,6 +5,7 @@ from math import log
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, application_cases
 from hpcscope.statistics.estimate import Estimate, in_percent
 from hpcscope.statistics.ratio import ratio
@@ -27,17 +28,15 @@ def find(run: Run) -> list[Finding]:
     times as long in its messages of about 1 KB as over the slower one. So a receive is compared with the ping-pong
     of the same run. Waiting for a process that still computes does not count.
     """
-    bound: dict[tuple[object, ...], tuple[ProgramCase, Estimate]] = {}
-    for case in application_cases(run):
-        total = case.total
-        if total.benchmark not in WAVES or not 0 < _message_bytes(case) <= SHORT_BYTES:
-            continue
-        share = ratio(case.figures["exchange_s"].per_launch, total.per_launch)
-        if share.low is not None and share.low > MUCH:
-            key = (total.benchmark, case.kind, total.transport, total.placement)
-            if key not in bound or bound[key][0].total.ranks > total.ranks:
-                bound[key] = (case, share)
-    return [_finding(run, case, share, _ping_pong(run, case)) for case, share in bound.values()]
+    bound = [
+        (case, share)
+        for case in application_cases(run)
+        if case.total.benchmark in WAVES and 0 < _message_bytes(case) <= SHORT_BYTES
+        for share in [ratio(case.figures["exchange_s"].per_launch, case.total.per_launch)]
+        if share.low is not None and share.low > MUCH
+    ]
+    fewest = largest_of_each(bound, lambda one: one[0].apart(), lambda one: -one[0].total.ranks)
+    return [_finding(run, case, share, _ping_pong(run, case)) for case, share in fewest]
 
 
 def _message_bytes(case: ProgramCase) -> float:

@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.statistics.summary import Summary
 from hpcscope.topology.topology import Group, Topology
 
@@ -22,14 +23,13 @@ def find(run: Run) -> list[Finding]:
     """
     if run.topology is None:
         return []
-    worst: dict[str, tuple[float, Finding]] = {}
-    for summary in run.headlines:
-        if not run.calls(summary, *ONCE) or summary.unit != "s" or summary.transport.startswith(BETTER):
-            continue
-        for finding in _compared(run, run.topology, summary):
-            if finding.lost is not None and finding.lost > worst.get(summary.benchmark, (0.0, finding))[0]:
-                worst[summary.benchmark] = (finding.lost, finding)
-    return [finding for _, finding in worst.values()]
+    times = (
+        summary
+        for summary in run.headlines
+        if run.calls(summary, *ONCE) and summary.unit == "s" and not summary.transport.startswith(BETTER)
+    )
+    findings = (finding for summary in times for finding in _compared(run, run.topology, summary))
+    return largest_of_each(findings, lambda one: one.where["benchmark"], lambda one: one.lost or 0.0)
 
 
 def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:

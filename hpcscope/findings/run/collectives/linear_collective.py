@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.settings import another_algorithm
 from hpcscope.models.fitting.fit import Fit
 
@@ -18,18 +19,17 @@ def find(run: Run) -> list[Finding]:
     The logarithmic model has a cost per process, too: the linear one is chosen where steps explain nothing more.
     One finding per collective, for the message that loses most.
     """
-    worst: dict[str, tuple[float, Fit]] = {}
-    for fit in run.models.fits:
-        subject = fit.subject
-        counts = [int(p.x) for p in fit.points if fit.variable == "ranks"]
-        if fit.model != "linear_collective" or not fit.chosen or not run.calls(subject, *IN_STEPS):
-            continue
-        if any((count, *subject.batch[1:]) in run.measurements.oversubscribed for count in counts):
-            continue
-        lost = _lost(fit)
-        if max(counts) >= FEWEST_PROCESSES and lost > worst.get(subject.benchmark, (0.0, fit))[0]:
-            worst[subject.benchmark] = (lost, fit)
-    return [_finding(run, lost, fit) for lost, fit in worst.values()]
+    linear = [
+        fit
+        for fit in run.models.fits
+        if fit.model == "linear_collective" and fit.chosen and run.calls(fit.subject, *IN_STEPS)
+        for counts in [[int(point.x) for point in fit.points if fit.variable == "ranks"]]
+        if max(counts) >= FEWEST_PROCESSES
+        and _lost(fit) > 0
+        and not any((count, *fit.subject.batch[1:]) in run.measurements.oversubscribed for count in counts)
+    ]
+    worst = largest_of_each(linear, lambda fit: fit.subject.benchmark, _lost)
+    return [_finding(run, _lost(fit), fit) for fit in worst]
 
 
 def _lost(fit: Fit) -> float:

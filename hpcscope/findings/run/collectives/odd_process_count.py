@@ -8,7 +8,7 @@ from hpcscope.catalog.ranks import in_groups
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.collectives.collective_guidelines import but_for_the_ranks
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.findings.settings import another_algorithm
 from hpcscope.statistics.summary import Summary
 
@@ -33,12 +33,8 @@ def find(run: Run) -> list[Finding]:
         and not in_groups(s.parameters)
         and not run.shares_processors(s)
     ]
-    worst: dict[str, tuple[Summary, Summary]] = {}
-    for odd, power in _pairs(times):
-        known = worst.get(odd.benchmark)
-        if known is None or excess_of(odd, power) > excess_of(*known):
-            worst[odd.benchmark] = (odd, power)
-    return [_finding(run, odd, power) for odd, power in worst.values()]
+    worst = largest_of_each(_pairs(times), lambda pair: pair[0].benchmark, lambda pair: excess_of(*pair))
+    return [_finding(run, odd, power) for odd, power in worst]
 
 
 def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:

@@ -228,16 +228,13 @@ def _longer(excess: float) -> str:
 
 
 def _evidence(violation: Violation) -> list[Evidence]:
-    guideline_comparison = violation.comparison
-    times = "" if guideline_comparison.times == 1 else f"{guideline_comparison.times:g} x "
-    then_times = "" if guideline_comparison.then_times == 1 else f"{guideline_comparison.then_times:g} x "
-    then = f", then {then_times}{guideline_comparison.then.label}" if guideline_comparison.then else ""
+    pair, left = violation.comparison, violation.left
+    times, then_times = ("" if times == 1 else f"{times:g} x " for times in (pair.times, pair.then_times))
+    then = f", then {then_times}{pair.then.label}" if pair.then else ""
     return [
-        Evidence(what=guideline_comparison.left.label, value=guideline_comparison.left.median or 0.0, unit="s"),
-        Evidence(
-            what=f"{times}{guideline_comparison.right.label}{then}", value=guideline_comparison.bound_s, unit="s"
-        ),
-        how_compared(guideline_comparison.left, guideline_comparison.right),
+        Evidence(what=left.label, value=left.median or 0.0, unit="s"),
+        Evidence(what=f"{times}{pair.right.label}{then}", value=pair.bound_s, unit="s"),
+        how_compared(left, pair.right),
     ]
 
 

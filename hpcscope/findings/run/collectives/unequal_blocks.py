@@ -4,7 +4,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.collectives.collective_guidelines import VARIABLE, but_for
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.25
@@ -27,17 +27,14 @@ def find(run: Run) -> list[Finding]:
         and not run.shares_processors(s)
     ]
     equal = {but_for(s, "blocks"): s for s in times if s.parameters.get("blocks") == "equal"}
-    worst: dict[str, tuple[Summary, Summary]] = {}
-    for case in times:
-        other = equal.get(but_for(case, "blocks"))
-        if other is None or case.parameters.get("blocks") not in ("proportional", "one_empty"):
-            continue
-        known = worst.get(case.benchmark)
-        if certainly_longer(case, other, SMALLEST_EXCESS) and (
-            known is None or excess_of(case, other) > excess_of(*known)
-        ):
-            worst[case.benchmark] = (case, other)
-    return [_finding(run, case, other) for case, other in worst.values()]
+    longer = [
+        (case, other)
+        for case in times
+        if case.parameters.get("blocks") in ("proportional", "one_empty")
+        if (other := equal.get(but_for(case, "blocks"))) and certainly_longer(case, other, SMALLEST_EXCESS)
+    ]
+    worst = largest_of_each(longer, lambda pair: pair[0].benchmark, lambda pair: excess_of(*pair))
+    return [_finding(run, case, other) for case, other in worst]
 
 
 def _finding(run: Run, case: Summary, other: Summary) -> Finding:

@@ -3,6 +3,7 @@
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import certainly_longer, written
+from hpcscope.findings.run.two_hosts import figures_by_case, lower, upper
 from hpcscope.statistics.summary import Summary
 
 ADDED_S = 0.02
@@ -14,19 +15,14 @@ LOADED, ALONE, RATE = "round_trip_s", "isolated_s", "bandwidth_bytes_per_s"
 
 def find(run: Run) -> list[Finding]:
     """Find the cases whose round trip is certainly that much longer under load; one finding for all."""
-    by_case: dict[object, dict[str, Summary]] = {}
-    for case in run.headlines:
-        if run.benchmarks.metric(case.benchmark, LOADED) is not None:
-            by_case.setdefault(case.samples_key, {})[case.metric] = case
-    measured = [cases for cases in by_case.values() if {LOADED, ALONE} <= set(cases)]
+    measured = [cases for cases in figures_by_case(run, LOADED) if ALONE in cases]
     hit = [cases for cases in measured if _is_bloated(cases[LOADED], cases[ALONE])]
     return [_finding(run, hit, len(measured))] if hit else []
 
 
 def _is_bloated(loaded: Summary, alone: Summary) -> bool:
     # A bound without an interval over launches is no certainty.
-    low = loaded.ci_low if loaded.interval_basis == "launches" else None
-    high = alone.ci_high if alone.interval_basis == "launches" else None
+    low, high = lower(loaded), upper(alone)
     if low is None or high is None or low - high < ADDED_S:
         return False
     return certainly_longer(loaded, alone, AT_LEAST - 1)
@@ -36,7 +32,7 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
     worst = max(hit, key=lambda cases: cases[LOADED].median or 0.0)
     loaded, alone, rate = worst[LOADED], worst[ALONE], worst.get(RATE)
     added_s = (loaded.median or 0.0) - (alone.median or 0.0)
-    queue = [] if rate is None or not rate.median else [added_s * rate.median]
+    queue = [added_s * rate.median] if rate and rate.median else []
     return Finding(
         code="buffer-bloat",
         severity="warning",
@@ -47,7 +43,7 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
         where={"benchmark": loaded.benchmark, "layer": "network"},
         evidence=[
             *run.evidence(loaded, alone),
-            *(Evidence(what="data in queues: added time × rate", value=one, unit="B") for one in queue),
+            *(Evidence(what="data in queues: added time × rate", value=size, unit="B") for size in queue),
         ],
         advice=(
             "The queue before the narrowest link is too long for its rate. Set a fair queue with a short target "

@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
 from hpcscope.models.measurements import shared_processors
 from hpcscope.statistics.estimate import in_percent
@@ -13,15 +14,17 @@ SHORT_BYTES = 1024
 
 def find(run: Run) -> list[Finding]:
     """Find the outliers of the pair matrices, each once, in the matrix that shows it most clearly."""
-    worst: dict[tuple[str, tuple[str, ...]], tuple[Slow, PairMatrix]] = {}
-    for matrix in run.models.pairs:
-        for kind, slow in _all(matrix):
-            if kind == "groups" and matrix.message_bytes <= SHORT_BYTES and _hosts_share_processors(run):
-                continue  # what differs is which two hosts share one
-            key = (kind, tuple(sorted(slow.members)))
-            if key not in worst or slow.excess.value > worst[key][0].excess.value:
-                worst[key] = (slow, matrix)
-    return [_finding(kind, slow, matrix, run.models.pairs) for (kind, _), (slow, matrix) in worst.items()]
+    outliers = [
+        (kind, slow, matrix)
+        for matrix in run.models.pairs
+        for kind, slow in _all(matrix)
+        # Else what differs is which two hosts share a processor.
+        if kind != "groups" or matrix.message_bytes > SHORT_BYTES or not _hosts_share_processors(run)
+    ]
+    clearest = largest_of_each(
+        outliers, lambda one: (one[0], tuple(sorted(one[1].members))), lambda one: one[1].excess.value
+    )
+    return [_finding(*outlier, run.models.pairs) for outlier in clearest]
 
 
 def _hosts_share_processors(run: Run) -> bool:

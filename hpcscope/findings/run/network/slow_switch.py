@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.communication.pair_matrix import Slow
 from hpcscope.models.communication.random_pairs import RandomPairs
 from hpcscope.statistics.estimate import in_percent
@@ -56,13 +57,9 @@ PATHS = SampleKind(
 
 def find(run: Run) -> list[Finding]:
     """Find what is slow in the samples, one finding for each kind, in the sample that shows most of it."""
-    best: dict[tuple[str, str], tuple[SampleKind, str, list[Slow], int, RandomPairs]] = {}
-    for sample in run.models.random_pairs:
-        for kind, name, slow, of in _all(sample):
-            key = kind.code, name
-            if slow and (key not in best or len(slow) > len(best[key][2])):
-                best[key] = kind, name, slow, of, sample
-    return [_finding(*found) for found in best.values()]
+    outliers = [(*one, sample) for sample in run.models.random_pairs for one in _all(sample) if one[2]]
+    most = largest_of_each(outliers, lambda one: (one[0].code, one[1]), lambda one: len(one[2]))
+    return [_finding(*outlier) for outlier in most]
 
 
 def _all(sample: RandomPairs) -> list[tuple[SampleKind, str, list[Slow], int]]:

@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.two_hosts import upper
 from hpcscope.statistics.summary import Summary
 
 METRIC = "fairness"
@@ -13,11 +14,7 @@ FAIR = 0.8
 def find(run: Run) -> list[Finding]:
     """Find the loads whose streams share unfairly in all launches alike; one finding for all."""
     measured = [case for case in run.headlines if case.metric == METRIC]
-    hit = [
-        case
-        for case in measured
-        if case.interval_basis == "launches" and case.ci_high is not None and case.ci_high < FAIR
-    ]
+    hit = [case for case in measured if (upper(case) or FAIR) < FAIR]
     return [_finding(run, hit, measured)] if hit else []
 
 

@@ -4,7 +4,7 @@ from hpcscope import units
 from hpcscope.build.blas import CORETYPE
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import written
+from hpcscope.findings.run.evidence import largest_of_each, written
 from hpcscope.findings.run.node.blas_older_processor import CAUSE
 from hpcscope.findings.run.node.memory_saturated import share
 from hpcscope.statistics.estimate import in_percent
@@ -21,13 +21,11 @@ def find(run: Run) -> list[Finding]:
     """Find the largest products of each precision on one rank that are certainly below 70 % of the peak."""
     measured = run.measurements
     peaks = {_key(s): s for s in measured.of(PEAK, "flops_per_s", {"instructions": "widest"}) if s.ranks == 1}
-    products: dict[tuple[object, ...], Summary] = {}
-    for s in measured.of(PRODUCT, "flops_per_s"):
-        known = products.get(_key(s))
-        large = s.ranks == 1 and measured.size(s) >= LARGE_ENOUGH
-        if large and (known is None or measured.size(s) > measured.size(known)):
-            products[_key(s)] = s
-    findings = [_finding(run, products[key], peaks[key]) for key in products if key in peaks]
+    products = [
+        s for s in measured.of(PRODUCT, "flops_per_s") if s.ranks == 1 and measured.size(s) >= LARGE_ENOUGH
+    ]
+    largest = largest_of_each(products, _key, measured.size)
+    findings = [_finding(run, product, peaks[_key(product)]) for product in largest if _key(product) in peaks]
     return [finding for finding in findings if finding is not None]
 
 

@@ -2,6 +2,7 @@
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.node.memory_saturated import share
 from hpcscope.statistics.estimate import in_percent
 from hpcscope.statistics.summary import Summary
@@ -15,11 +16,8 @@ def find(run: Run) -> list[Finding]:
     """Find arithmetic on registers that certainly loses more than 10 % per core when all cores are busy."""
     rates = [s for s in run.measurements.of(PEAK, "flops_per_s") if run.computes_undisturbed(s)]
     one_core = {_kind(s): s for s in rates if s.ranks == 1}
-    all_cores: dict[object, Summary] = {}
-    for s in rates:
-        if s.ranks > 1 and s.ranks > (all_cores[_kind(s)].ranks if _kind(s) in all_cores else 1):
-            all_cores[_kind(s)] = s
-    findings = [_finding(run, one_core[kind], s) for kind, s in all_cores.items() if kind in one_core]
+    all_cores = largest_of_each((s for s in rates if s.ranks > 1), _kind, lambda s: s.ranks)
+    findings = [_finding(run, one_core[_kind(s)], s) for s in all_cores if _kind(s) in one_core]
     # One finding is enough: the worst of precisions and instructions.
     return sorted((f for f in findings if f is not None), key=lambda f: -(f.lost or 0))[:1]
 

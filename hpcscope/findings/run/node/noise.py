@@ -3,8 +3,8 @@
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.worst_rank import worst_rank
-from hpcscope.plan.placement import Placement
 from hpcscope.statistics.summary import Summary
 
 NOISE = "node.noise"
@@ -15,16 +15,14 @@ EXPLAINS = (0.5, 1.25)
 
 def find(run: Run) -> list[Finding]:
     """Find noise that is certainly above 1 % on the worst rank; one finding for each kind of host."""
-    worst: dict[Placement, Summary] = {}
-    for s in run.headlines:
-        if (s.benchmark, s.metric) != (NOISE, "noise_share"):
-            continue
-        certain = s.ci_low is not None and s.ci_low > TOLERATED
-        if certain and run.computes_undisturbed(s):
-            known = worst.get(s.placement)
-            if known is None or (s.median or 0) > (known.median or 0):
-                worst[s.placement] = s
-    return [_finding(run, s) for s in worst.values()]
+    noisy = [
+        s
+        for s in run.headlines
+        if (s.benchmark, s.metric) == (NOISE, "noise_share")
+        and (s.ci_low or 0.0) > TOLERATED
+        and run.computes_undisturbed(s)
+    ]
+    return [_finding(run, s) for s in largest_of_each(noisy, lambda s: s.placement, lambda s: s.median or 0)]
 
 
 def _finding(run: Run, share: Summary) -> Finding:

@@ -3,7 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import how_compared
+from hpcscope.findings.run.evidence import how_compared, largest_of_each
 from hpcscope.findings.run.operations import fresh_buffers
 from hpcscope.models.prediction.operation_parts import BUFFERS, FRESH, USED
 from hpcscope.plan.case import key
@@ -25,19 +25,16 @@ def find(run: Run) -> list[Finding]:
         for s in run.headlines
         if run.benchmark(s).level == "operation" and s.unit == "s" and not run.shares_processors(s)
     }
-    worst: dict[str, tuple[Estimate, Summary, Summary]] = {}
-    for fresh in times.values():
-        if fresh.parameters.get(BUFFERS) != FRESH:
-            continue
-        other = key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch)
-        used = times.get((other, fresh.metric, fresh.origin))
-        if used is None:
-            continue
-        excess = ratio(fresh.per_launch, used.per_launch)
-        known = worst.get(fresh.benchmark)
-        if (excess.low or 0.0) > DOMINATES and (known is None or excess.value > known[0].value):
-            worst[fresh.benchmark] = (excess, fresh, used)
-    return [_finding(run, *each) for each in worst.values()]
+    slower = [
+        (excess, fresh, used)
+        for fresh in times.values()
+        if fresh.parameters.get(BUFFERS) == FRESH
+        for other in [key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch)]
+        if (used := times.get((other, fresh.metric, fresh.origin))) is not None
+        if ((excess := ratio(fresh.per_launch, used.per_launch)).low or 0.0) > DOMINATES
+    ]
+    worst = largest_of_each(slower, lambda one: one[1].benchmark, lambda one: one[0].value)
+    return [_finding(run, *one) for one in worst]
 
 
 def _finding(run: Run, excess: Estimate, fresh: Summary, used: Summary) -> Finding:

@@ -5,6 +5,7 @@ from statistics import median
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Trial
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.operations import fresh_buffers
 from hpcscope.findings.run.rungs import RungLoss, case_of, losses
 from hpcscope.findings.settings import OF_COLLECTIVES, another_algorithm
@@ -38,18 +39,14 @@ def _worst(run: Run) -> list[OperationParts]:
     Cases whose parts are known come first: only these can be explained.
     """
     on_ladders = {place.benchmark.name for place in run.benchmarks.standing("transfer")}
-    worst: dict[str, OperationParts] = {}
-    for operation in run.models.operations:
-        name, high = operation.subject.benchmark, operation.retained.high
-        if name in on_ladders or high is None or high >= MUCH:
-            continue
-        if name not in worst or _rank(operation) < _rank(worst[name]):
-            worst[name] = operation
-    return list(worst.values())
-
-
-def _rank(parts: OperationParts) -> tuple[bool, float]:
-    return not _separated(parts), parts.retained.value
+    slow = [
+        parts
+        for parts in run.models.operations
+        if parts.subject.benchmark not in on_ladders and (parts.retained.high or MUCH) < MUCH
+    ]
+    return largest_of_each(
+        slow, lambda parts: parts.subject.benchmark, lambda parts: (_separated(parts), -parts.retained.value)
+    )
 
 
 def _separated(parts: OperationParts) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import certainly_longer
+from hpcscope.findings.run.evidence import certainly_longer, largest_of_each
 from hpcscope.statistics.estimate import in_percent
 from hpcscope.statistics.ratio import Ratio, ratio
 from hpcscope.statistics.summary import Summary
@@ -74,13 +74,12 @@ def certainly_slower(case: Summary, other: Summary, at_least: float) -> Ratio | 
 
 def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[FileLoss]:
     """Return for each benchmark the first case of a pair that certainly lacks most of the second one's rate."""
-    worst: dict[str, FileLoss] = {}
-    for slow, fast in candidates:
-        share = certainly_slower(slow, fast, at_least)
-        known = worst.get(slow.benchmark)
-        if share is not None and (known is None or share.value < known.share.value):
-            worst[slow.benchmark] = FileLoss(slow, fast, share)
-    return list(worst.values())
+    losses = (
+        FileLoss(slow, fast, share)
+        for slow, fast in candidates
+        if (share := certainly_slower(slow, fast, at_least)) is not None
+    )
+    return largest_of_each(losses, lambda loss: loss.slow.benchmark, lambda loss: loss.lost)
 
 
 def where(case: Summary) -> dict[str, str | int | float]:

@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.storage.file_cases import LEVEL, where
 from hpcscope.findings.run.two_hosts import figures_by_case, lower, upper
 from hpcscope.statistics.summary import Summary
@@ -16,17 +17,17 @@ WORTH_S = 1e-3
 
 def find(run: Run) -> list[Finding]:
     """Find for each benchmark and interface the case that certainly opens and closes longest, by its time."""
-    worst: dict[object, tuple[float, dict[str, Summary]]] = {}
+    opening = []
     for figures in figures_by_case(run, PHASES[0]):
         total = figures.get("time_s")
         if total is None or run.benchmark(total).level != LEVEL or run.shares_processors(total):
             continue
         least_s = sum(lower(figures[name]) or 0.0 for name in PHASES if name in figures)
         share = least_s / (upper(total) or float("inf"))
-        kind = total.benchmark, total.parameters.get("interface")
-        if share >= AT_LEAST and least_s >= WORTH_S and (kind not in worst or share > worst[kind][0]):
-            worst[kind] = share, figures
-    return [_finding(run, figures) for _, figures in worst.values()]
+        if share >= AT_LEAST and least_s >= WORTH_S:
+            opening.append((share, (total.benchmark, total.parameters.get("interface")), figures))
+    worst = largest_of_each(opening, lambda one: one[1], lambda one: one[0])
+    return [_finding(run, figures) for _, _, figures in worst]
 
 
 def _finding(run: Run, figures: dict[str, Summary]) -> Finding:

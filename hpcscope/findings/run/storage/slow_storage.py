@@ -51,16 +51,8 @@ def find(run: Run) -> list[Finding]:
         if not run.shares_processors(case)
         and (uneven := _uneven(case, cases.get(case.samples_key, []), run)) is not None
     ]
-    return (
-        [
-            _finding(
-                run,
-                max(clients, key=lambda uneven_clients: (bool(uneven_clients.slow_hosts), uneven_clients.worst)),
-            )
-        ]
-        if clients
-        else []
-    )
+    worst = sorted(clients, key=lambda uneven: (bool(uneven.slow_hosts), uneven.worst))[-1:]
+    return [_finding(run, uneven) for uneven in worst]
 
 
 def _uneven(case: Summary, launches: list[CaseSamples], run: Run) -> UnevenClients | None:

@@ -3,24 +3,21 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.scaling.saturation import Saturation
 from hpcscope.statistics.estimate import Estimate
 
 
 def find(run: Run) -> list[Finding]:
     """Find for each benchmark the fastest way to access files whose saturation was measured, not predicted."""
-    best: dict[str, tuple[float, Finding]] = {}
-    for saturation in run.models.saturations:
-        most, enough, limit = (
-            saturation.points[-1].ranks,
-            saturation.enough_ranks,
-            saturation.saturated_bytes_per_s,
-        )
-        if enough is None or limit is None or (enough.high or enough.value) > most:
-            continue
-        if limit.value > best.get(saturation.subject.benchmark, (0.0, None))[0]:
-            best[saturation.subject.benchmark] = (limit.value, _finding(saturation, enough, limit))
-    return [finding for _, finding in best.values()]
+    measured = [
+        (saturation, enough, limit)
+        for saturation in run.models.saturations
+        if (enough := saturation.enough_ranks) and (limit := saturation.saturated_bytes_per_s)
+        if (enough.high or enough.value) <= saturation.points[-1].ranks
+    ]
+    fastest = largest_of_each(measured, lambda one: one[0].subject.benchmark, lambda one: one[2].value)
+    return [_finding(*saturation) for saturation in fastest]
 
 
 def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Finding:
