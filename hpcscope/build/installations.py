@@ -168,12 +168,7 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
     command = [str(compiler), "-E", "-dM", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", "-"]
     try:
         answer = subprocess.run(
-            command,
-            input=HEADERS,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
+            command, input=HEADERS, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", "", f"does not run: {getattr(error, 'strerror', None) or 'no answer'}"

@@ -124,11 +124,7 @@ def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Pro
         targets=(f"{PROGRAM}-{part}",) if part else (PROGRAM, PROGRAMS),
         beside=(*cmake.SHARED, ACTIVE_MESSAGES, *([COLLECTIVES] if registry.named(mpi.name).simulates else [])),
         further_sources=(extra,) if extra else (),
-        facts=(
-            *facts,
-            *scalapack.definitions(solver),
-            *fabrics.definitions(libraries),
-        ),
+        facts=(*facts, *scalapack.definitions(solver), *fabrics.definitions(libraries)),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
             f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",

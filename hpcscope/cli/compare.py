@@ -48,8 +48,7 @@ def command(
         typer.Option("--measure", help="Measure both sides interleaved, A B B A, until every case is decided."),
     ] = False,
     confirm: Annotated[
-        bool,
-        typer.Option("--confirm", help="Measure worse cases again, interleaved; report those confirmed."),
+        bool, typer.Option("--confirm", help="Measure worse cases again, interleaved; report those confirmed.")
     ] = False,
     only: Annotated[
         list[str] | None,
@@ -64,14 +63,12 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Show every case, even if it did not change.")] = False,
     json: Json = False,
     efficiency: Annotated[
-        bool,
-        typer.Option("--efficiency", help="Compare the fractions of peak that benchmarks reach."),
+        bool, typer.Option("--efficiency", help="Compare the fractions of peak that benchmarks reach.")
     ] = False,
     normalized: Annotated[
         bool,
         typer.Option(
-            "--normalized",
-            help="Divide the values of B by the unmodified tests in A (A may be B itself).",
+            "--normalized", help="Divide the values of B by the unmodified tests in A (A may be B itself)."
         ),
     ] = False,
     baseline: Annotated[

@@ -33,9 +33,7 @@ autoload -U +X bashcompinit && bashcompinit
 SHELLS = ("bash", "zsh", "fish")
 
 
-def command(
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
-) -> None:
+def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print the completion of commands and options; source it, as in `source <(scope completion bash)`."""
     if shell not in SHELLS:
         raise UsageError(f"{shell}: must be one of {', '.join(SHELLS)}")

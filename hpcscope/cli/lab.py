@@ -35,10 +35,7 @@ def list_labs(json: Json = False) -> None:
         print(f"{row.name:<{width}}  {'up' if row.up else '':<4}  {row.hosts:>3} hosts  {row.title}")
 
 
-def up(
-    name: Name,
-    check: Annotated[bool, typer.Option(help="Measure links of every kind.")] = True,
-) -> None:
+def up(name: Name, check: Annotated[bool, typer.Option(help="Measure links of every kind.")] = True) -> None:
     """Start a lab, and measure links of every kind.
 
     It stays up until `scope lab down`.
@@ -118,8 +115,7 @@ def exec_command(
 
 
 def within(
-    name: Name,
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")],
+    name: Name, words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")]
 ) -> None:
     """Run a command of scope on the first host of a lab.
 

@@ -29,8 +29,7 @@ def command(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN",
-            help="Measured run to compare with, or none; default: the newest one of these hosts.",
+            metavar="RUN", help="Measured run to compare with, or none; default: the newest one of these hosts."
         ),
     ] = None,
     json: Annotated[

@@ -50,10 +50,7 @@ RunFolders = Annotated[
 WrittenRunFolder = Annotated[
     Path,
     typer.Argument(
-        metavar="RUN",
-        help="Run directory, for example runs/latest.",
-        show_default=False,
-        callback=_no_packed_run,
+        metavar="RUN", help="Run directory, for example runs/latest.", show_default=False, callback=_no_packed_run
     ),
 ]
 Output = Annotated[

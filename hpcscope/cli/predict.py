@@ -25,8 +25,7 @@ def command(
         typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
     ],
     n: Annotated[
-        str,
-        typer.Option("--n", help="Order of the matrix or grid, keys to sort (8Mi), or a truncation (T42)."),
+        str, typer.Option("--n", help="Order of the matrix or grid, keys to sort (8Mi), or a truncation (T42).")
     ],
     variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
     *,
@@ -45,10 +44,7 @@ def command(
     from hpcscope.engine import predict
 
     options = predict.PredictOptions(
-        algorithm=algorithm,
-        n=n,
-        **given,
-        parameters=_parameters(choose or [], variant),
+        algorithm=algorithm, n=n, **given, parameters=_parameters(choose or [], variant)
     )
     predicted = predict.predict(run, options)
     if json:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 @takes(
-    options=declared(ReproductionSettings),
-    given=chosen(Experiment, "mpi", "hosts", "oversubscribe", "storage"),
+    options=declared(ReproductionSettings), given=chosen(Experiment, "mpi", "hosts", "oversubscribe", "storage")
 )
 def command(
     name: Annotated[
@@ -41,12 +40,10 @@ def command(
     given: Given,
     output: Output = None,
     run: Annotated[
-        Path | None,
-        typer.Option("--run", metavar="DIR", help="Use the values of this run; measure nothing."),
+        Path | None, typer.Option("--run", metavar="DIR", help="Use the values of this run; measure nothing.")
     ] = None,
     resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="DIR", help="Complete this interrupted reproduction."),
+        Path | None, typer.Option("--resume", metavar="DIR", help="Complete this interrupted reproduction.")
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Repeat all published experiments; write a page of results.")

@@ -37,8 +37,7 @@ def command(
     hpl: Annotated[bool, typer.Option("--hpl", help="LINPACK in the output format of HPL.")] = False,
     top500: Annotated[bool, typer.Option("--top500", help="A data sheet in the style of TOP500.")] = False,
     applications: Annotated[
-        bool,
-        typer.Option("--applications", help="What applications compute and send, and where their time goes."),
+        bool, typer.Option("--applications", help="What applications compute and send, and where their time goes.")
     ] = False,
 ) -> None:
     """Show the results of a run: a summary, or the median of each chosen case with its 95 % CI."""

@@ -80,12 +80,7 @@ def command(
     if "cost" in given and not changes and not given.keys() & {"hosts", "topology"}:
         raise UsageError(f"--cost {given['cost']:g}: must be given with a change: --set, --hosts or --topology")
     options = SimulateOptions(
-        **given,
-        changes=changes,
-        only=patterns or [],
-        program=_words(program),
-        output=output,
-        command=sys.argv,
+        **given, changes=changes, only=patterns or [], program=_words(program), output=output, command=sys.argv
     )
     if offers is not None:
         _show_offers(several.simulated(run, offers, options, run_progress), every, json)

@@ -11,8 +11,7 @@ from hpcscope.cli.repository import Place
 
 def command(
     output: Annotated[
-        Path,
-        typer.Argument(metavar="FOLDER", help="A new or empty directory, or a site to bring up to date."),
+        Path, typer.Argument(metavar="FOLDER", help="A new or empty directory, or a site to bring up to date.")
     ],
     folder: Place = None,
     reports: Annotated[
@@ -20,8 +19,7 @@ def command(
         typer.Option(metavar="N", min=0, help="Include reports of the newest N runs only; default: all."),
     ] = None,
     published: Annotated[
-        bool,
-        typer.Option("--published/--no-published", help="Include the published values of historic machines."),
+        bool, typer.Option("--published/--no-published", help="Include the published values of historic machines.")
     ] = True,
 ) -> None:
     """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.

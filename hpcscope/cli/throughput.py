@@ -18,8 +18,7 @@ from hpcscope.settings.table import chosen, declared
 @takes(changes=(*declared(MixSettings), *chosen(Experiment, "hosts", "mpi", "seed")))
 def command(
     mix: Annotated[
-        Path | None,
-        typer.Argument(metavar="MIX", help="TOML file with the jobs (docs/how-to/programs.md)."),
+        Path | None, typer.Argument(metavar="MIX", help="TOML file with the jobs (docs/how-to/programs.md).")
     ] = None,
     *,
     changes: Given,

@@ -38,11 +38,7 @@ RULES = (
         "a cable, transceiver or port that damages frames",
         "exchange the cable, then the port; compare `ethtool -S` on both ends",
     ),
-    (
-        r"processes killed for memory",
-        "the memory was full",
-        "look for leftover processes of a job",
-    ),
+    (r"processes killed for memory", "the memory was full", "look for leftover processes of a job"),
 )
 """Counters that must not grow during the visits, what growth most likely means, and what to do."""
 

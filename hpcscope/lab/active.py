@@ -60,9 +60,7 @@ class Fault(Strict):
     def words(self) -> str:
         """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
-        amount = {
-            "slow": f"{which} ({self.value:g} Mbit/s)",
-        }
+        amount = {"slow": f"{which} ({self.value:g} Mbit/s)"}
         for impairment in ("lossy", "duplicating", "reordering", "corrupting"):
             amount[impairment] = f" ({units.percent(self.value, 2)} of frames)"
         amount["queue"] = f" of {units.quantity(self.value, 'B')}"

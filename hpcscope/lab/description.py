@@ -199,12 +199,7 @@ def _explain(file: Path, error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[Asked]] = {
-            "group": Group,
-            "switch": Switch,
-            "trunk": Trunk,
-            "storage": Storage,
-        }
+        models: dict[str, type[Asked]] = {"group": Group, "switch": Switch, "trunk": Trunk, "storage": Storage}
         allowed = models.get(str(first["loc"][0]), Lab) if len(first["loc"]) > 1 else Lab
         return f"{file}: {key}: unknown key; allowed here: {', '.join(allowed.model_fields)}"
     if first["type"] == "missing":

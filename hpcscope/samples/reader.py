@@ -25,15 +25,7 @@ from hpcscope.samples.records import (
     RoundRecord,
     SentinelRecord,
 )
-from hpcscope.samples.samples import (
-    CaseSamples,
-    CutLine,
-    DamagedLine,
-    PrintedFigure,
-    Samples,
-    SamplesKey,
-    join,
-)
+from hpcscope.samples.samples import CaseSamples, CutLine, DamagedLine, PrintedFigure, Samples, SamplesKey, join
 
 AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord | JobRecord | RoundRecord
 _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
@@ -151,10 +143,7 @@ def _parse(where: str, line: bytes, may_be_cut: bool) -> AnyRecord | None:
 
 
 def _join(
-    record: CaseRecord,
-    launches: dict[tuple[int, int], LaunchRecord],
-    planned: dict[int, Launch],
-    catalog: Catalog,
+    record: CaseRecord, launches: dict[tuple[int, int], LaunchRecord], planned: dict[int, Launch], catalog: Catalog
 ) -> CaseSamples:
     launch = launches.get((record.launch, record.attempt))
     batch, origin = _batch(record, launch, launches, planned)

@@ -33,10 +33,7 @@ class Sampling(Table):
         PROCEDURE,
     )
     budget_s: float | None = setting(
-        None,
-        Duration(HOUR_S),
-        "Time to sample each case in each launch; default: some milliseconds.",
-        PROCEDURE,
+        None, Duration(HOUR_S), "Time to sample each case in each launch; default: some milliseconds.", PROCEDURE
     )
     minimum_repetitions: int | None = setting(
         None, Whole(1, 10**7), "Fewest repetitions of a case in each visit.", PROCEDURE
@@ -87,10 +84,7 @@ class LauncherSettings(Table):
         MPI_AND_HOSTS,
     )
     mpiexec: str | None = setting(
-        None,
-        Text(metavar="PATH"),
-        "Path of srun, or of mpiexec if it is not next to the compiler.",
-        MPI_AND_HOSTS,
+        None, Text(metavar="PATH"), "Path of srun, or of mpiexec if it is not next to the compiler.", MPI_AND_HOSTS
     )
     remote_shell: str | None = setting(
         None, Text(metavar="PROGRAM"), "Program to start remote processes with, instead of ssh.", MPI_AND_HOSTS
@@ -157,9 +151,7 @@ class Experiment(Table):
         PROCEDURE,
     )
     module: Module = setting(
-        "baseline",
-        Choice(*get_args(Module)),
-        "Set of benchmarks: about 2 minutes, 25 minutes, or more.",
+        "baseline", Choice(*get_args(Module)), "Set of benchmarks: about 2 minutes, 25 minutes, or more."
     )
     case: tuple[Selection, ...] = setting(
         (),
@@ -179,10 +171,7 @@ class Experiment(Table):
         PROCEDURE,
     )
     ranks: tuple[int, ...] = setting(
-        (),
-        Several(Whole(1, MOST_RANKS), metavar="2,4"),
-        "Numbers of ranks, in place of the module's.",
-        PROCEDURE,
+        (), Several(Whole(1, MOST_RANKS), metavar="2,4"), "Numbers of ranks, in place of the module's.", PROCEDURE
     )
     transport: tuple[str, ...] = setting(
         (),
@@ -201,10 +190,7 @@ class Experiment(Table):
         None, Duration(30 * DAY_S), "Begin no further launch after this time; default: the module's."
     )
     limit_s: float | None = setting(
-        None,
-        Duration(30 * DAY_S),
-        "Time limit of a case; default: 20 times its budget, at least 30 s.",
-        PROCEDURE,
+        None, Duration(30 * DAY_S), "Time limit of a case; default: 20 times its budget, at least 30 s.", PROCEDURE
     )
     seed: int | None = setting(
         None, Whole(0, 2**31 - 1), "Seed of the random order; default: drawn and recorded.", PROCEDURE

@@ -50,11 +50,7 @@ def environment(rules: str, hosts: Sequence[str], file: Path) -> Mapping[str, st
     Neither library looks at links: all hosts are in one group there.
     """
     group = Group(
-        name=CLUSTER,
-        level="cluster",
-        hosts=list(dict.fromkeys(hosts)),
-        latency_s=1e-6,
-        bandwidth_bytes_per_s=1e9,
+        name=CLUSTER, level="cluster", hosts=list(dict.fromkeys(hosts)), latency_s=1e-6, bandwidth_bytes_per_s=1e9
     )
     write_text(file, topologies.write(Topology(origin="simulated", group=[group])))
     return preload.by_rules(rules, operations(rules, hosts), file)

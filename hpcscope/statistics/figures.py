@@ -57,10 +57,7 @@ class Figures:
 
 
 def describe(
-    launches: list[Floats],
-    grain: float = 0.0,
-    states: Sequence[int] | None = None,
-    numbers: Sequence[int] = (),
+    launches: list[Floats], grain: float = 0.0, states: Sequence[int] | None = None, numbers: Sequence[int] = ()
 ) -> Figures:
     """Describe the values of each launch, given in the order in which they were taken.
 

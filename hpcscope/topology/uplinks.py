@@ -107,10 +107,7 @@ def _predicted(root: Node, uplinks: dict[str, Uplink], load: Load, exceptions: S
 
 
 def _needed(
-    root: Node,
-    uplinks: dict[str, Uplink],
-    loads: Sequence[Load],
-    exceptions: Sequence[HostException],
+    root: Node, uplinks: dict[str, Uplink], loads: Sequence[Load], exceptions: Sequence[HostException]
 ) -> dict[str, Uplink]:
     """Return the uplinks without which the prediction of some load would be too fast."""
     kept = dict(uplinks)

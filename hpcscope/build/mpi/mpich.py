@@ -7,11 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from hpcscope.build.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
 
-TCP = {
-    "MPIR_CVAR_CH4_NETMOD": "ofi",
-    "FI_PROVIDER": "tcp",
-    "UCX_TLS": "tcp,self",
-}
+TCP = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
 """TCP in every network module. A build with both takes libfabric's: UCX 1.20 finds no route over the loopback."""
 
 

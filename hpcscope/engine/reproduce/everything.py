@@ -100,9 +100,7 @@ def _written(folder: Path, options: ReproduceOptions, done: dict[str, RepeatedEx
     from hpcscope.report import reproduction
 
     overview = Overview(
-        quick=options.quick,
-        full=options.full,
-        outcomes=[done[name] for name in reference.names() if name in done],
+        quick=options.quick, full=options.full, outcomes=[done[name] for name in reference.names() if name in done]
     )
     write_json(folder / OVERVIEW, overview)
     write_text(folder / PAGE, reproduction.render(overview))

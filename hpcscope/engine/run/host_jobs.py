@@ -32,10 +32,7 @@ PAIRS: Groups = "pairs"
 DEFAULTS: dict[Groups, dict[str, Any]] = {
     EACH_HOST: {"only": ["node.*"]},
     PAIRS: {
-        "case": [
-            "mpi.latency message_bytes=0 placement=node",
-            "mpi.bandwidth message_bytes=1Mi placement=node",
-        ]
+        "case": ["mpi.latency message_bytes=0 placement=node", "mpi.bandwidth message_bytes=1Mi placement=node"]
     },
 }
 """The default benchmarks."""

@@ -16,12 +16,7 @@ from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.simulate import launches
-from hpcscope.engine.simulate.request import (
-    Request,
-    SimulateOptions,
-    exchanges_short,
-    takes_time_to_compute,
-)
+from hpcscope.engine.simulate.request import Request, SimulateOptions, exchanges_short, takes_time_to_compute
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.results import Run
 from hpcscope.launch import preload

@@ -383,10 +383,7 @@ def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
                     name,
                     f"IOR {access}",
                     "a test of IOR that Scope does not have",
-                    [
-                        metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
-                        metric("time_s", "s", "time"),
-                    ],
+                    [metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"), metric("time_s", "s", "time")],
                     [
                         *(
                             parameter(word, word, [usual, *(case[word] for case in cases)])

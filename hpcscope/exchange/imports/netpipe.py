@@ -41,10 +41,7 @@ _MODES = {
     "Using MPI_SSend": "synchronous",
     "Using synchronous sends": "synchronous",
 }
-_TRANSPORTS = {
-    "Send and receive buffers are": "tcp",
-    "Testing memory": "memory",
-}
+_TRANSPORTS = {"Send and receive buffers are": "tcp", "Testing memory": "memory"}
 _SAID = re.compile(
     r"Sending output to|Saving output to|Now starting the main loop|\(A bug in Linux|Start testing with"
     r"|Completed with|Using a (constant|perturbation)|NOTE: Be |\s*Clock resolution|Output is for the combined"

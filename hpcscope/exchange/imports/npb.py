@@ -160,8 +160,5 @@ def _benchmark(name: str) -> Benchmark:
             metric("mops_per_s", "Mop/s", "rate", "higher"),
             metric("mops_per_process_per_s", "Mop/s", "rate of a rank", "higher"),
         ],
-        [
-            parameter("class", "class", CLASSES, role="size"),
-            parameter("threads", "threads", [0], role="parallel"),
-        ],
+        [parameter("class", "class", CLASSES, role="size"), parameter("threads", "threads", [0], role="parallel")],
     )

@@ -176,12 +176,7 @@ class _ReprompiReader(LineReader):
         self._add(case, tuple(round(time, _DIGITS) for time in times), "each", definition)
 
     def _add(
-        self,
-        case: Case,
-        values: tuple[float, ...],
-        statistic: Statistic,
-        definition: Definition,
-        **further: Any,
+        self, case: Case, values: tuple[float, ...], statistic: Statistic, definition: Definition, **further: Any
     ) -> None:
         (benchmark, parameters), ranks = self._named(case.test, case.count), int(self._settings["nprocs"])
         self.figures.append(

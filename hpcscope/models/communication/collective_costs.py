@@ -35,10 +35,7 @@ MODELS = (
         equation="t(m, p) = t_oc_s + t_init_s p + t_s_s ceil(log2 p) + t_w_s_per_byte m (p - 1)",
         source="Thakur, Rabenseifner & Gropp 2005, Int. J. High Perform. Comput. Appl. 19 (1), 49-66",
         variable="message_bytes_and_ranks",
-        terms=lambda n, p: [
-            *_tree(n, p)[:3],
-            CostTerm("t_w_s_per_byte", "s/byte", n * (p - 1), essential=True),
-        ],
+        terms=lambda n, p: [*_tree(n, p)[:3], CostTerm("t_w_s_per_byte", "s/byte", n * (p - 1), essential=True)],
     ),
     # Data that one process sends to or gets from all others in turn.
     CostModel(

@@ -51,11 +51,7 @@ def name_breaks(
 
 
 def _named(
-    fit: Fit,
-    point: Breakpoint,
-    launches: list[LaunchRecord],
-    environment: Mapping[str, str],
-    catalog: Catalog,
+    fit: Fit, point: Breakpoint, launches: list[LaunchRecord], environment: Mapping[str, str], catalog: Catalog
 ) -> Breakpoint:
     subject = fit.subject
     same = [launch for launch in launches if launch.batch == subject.batch]

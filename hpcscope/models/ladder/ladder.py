@@ -171,10 +171,7 @@ def _link_limit(path: Path) -> LadderStep:
     rate = path.link.rate_bits_per_s
     if path.link.kind != "ethernet":
         return LadderStep(
-            "limit",
-            f"{path.link.kind} at its signalling rate",
-            exact(rate / 8),
-            note="headers not counted",
+            "limit", f"{path.link.kind} at its signalling rate", exact(rate / 8), note="headers not counted"
         )
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     headers = MEASURED[path.protocols[0]]

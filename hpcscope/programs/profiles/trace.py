@@ -189,10 +189,7 @@ def late(trace: Trace) -> Late | None:
         late_receivers=sum(message.late_receiver_s > 0 for message in trace.messages),
         ranks=[
             LateRank(
-                rank=rank,
-                waited_s=waited[rank],
-                late_sender_s=senders[rank],
-                late_receiver_s=receivers[rank],
+                rank=rank, waited_s=waited[rank], late_sender_s=senders[rank], late_receiver_s=receivers[rank]
             )
             for rank in sorted(trace.events)
         ],

@@ -327,12 +327,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
         "alone, the law that the NetFinity study fits to computation.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
         charts=list(
-            charts(
-                analysis.laws,
-                lambda law: _held(law.held, head),
-                NAMES,
-                "emulated" if head.lab else "measured",
-            )
+            charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")
         ),
     )
 

@@ -8,17 +8,7 @@ from statistics import median
 from hpcscope import units
 from hpcscope.comparison.comparison import ComparedCase, Comparison
 from hpcscope.report.comparison.rows import groups
-from hpcscope.report.figure import (
-    Figure,
-    Plot,
-    Table,
-    band,
-    count_axis,
-    log_axis,
-    place,
-    scatter,
-    size_axis,
-)
+from hpcscope.report.figure import Figure, Plot, Table, band, count_axis, log_axis, place, scatter, size_axis
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
 from hpcscope.report.run.figures.heat import cells
 from hpcscope.report.run.figures.surfaces import places
@@ -77,8 +67,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
             "yaxis": log_axis("B over A", [*ys, 1.0], ""),
         },
         table=Table(
-            ["case", "B over A [95 %]"],
-            [[case.label, _shown(case)] for line in drawn.values() for case in line],
+            ["case", "B over A [95 %]"], [[case.label, _shown(case)] for line in drawn.values() for case in line]
         ),
         origins=sorted({origin for line in drawn.values() for case in line for origin in case.origins}),
     )

@@ -11,16 +11,7 @@ from hpcscope.comparison.letters import letter
 from hpcscope.comparison.published import beside
 from hpcscope.comparison.side_by_side import SideBySide
 from hpcscope.models.published.machines import PublishedMachine
-from hpcscope.report.figure import (
-    Figure,
-    Table,
-    count_axis,
-    log_axis,
-    origins,
-    share_axis,
-    shown,
-    size_axis,
-)
+from hpcscope.report.figure import Figure, Table, count_axis, log_axis, origins, share_axis, shown, size_axis
 from hpcscope.report.order import case_key, factors
 from hpcscope.report.run.figures.curves import points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept

@@ -29,12 +29,7 @@ def render(
     `sides` are the runs of `found`, in its order. `historic`: machines whose published figures stand beside them.
     """
     frame = environment()
-    frame.filters.update(
-        change=change,
-        common_change=common_change,
-        letter=letter,
-        states_differ=states_differ,
-    )
+    frame.filters.update(change=change, common_change=common_change, letter=letter, states_differ=states_differ)
     drawn = curves(side, sides, historic)
     every = rows(side)
     return frame.get_template("side_by_side.html").render(

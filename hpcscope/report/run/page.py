@@ -304,10 +304,7 @@ def _pairs_first(run: Run, benchmark: str) -> int:
 
 
 def _section(run: Run, benchmark: str) -> BenchmarkSection:
-    figures: list[Figure | DotPlot] = [
-        *pairs.figures(run, benchmark),
-        *random_pairs.figures(run, benchmark),
-    ] or [
+    figures: list[Figure | DotPlot] = [*pairs.figures(run, benchmark), *random_pairs.figures(run, benchmark)] or [
         *curves.figures(run, benchmark),
         *side_by_side.choices(run, benchmark),
         *saturation.figures(run, benchmark),

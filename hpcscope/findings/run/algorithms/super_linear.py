@@ -88,13 +88,7 @@ def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: Pr
     return point.ranks * many.seconds("compute_s") / sequential.seconds("compute_s")
 
 
-def _why(
-    run: Run,
-    speedup: Speedup,
-    point: SpeedupPoint,
-    share: float | None,
-    caches: list[Cache],
-) -> str:
+def _why(run: Run, speedup: Speedup, point: SpeedupPoint, share: float | None, caches: list[Cache]) -> str:
     if share is None:
         return "its phases were not observed"
     if share > LESS:

@@ -107,10 +107,7 @@ COLLECTIVE_GUIDELINES = [
         _no_slower("MPI_Scatter", "MPI_Bcast", gathered="MPI_Bcast"),
     ),
     Guideline(
-        "allgather by all-to-all",
-        "MPI_Allgather",
-        "MPI_Alltoall",
-        _no_slower("MPI_Allgather", "MPI_Alltoall"),
+        "allgather by all-to-all", "MPI_Allgather", "MPI_Alltoall", _no_slower("MPI_Allgather", "MPI_Alltoall")
     ),
     Guideline(
         "reduce-scatter",
@@ -133,9 +130,6 @@ COLLECTIVE_GUIDELINES = [
     Guideline("equal blocks", "a collective of equal blocks", "its variant with lengths", _equal_against_variable),
     Guideline("blocking", "a blocking call", "the nonblocking call and a wait", _calls("blocking", "nonblocking")),
     Guideline(
-        "persistent",
-        "a persistent call",
-        "the nonblocking call and a wait",
-        _calls("persistent", "nonblocking"),
+        "persistent", "a persistent call", "the nonblocking call and a wait", _calls("persistent", "nonblocking")
     ),
 ]

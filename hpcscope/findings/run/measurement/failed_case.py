@@ -6,11 +6,7 @@ from hpcscope.findings.run.mpi.wrong_data import is_wrong
 from hpcscope.samples.records import RankState
 from hpcscope.samples.samples import CaseSamples, PrintedFigure
 
-_HAPPENED = {
-    "failed": "failed",
-    "crashed": "crashed",
-    "timeout": "did not end and was terminated",
-}
+_HAPPENED = {"failed": "failed", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
     "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause.",
     "crashed": "Its last output is in `{folder}/stderr.txt`.",

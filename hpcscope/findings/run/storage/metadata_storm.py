@@ -16,8 +16,7 @@ def find(run: Run) -> list[Finding]:
         (loss, metric)
         for metric in _metrics(run)
         for loss in most_lost(
-            [pair for pair in pairs(run, PARAMETER, "shared", "own", metric.name) if pair[0].ranks > 1],
-            AT_LEAST,
+            [pair for pair in pairs(run, PARAMETER, "shared", "own", metric.name) if pair[0].ranks > 1], AT_LEAST
         )
     ]
     return [_finding(run, *max(losses, key=lambda each: each[0].lost))] if losses else []

@@ -89,10 +89,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         severity="warning",
         title=title,
         where={**where(case), **({"host": ", ".join(hosts)} if hosts else {})},
-        evidence=[
-            *run.evidence(case),
-            Evidence(what="slowest rank over the typical one", value=uneven.worst),
-        ],
+        evidence=[*run.evidence(case), Evidence(what="slowest rank over the typical one", value=uneven.worst)],
         advice=advice,
         lost=1 - 1 / uneven.worst,
     )

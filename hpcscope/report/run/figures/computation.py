@@ -4,13 +4,7 @@ from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
 from hpcscope.models.scaling.applications import Application, ApplicationPoint
-from hpcscope.report.figure import (
-    Figure,
-    Plot,
-    estimates,
-    log_axis,
-    scatter,
-)
+from hpcscope.report.figure import Figure, Plot, estimates, log_axis, scatter
 from hpcscope.report.run.applications import law, times
 from hpcscope.report.run.figures.grouping import chosen_words
 from hpcscope.statistics.estimate import Estimate, in_unit

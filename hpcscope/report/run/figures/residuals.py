@@ -50,10 +50,7 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
         caption="Measured over fitted time, minus 1. A model that fits leaves points scattered around 0 without a "
         "pattern; a slope or a step shows what it misses.",
         traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
-        layout={
-            "xaxis": axis,
-            "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True},
-        },
+        layout={"xaxis": axis, "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True}},
         table=Table(
             ["case", "model", by, "measured", "fitted"],
             [_row(fit, point, sizes, run.benchmarks) for fit in fits for point in fit.points],

@@ -7,15 +7,7 @@ from hpcscope import units
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import LIMIT
 from hpcscope.findings.results import Run
-from hpcscope.report.figure import (
-    Figure,
-    Plot,
-    Table,
-    log_axis,
-    origins,
-    scatter,
-    shown,
-)
+from hpcscope.report.figure import Figure, Plot, Table, log_axis, origins, scatter, shown
 from hpcscope.report.run.figures.grouping import MOST_SERIES
 from hpcscope.report.run.results import has_default_problem, results
 from hpcscope.statistics.summary import Summary

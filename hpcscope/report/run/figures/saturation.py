@@ -35,11 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             ),
             traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
             layout={
-                "xaxis": {
-                    "title": {"text": "ranks"},
-                    "tickvals": counts,
-                    "ticktext": [str(n) for n in counts],
-                },
+                "xaxis": {"title": {"text": "ranks"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
                 "yaxis": log_axis("bandwidth", rates, "B/s"),
             },
             table=Table(COLUMNS, [_row(saturation) for saturation in ordered]),
