@@ -211,34 +211,23 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
     _refuse(asked)
     if asked.clear:
         return faults.clear(emulated)
-    if asked.host is not None:
-        return _disturb_host(emulated, asked.host, asked)
-    assert asked.trunk is not None
-    if asked.rate_mbit_per_s is not None:
-        return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s, asked.direction)
-    if asked.queue_bytes is not None:
-        return faults.queued_trunk(emulated, asked.trunk, asked.queue_bytes)
-    if (impairment := _impairment(asked)) is not None:
-        return faults.impaired_trunk(emulated, asked.trunk, *impairment)
-    return faults.dead_trunk(emulated, asked.trunk)
-
-
-def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulation:
-    if asked.rate_mbit_per_s is not None:
-        return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
-    if asked.queue_bytes is not None:
-        return faults.queued_port(emulated, host, asked.queue_bytes)
-    if (impairment := _impairment(asked)) is not None:
-        return faults.impaired_port(emulated, host, *impairment)
-    if asked.dead:
-        return faults.dead_port(emulated, host)
+    host = asked.host or ""
     if asked.server_dead:
         return faults.dead_server(emulated, host)
     if asked.disk_full:
         return faults.full_disk(emulated, host)
     if asked.disk_mb_per_s is not None:
         return faults.slow_disk(emulated, host, asked.disk_mb_per_s)
-    return faults.slow_host(emulated, host, 1.0 if asked.slow is None else asked.slow)
+    if asked.slow is not None or asked.stop:
+        return faults.slow_host(emulated, host, 1.0 if asked.slow is None else asked.slow)
+    link = faults.trunk(emulated, asked.trunk) if asked.trunk is not None else faults.port(emulated, host)
+    if asked.rate_mbit_per_s is not None:
+        return faults.slow_link(link, asked.rate_mbit_per_s, asked.direction)
+    if asked.queue_bytes is not None:
+        return faults.queued_link(link, asked.queue_bytes)
+    if (impairment := _impairment(asked)) is not None:
+        return faults.impaired_link(link, *impairment)
+    return faults.dead_link(link)
 
 
 def _checked(emulated: Emulation, progress: LinkProgress) -> Emulation:

@@ -6,7 +6,9 @@ slow or stopped; a storage server is dead, its disk slow or full.
 """
 
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hpcscope.errors import ScopeError, UsageError
@@ -32,108 +34,120 @@ IMPAIRMENTS = {
 """Kinds of faults of a relay, and the field of each."""
 MOST_QUEUE_BYTES = 100_000_000
 
-
-def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
-    """Change the rate of a port; in one direction only it looks like a duplex mismatch."""
-    pid = _pid(emulation, host)
-    end = wiring.port_of(emulation.state.description, host)
-    slow = Fault(where=host, kind="slow", value=mbit_per_s, direction=direction)
-    if not _is_bucketed(emulation, end):
-        again = wiring.port(emulation.state.description, host, pid)
-        return _noted(_slower_relay(emulation, end, again, slow), slow)
-    _shape(emulation, host, INTERFACE if direction != "in" else None, mbit_per_s)
-    _shape(emulation, None, end if direction != "out" else None, mbit_per_s)
-    return _noted(emulation, slow)
+End = tuple[str | None, str]
+"""A host, or None for the fabric, and a device there."""
 
 
-def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
-    """Change the rate of a trunk; in one direction only its rates are asymmetric."""
-    number = _trunk(emulation, trunk)
-    ends = wiring.trunk_ends(number)
-    slow = Fault(where=trunk, kind="slow", value=mbit_per_s, direction=direction)
-    if not _is_bucketed(emulation, ends[0]):
-        again = wiring.trunk(emulation.state.description, number)
-        return _noted(_slower_relay(emulation, ends[0], again, slow), slow)
-    for end in {"both": ends, "out": ends[:1], "in": ends[1:]}[direction]:
-        _shape(emulation, None, end, mbit_per_s)
-    return _noted(emulation, slow)
+@dataclass(frozen=True)
+class Link:
+    """A port or trunk of a lab that is up."""
+
+    emulation: Emulation
+    where: str
+    """The host, or the name of the trunk."""
+    device: str
+    """Its device in the fabric."""
+    ends: Sequence[End]
+    """What shapes its way out, and what shapes its way in (`Direction`)."""
+    rate_mbit_per_s: float
+    """As declared."""
+    wired: Callable[..., wiring.Wiring]
+    """Returns the commands that lay it again, with an impairment or without."""
+
+    def shape(self, mbit_per_s: float, ends: Sequence[End], queue_bytes: float | None = None) -> None:
+        """Give ends of a link that the kernel shapes another rate or queue."""
+        for host, device in ends:
+            say(self.emulation, host, "tc", [wiring.bucket(device, mbit_per_s, "replace", queue_bytes)])
+
+    def is_bucketed(self) -> bool:
+        """Say whether the kernel shapes it, not a relay."""
+        shown = self.emulation.run(None, ["tc", "qdisc", "show", "dev", self.device]).stdout
+        return shown.startswith("qdisc tbf")
+
+    def refuse_relay(self) -> None:
+        """Raise UsageError where it is a relay."""
+        if not self.is_bucketed():
+            raise _relayed(self)
 
 
-def _slower_relay(emulation: Emulation, device: str, wire: wiring.Wiring, slow: Fault) -> Emulation:
+def port(emulation: Emulation, host: str) -> Link:
+    """Return the port of a host."""
+    pid, lab = _pid(emulation, host), emulation.state.description
+    end = wiring.port_of(lab, host)
+    rate = lab.group_of(next(known.group for known in lab.hosts() if known.name == host)).port_mbit_per_s
+    ends = [(host, INTERFACE), (None, end)]
+    return Link(emulation, host, end, ends, rate, partial(wiring.port, lab, host, pid))
+
+
+def trunk(emulation: Emulation, name: str) -> Link:
+    """Return the trunk of a name."""
+    lab = emulation.state.description
+    names = [declared.name for declared in lab.trunk]
+    if name not in names:
+        allowed = ", ".join(names) or "none, this lab has no trunk"
+        raise UsageError(f"lab {emulation.state.name}: trunk {name}: must be one of {allowed}")
+    number = names.index(name)
+    devices = wiring.trunk_ends(number)
+    rate = lab.trunk[number].total_mbit_per_s
+    ends = [(None, device) for device in devices]
+    return Link(emulation, name, devices[0], ends, rate, partial(wiring.trunk, lab, number))
+
+
+def slow_link(link: Link, mbit_per_s: float, direction: Direction = "both") -> Emulation:
+    """Change the rate of a link; a port that is slow in one direction only looks like a duplex mismatch."""
+    slow = Fault(where=link.where, kind="slow", value=mbit_per_s, direction=direction)
+    if not link.is_bucketed():
+        return _noted(_slower_relay(link, slow), slow)
+    link.shape(mbit_per_s, {"both": link.ends, "out": link.ends[:1], "in": link.ends[1:]}[direction])
+    return _noted(link.emulation, slow)
+
+
+def _slower_relay(link: Link, slow: Fault) -> Emulation:
     """Replace a relay by one of another rate; established connections break."""
-    others = any(fault.where == slow.where and fault.kind != "slow" for fault in emulation.state.faults)
+    state, wire = link.emulation.state, link.wired()
+    others = any(fault.where == slow.where and fault.kind != "slow" for fault in state.faults)
     if not wire.relays or others:
-        raise _relayed(emulation, slow.where)
+        raise _relayed(link)
     if slow.direction != "both":
         raise UsageError(
-            f"lab {emulation.state.name}: {slow.where}: --direction {slow.direction}: must be both for a link with"
+            f"lab {state.name}: {slow.where}: --direction {slow.direction}: must be both for a link with"
             " latency or half duplex, which has one rate"
         )
     relays = [replace(relay, rate_mbit_per_s=slow.value) for relay in wire.relays]
-    return lay(_without_relay(emulation, device), replace(wire, relays=relays))
+    return lay(_without_relay(link), replace(wire, relays=relays))
 
 
-def queued_port(emulation: Emulation, host: str, queue_bytes: float) -> Emulation:
-    """Change the length of the queues at both ends of a port, at its declared rate."""
-    end = _own_port(emulation, host)
-    return _queued(emulation, host, [(None, end), (host, INTERFACE)], _port_rate(emulation, host), queue_bytes)
-
-
-def queued_trunk(emulation: Emulation, trunk: str, queue_bytes: float) -> Emulation:
-    """Change the length of the queues at both ends of a trunk, at its declared rate."""
-    number = _bucketed_trunk(emulation, trunk)
-    rate = emulation.state.description.trunk[number].total_mbit_per_s
-    return _queued(emulation, trunk, [(None, end) for end in wiring.trunk_ends(number)], rate, queue_bytes)
-
-
-def _queued(
-    emulation: Emulation, where: str, ends: list[tuple[str | None, str]], rate: float, queue_bytes: float
-) -> Emulation:
+def queued_link(link: Link, queue_bytes: float) -> Emulation:
+    """Change the length of the queues at both ends of a link, at its declared rate."""
+    link.refuse_relay()
+    state = link.emulation.state
     # A segment that the queue could not hold would never pass.
-    fastest = max(group.port_mbit_per_s for group in emulation.state.description.group)
+    fastest = max(group.port_mbit_per_s for group in state.description.group)
     least = 10_000 if fastest <= wiring.FASTEST_SEGMENTED_MBIT else 70_000
     if not least <= queue_bytes <= MOST_QUEUE_BYTES:
         raise UsageError(f"--queue {queue_bytes:g}: must be from {least} to {MOST_QUEUE_BYTES} bytes in this lab")
-    if any((fault.where, fault.kind) == (where, "slow") for fault in emulation.state.faults):
+    if any((fault.where, fault.kind) == (link.where, "slow") for fault in state.faults):
         raise UsageError(
-            f"lab {emulation.state.name}: {where}: its rate was changed before; --clear removes all faults"
+            f"lab {state.name}: {link.where}: its rate was changed before; --clear removes all faults"
         )
-    for host, device in ends:
-        say(emulation, host, "tc", [wiring.bucket(device, rate, "replace", queue_bytes)])
-    return _noted(emulation, Fault(where=where, kind="queue", value=queue_bytes))
+    link.shape(link.rate_mbit_per_s, link.ends, queue_bytes)
+    return _noted(link.emulation, Fault(where=link.where, kind="queue", value=queue_bytes))
 
 
-def impaired_port(emulation: Emulation, host: str, kind: str, value: float) -> Emulation:
-    """Impair a port (`IMPAIRMENTS`); established connections break."""
-    end = _own_port(emulation, host)
-    say(emulation, None, "ip", [f"link delete {end}"])
-    pid = _pid(emulation, host)
-    emulation = lay(emulation, wiring.port(emulation.state.description, host, pid, _impairment(kind, value)))
-    return _noted(emulation, Fault(where=host, kind=kind, value=value))
+def impaired_link(link: Link, kind: str, value: float) -> Emulation:
+    """Impair a link (`IMPAIRMENTS`); established connections over a port break."""
+    link.refuse_relay()
+    say(link.emulation, None, "ip", [f"link delete {link.device}"])
+    emulation = lay(link.emulation, link.wired(wiring.Impairment(**{IMPAIRMENTS[kind]: value})))
+    return _noted(emulation, Fault(where=link.where, kind=kind, value=value))
 
 
-def impaired_trunk(emulation: Emulation, trunk: str, kind: str, value: float) -> Emulation:
-    """Impair a trunk (`IMPAIRMENTS`)."""
-    number = _bucketed_trunk(emulation, trunk)
-    say(emulation, None, "ip", [f"link delete {wiring.trunk_ends(number)[0]}"])
-    emulation = lay(emulation, wiring.trunk(emulation.state.description, number, _impairment(kind, value)))
-    return _noted(emulation, Fault(where=trunk, kind=kind, value=value))
-
-
-def _impairment(kind: str, value: float) -> wiring.Impairment:
-    return wiring.Impairment(**{IMPAIRMENTS[kind]: value})
-
-
-def dead_port(emulation: Emulation, host: str) -> Emulation:
-    """Disconnect a host."""
-    say(emulation, None, "ip", [f"link set {_own_port(emulation, host)} down"])
-    return _noted(emulation, Fault(where=host, kind="dead"))
-
-
-def dead_trunk(emulation: Emulation, trunk: str) -> Emulation:
-    """Cut a trunk."""
-    say(emulation, None, "ip", [f"link set {wiring.trunk_ends(_trunk(emulation, trunk))[0]} down"])
-    return _noted(emulation, Fault(where=trunk, kind="dead"))
+def dead_link(link: Link) -> Emulation:
+    """Disconnect a host, or cut a trunk."""
+    if link.emulation.state.host(link.where):
+        link.refuse_relay()
+    say(link.emulation, None, "ip", [f"link set {link.device} down"])
+    return _noted(link.emulation, Fault(where=link.where, kind="dead"))
 
 
 def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
@@ -178,28 +192,19 @@ def clear(emulation: Emulation) -> Emulation:
 
 
 def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
-    lab = emulation.state.description
     if fault.kind in ("slow-host", "stopped"):
         emulation.run(None, ["kill", str(fault.pid)])
         return emulation
     if fault.kind in ("dead-server", "full-disk", "slow-disk"):
         _repair_storage(emulation, fault)
         return emulation
-    if emulation.state.host(fault.where) is not None:
-        end = wiring.port_of(lab, fault.where)
-        ends, rate = [(None, end), (fault.where, INTERFACE)], _port_rate(emulation, fault.where)
-        again = wiring.port(lab, fault.where, _pid(emulation, fault.where))
-    else:
-        number = _trunk(emulation, fault.where)
-        end, rate = wiring.trunk_ends(number)[0], lab.trunk[number].total_mbit_per_s
-        ends, again = [(None, each) for each in wiring.trunk_ends(number)], wiring.trunk(lab, number)
+    link = (port if emulation.state.host(fault.where) is not None else trunk)(emulation, fault.where)
     if fault.kind == "dead":
-        say(emulation, None, "ip", [f"link set {end} up"])
-    elif fault.kind in IMPAIRMENTS or (fault.kind == "slow" and again.relays):
-        return lay(_without_relay(emulation, end), again)
+        say(emulation, None, "ip", [f"link set {link.device} up"])
+    elif fault.kind in IMPAIRMENTS or (fault.kind == "slow" and link.wired().relays):
+        return lay(_without_relay(link), link.wired())
     elif fault.kind in ("slow", "queue"):
-        for host, device in ends:
-            _shape(emulation, host, device, rate)
+        link.shape(link.rate_mbit_per_s, link.ends)
     return emulation
 
 
@@ -213,12 +218,13 @@ def _repair_storage(emulation: Emulation, fault: Fault) -> None:
         storage.throttle_disk(emulation, fault.where, declared.disk_mb_per_s if declared else 0)
 
 
-def _without_relay(emulation: Emulation, device: str) -> Emulation:
-    """End the relay of a device; its devices disappear with it."""
-    gone = [relay for relay in emulation.state.relays if _carries(emulation, relay.pid, device)]
-    for one in gone:
+def _without_relay(link: Link) -> Emulation:
+    """End the relay of a link; its devices disappear with it."""
+    emulation = link.emulation
+    gone = [relay for relay in emulation.state.relays if _carries(emulation, relay.pid, link.device)]
+    for relay in gone:
         emulation.run(
-            None, ["sh", "-c", 'kill "$0" && while kill -0 "$0" 2>/dev/null; do sleep 0.01; done', str(one.pid)]
+            None, ["sh", "-c", 'kill "$0" && while kill -0 "$0" 2>/dev/null; do sleep 0.01; done', str(relay.pid)]
         )
     kept = [relay for relay in emulation.state.relays if relay not in gone]
     return emulation.kept(emulation.state.model_copy(update={"relays": kept}))
@@ -227,11 +233,6 @@ def _without_relay(emulation: Emulation, device: str) -> Emulation:
 def _carries(emulation: Emulation, pid: int, device: str) -> bool:
     words = emulation.run(None, ["cat", f"/proc/{pid}/cmdline"]).stdout.split("\0")
     return any(word.endswith(f":{device}") for word in words)
-
-
-def _shape(emulation: Emulation, host: str | None, device: str | None, mbit_per_s: float) -> None:
-    if device is not None:
-        say(emulation, host, "tc", [wiring.bucket(device, mbit_per_s, "replace")])
 
 
 def _noted(emulation: Emulation, fault: Fault) -> Emulation:
@@ -246,43 +247,8 @@ def _pid(emulation: Emulation, host: str) -> int:
     return known.pid
 
 
-def _port_rate(emulation: Emulation, host: str) -> float:
-    return emulation.state.description.group_of(host.rstrip("0123456789")).port_mbit_per_s
-
-
-def _own_port(emulation: Emulation, host: str) -> str:
-    """Return the fabric end of a port that is a pair of shaped devices."""
-    _pid(emulation, host)
-    _refuse_relayed(emulation, wiring.port_of(emulation.state.description, host), host)
-    return wiring.port_of(emulation.state.description, host)
-
-
-def _bucketed_trunk(emulation: Emulation, trunk: str) -> int:
-    number = _trunk(emulation, trunk)
-    _refuse_relayed(emulation, wiring.trunk_ends(number)[0], trunk)
-    return number
-
-
-def _is_bucketed(emulation: Emulation, device: str) -> bool:
-    """Say whether the kernel shapes a link, not a relay."""
-    return emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf")
-
-
-def _refuse_relayed(emulation: Emulation, device: str, where: str) -> None:
-    if not _is_bucketed(emulation, device):
-        raise _relayed(emulation, where)
-
-
-def _relayed(emulation: Emulation, where: str) -> UsageError:
+def _relayed(link: Link) -> UsageError:
     return UsageError(
-        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, another fault), which takes no such"
-        " fault: --clear the other one, or change the lab file"
+        f"lab {link.emulation.state.name}: {link.where}: uses a relay (a bus, latency, another fault), which takes"
+        " no such fault: --clear the other one, or change the lab file"
     )
-
-
-def _trunk(emulation: Emulation, name: str) -> int:
-    names = [trunk.name for trunk in emulation.state.description.trunk]
-    if name not in names:
-        allowed = ", ".join(names) or "none, this lab has no trunk"
-        raise UsageError(f"lab {emulation.state.name}: trunk {name}: must be one of {allowed}")
-    return names.index(name)

@@ -61,13 +61,13 @@ def test_declared_and_slowed_rates_are_what_is_measured(healthy: Emulation) -> N
     for one in fidelity.probes(healthy.state.description):
         found = fidelity.check(healthy, one)
         assert abs(found.deviation) < 0.3, found
-    lab = faults.slow_port(healthy, "a1", 5, "out")
+    lab = faults.slow_link(faults.port(healthy, "a1"), 5, "out")
     slow, there = fidelity.check(lab, probe(lab, "ports of a")), probe(lab, "ports of a")  # a1 sends
     assert slow.deviation < -0.7
     assert not fidelity.faithful(slow)
     back = fidelity.LinkProbe("back", there.receiver, there.sender, 50)
     assert fidelity.check(lab, back).deviation > -0.3
-    lab = faults.slow_trunk(faults.slow_trunk(faults.clear(lab), "a-c", 2), "a-b", 2)
+    lab = faults.slow_link(faults.trunk(faults.slow_link(faults.trunk(faults.clear(lab), "a-c"), 2), "a-b"), 2)
     for link in ("trunk a-b", "trunk a-c"):
         assert fidelity.check(lab, probe(lab, link)).deviation < -0.7
     assert fidelity.check(lab, probe(lab, "ports of a")).deviation > -0.3, "others are not harmed"
@@ -88,7 +88,7 @@ def test_latency_is_added_to_a_trunk(small: Emulation) -> None:
 
 
 def test_a_slow_port_is_slow_in_one_direction_until_it_is_mended(healthy: Emulation) -> None:
-    lab = faults.slow_port(healthy, "a1", 5, "out")
+    lab = faults.slow_link(faults.port(healthy, "a1"), 5, "out")
     assert [(one.where, one.kind, one.value, one.direction) for one in lab.state.faults] == [
         ("a1", "slow", 5, "out")
     ]
@@ -114,8 +114,8 @@ def expect_nothing(lab: Emulation, link: str, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("harm", "where", "link"),
     [
-        (lambda lab: faults.dead_port(lab, "a2"), "a2", "ports of a"),
-        (lambda lab: faults.dead_trunk(lab, "a-c"), "a-c", "trunk a-c"),
+        (lambda lab: faults.dead_link(faults.port(lab, "a2")), "a2", "ports of a"),
+        (lambda lab: faults.dead_link(faults.trunk(lab, "a-c")), "a-c", "trunk a-c"),
     ],
     ids=["port", "trunk"],
 )
@@ -169,8 +169,8 @@ def came_through(lab: Emulation, sender: str, receiver: str, address: str) -> in
 @pytest.mark.parametrize(
     ("harm", "sender", "receiver", "address"),
     [
-        (lambda lab: faults.impaired_port(lab, "a2", "lossy", 0.2), "a1", "a2", "10.77.1.2"),
-        (lambda lab: faults.impaired_trunk(lab, "a-c", "lossy", 0.2), "a1", "c1", "10.77.3.1"),
+        (lambda lab: faults.impaired_link(faults.port(lab, "a2"), "lossy", 0.2), "a1", "a2", "10.77.1.2"),
+        (lambda lab: faults.impaired_link(faults.trunk(lab, "a-c"), "lossy", 0.2), "a1", "c1", "10.77.3.1"),
     ],
     ids=["port", "trunk"],
 )
@@ -186,24 +186,24 @@ def test_frames_are_lost_where_they_are_to_be(
 
 
 def test_frames_arrive_twice(healthy: Emulation) -> None:
-    twice = faults.impaired_port(healthy, "a2", "duplicating", 0.5)
+    twice = faults.impaired_link(faults.port(healthy, "a2"), "duplicating", 0.5)
     assert 512 < came_through(twice, "a1", "a2", "10.77.1.2") < 688, "half of 400 twice, within 8 deviations"
 
 
 def test_a_trunk_is_slowed_in_one_direction_or_both_and_mended(healthy: Emulation) -> None:
-    slow = faults.slow_trunk(healthy, "a-c", 2)
+    slow = faults.slow_link(faults.trunk(healthy, "a-c"), 2)
     assert trunk_mbit(slow) == (2, 2)
     assert port_mbit(slow) == (50, 50), "others are not harmed"
     mended = faults.clear(slow)
     assert trunk_mbit(mended) == (20, 20)
-    assert trunk_mbit(faults.slow_trunk(mended, "a-c", 4, "out")) == (4, 20)
+    assert trunk_mbit(faults.slow_link(faults.trunk(mended, "a-c"), 4, "out")) == (4, 20)
 
 
 def test_a_trunk_with_latency_is_slowed_twice_and_mended(healthy: Emulation) -> None:
-    slow = faults.slow_trunk(faults.slow_trunk(healthy, "a-b", 5), "a-b", 2)
+    slow = faults.slow_link(faults.trunk(faults.slow_link(faults.trunk(healthy, "a-b"), 5), "a-b"), 2)
     assert {"--rate-mbit=2", "--latency-us=500"} <= set(relays(slow)["trunk a-b"])
     with pytest.raises(UsageError, match=r"a-b: .*relay"):
-        faults.impaired_trunk(slow, "a-b", "lossy", 0.2)
+        faults.impaired_link(faults.trunk(slow, "a-b"), "lossy", 0.2)
     mended = faults.clear(slow)
     assert [one.link for one in mended.state.relays] == ["trunk a-b"]
     assert {"--rate-mbit=10", "--latency-us=500"} <= set(relays(mended)["trunk a-b"])
@@ -211,19 +211,19 @@ def test_a_trunk_with_latency_is_slowed_twice_and_mended(healthy: Emulation) -> 
 
 
 def test_a_link_with_a_fault_of_its_relay_is_not_slowed(healthy: Emulation) -> None:
-    lossy = faults.impaired_port(healthy, "a2", "lossy", 0.02)
+    lossy = faults.impaired_link(faults.port(healthy, "a2"), "lossy", 0.02)
     with pytest.raises(UsageError, match=r"a2: .*relay"):
-        faults.slow_port(lossy, "a2", 5)
+        faults.slow_link(faults.port(lossy, "a2"), 5)
 
 
 def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
     with pytest.raises(UsageError, match=r"host d1: .*a1, a2, b1, c1"):
-        faults.slow_port(small, "d1", 5)
+        faults.slow_link(faults.port(small, "d1"), 5)
     with pytest.raises(UsageError, match=r"trunk a-d: .*a-b, a-c"):
-        faults.slow_trunk(small, "a-d", 5)
+        faults.slow_link(faults.trunk(small, "a-d"), 5)
     with pytest.raises(UsageError, match=r"a-b: .*relay"):
-        faults.queued_trunk(small, "a-b", 20_000)
+        faults.queued_link(faults.trunk(small, "a-b"), 20_000)
     with pytest.raises(UsageError, match=r"a-b: --direction out: .*\bboth\b"):
-        faults.slow_trunk(small, "a-b", 5, "out")
+        faults.slow_link(faults.trunk(small, "a-b"), 5, "out")
     with pytest.raises(UsageError, match=r"--queue 9000: .*\b10000\b"):
-        faults.queued_trunk(small, "a-c", 9000)
+        faults.queued_link(faults.trunk(small, "a-c"), 9000)
