@@ -113,125 +113,71 @@ class RunFile(Strict):
     """Of the mix: as many as were asked for, of a finished run as many as there was time for; 0: not known."""
 
 
+class Below:
+    """An attribute that is the path of a file or folder of this name below the `path` of its object."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: Any, _kind: type) -> Path:
+        return Path(folder.path / self.name)
+
+
 @dataclass(frozen=True)
 class RunDirectory:
     """Where each file of a run stands; nothing here asks whether it exists."""
 
     path: Path
 
-    @property
-    def run(self) -> Path:
-        """What was asked for, when, and how it ended."""
-        return self.path / "run.json"
-
-    @property
-    def experiment(self) -> Path:
-        """The resolved experiment."""
-        return self.path / "experiment.toml"
-
-    @property
-    def machine(self) -> Path:
-        """The hosts, the MPI and the build."""
-        return self.path / "machine.json"
-
-    @property
-    def benchmarks(self) -> Path:
-        """What the native program said of its benchmarks."""
-        return self.path / "benchmarks.json"
-
-    @property
-    def mix(self) -> Path:
-        """The jobs whose throughput was measured, with all settings; only of such runs."""
-        return self.path / "mix.toml"
-
-    @property
-    def jobs(self) -> Path:
-        """What failed jobs of a mix printed, one folder for each."""
-        return self.path / "jobs"
-
-    @property
-    def topology(self) -> Path:
-        """The groups of hosts and their speeds as they were known; only of runs that were given them."""
-        return self.path / "topology.toml"
-
-    @property
-    def plan(self) -> Path:
-        """The cases in the order in which they run."""
-        return self.path / "plan.txt"
-
-    @property
-    def samples(self) -> Path:
-        """The raw samples, one line per case and launch."""
-        return self.path / "samples.jsonl"
-
-    @property
-    def cut_samples(self) -> Path:
-        """Lines of an interrupted run that were cut in the middle; kept, never read."""
-        return self.path / "samples.cut.jsonl"
-
-    @property
-    def journal(self) -> Path:
-        """One short line per record of the samples, for whoever follows the run; rebuilt from the samples."""
-        return self.path / "journal.jsonl"
-
-    @property
-    def launches(self) -> Path:
-        """One folder per launch and attempt."""
-        return self.path / "launches"
+    run = Below("run.json")
+    """What was asked for, when, and how it ended."""
+    experiment = Below("experiment.toml")
+    """The resolved experiment."""
+    machine = Below("machine.json")
+    """The hosts, the MPI and the build."""
+    benchmarks = Below("benchmarks.json")
+    """What the native program said of its benchmarks."""
+    mix = Below("mix.toml")
+    """The jobs whose throughput was measured, with all settings; only of such runs."""
+    jobs = Below("jobs")
+    """What failed jobs of a mix printed, one folder for each."""
+    topology = Below("topology.toml")
+    """The groups of hosts and their speeds as they were known; only of runs that were given them."""
+    plan = Below("plan.txt")
+    """The cases in the order in which they run."""
+    samples = Below("samples.jsonl")
+    """The raw samples, one line per case and launch."""
+    cut_samples = Below("samples.cut.jsonl")
+    """Lines of an interrupted run that were cut in the middle; kept, never read."""
+    journal = Below("journal.jsonl")
+    """One short line per record of the samples, for whoever follows the run; rebuilt from the samples."""
+    launches = Below("launches")
+    """One folder per launch and attempt."""
 
     def launch(self, launch: int, attempt: int) -> Path:
         """Return the folder of one attempt of one launch."""
         return self.launches / f"{launch:04d}-{attempt}"
 
-    @property
-    def wrong_data(self) -> Path:
-        """Minimal programs that call what delivered wrong data, and what they printed; only of such runs."""
-        return self.path / "wrong-data"
-
-    @property
-    def imported(self) -> Path:
-        """The outputs of other programs from which the run was made; only of imported runs."""
-        return self.path / "imported"
-
-    @property
-    def simulation(self) -> Path:
-        """What was simulated, and how wrong such simulations are; only of simulated runs."""
-        return self.path / "simulation.json"
-
-    @property
-    def unchanged(self) -> Path:
-        """The same cases on the platform as it was measured; only of runs simulated on a changed one."""
-        return self.path / "unchanged"
-
-    @property
-    def platform(self) -> Path:
-        """The platform as the simulator read it; only of simulated runs."""
-        return self.path / "platform.xml"
-
-    @property
-    def job(self) -> Path:
-        """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
-        return self.path / "job"
-
-    @property
-    def statistics(self) -> Path:
-        """The summaries."""
-        return self.path / "statistics.json"
-
-    @property
-    def models(self) -> Path:
-        """The fits and the ladders."""
-        return self.path / "models.json"
-
-    @property
-    def findings(self) -> Path:
-        """What was found, worst first."""
-        return self.path / "findings.json"
-
-    @property
-    def report(self) -> Path:
-        """The page for people."""
-        return self.path / "report.html"
+    wrong_data = Below("wrong-data")
+    """Minimal programs that call what delivered wrong data, and what they printed; only of such runs."""
+    imported = Below("imported")
+    """The outputs of other programs from which the run was made; only of imported runs."""
+    simulation = Below("simulation.json")
+    """What was simulated, and how wrong such simulations are; only of simulated runs."""
+    unchanged = Below("unchanged")
+    """The same cases on the platform as it was measured; only of runs simulated on a changed one."""
+    platform = Below("platform.xml")
+    """The platform as the simulator read it; only of simulated runs."""
+    job = Below("job")
+    """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
+    statistics = Below("statistics.json")
+    """The summaries."""
+    models = Below("models.json")
+    """The fits and the ladders."""
+    findings = Below("findings.json")
+    """What was found, worst first."""
+    report = Below("report.html")
+    """The page for people."""
 
 
 def size_of(folder: Path) -> int:

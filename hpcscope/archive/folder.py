@@ -22,7 +22,7 @@ from hpcscope.archive.database import Place, Server
 from hpcscope.archive.entry import FORMAT, ID, Notes
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.new_file import new_file
-from hpcscope.rundirectory import opened, read_json, refuse_future, write_json
+from hpcscope.rundirectory import Below, opened, read_json, refuse_future, write_json
 
 MARK = "repository.json"
 MOST_BYTES = 1 << 30
@@ -43,25 +43,14 @@ class Folder:
 
     path: Path
 
-    @property
-    def mark(self) -> Path:
-        """The file that makes a folder a repository."""
-        return self.path / MARK
-
-    @property
-    def index(self) -> Path:
-        """The index, where no server has it."""
-        return self.path / INDEX
-
-    @property
-    def server(self) -> Path:
-        """The file that names the server with the index."""
-        return self.path / SERVER
-
-    @property
-    def arrived(self) -> Path:
-        """The file that says that runs or notes came from another host, which the index does not have yet."""
-        return self.path / ARRIVED
+    mark = Below(MARK)
+    """The file that makes a folder a repository."""
+    index = Below(INDEX)
+    """The index, where no server has it."""
+    server = Below(SERVER)
+    """The file that names the server with the index."""
+    arrived = Below(ARRIVED)
+    """The file that says that runs or notes came from another host, which the index does not have yet."""
 
     @property
     def place(self) -> Place:

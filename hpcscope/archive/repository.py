@@ -34,6 +34,7 @@ from hpcscope.archive.entry import (
 )
 from hpcscope.archive.folder import ARRIVED, MARK, RUNS, SUFFIX, Folder
 from hpcscope.archive.index import Index
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.new_file import new_file
 from hpcscope.private import home, temporary_folder
@@ -435,15 +436,7 @@ def _rsync(source: str, target: str, *options: str, files: str = "") -> int:
 
 def _started(words: Sequence[str], files: str = "") -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            ["rsync", "--protect-args", *words],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=COPY_LIMIT_S,
-            check=False,
-            input=files,
-        )
+        return captured(["rsync", "--protect-args", *words], COPY_LIMIT_S, input=files)
     except FileNotFoundError as error:
         raise ScopeError("rsync: not installed; push and pull to another host need it") from error
     except subprocess.TimeoutExpired as error:

@@ -23,6 +23,7 @@ from typing import TextIO
 from hpcscope.build import identity
 from hpcscope.build.compiler import system_compiler
 from hpcscope.build.mpi import registry
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.private import home, refuse_foreign_programs
@@ -313,13 +314,7 @@ def tool(name: str) -> str:
 
 def compiler_version(mpi: MpiInstallation) -> str:
     """Return the first line that the compiler behind the wrapper says of itself."""
-    answer = subprocess.run(
-        [mpi.compiler, *registry.named(mpi.name).compiler_version],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=60,
-    )
+    answer = captured([mpi.compiler, *registry.named(mpi.name).compiler_version], 60)
     return (answer.stdout or answer.stderr).partition("\n")[0].strip()
 
 

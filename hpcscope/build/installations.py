@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hpcscope.build import prebuilt
 from hpcscope.build.mpi import registry
+from hpcscope.commands import captured
 from hpcscope.errors import UsageError
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.rundirectory import expanded
@@ -167,9 +168,7 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
     """Return name and version by the macros of the wrapper's mpi.h, and why it has none; empty where it has."""
     command = [str(compiler), "-E", "-dM", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", "-"]
     try:
-        answer = subprocess.run(
-            command, input=HEADERS, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S
-        )
+        answer = captured(command, TIMEOUT_S, input=HEADERS)
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", "", f"does not run: {getattr(error, 'strerror', None) or 'no answer'}"
     if answer.returncode != 0:
@@ -204,14 +203,7 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
 def said(launcher: Path) -> str | None:
     """Return what a launcher says of itself; None where it does not run."""
     try:
-        answer = subprocess.run(
-            [str(launcher), "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-        )
+        answer = captured([str(launcher), "--version"], TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return answer.stdout + answer.stderr

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from hpcscope.commands import captured
+
 PATIENCE_S = 30
 MKLROOT = "MKLROOT"
 """The environment variable that names the folder of Intel's MKL."""
@@ -65,15 +67,7 @@ def ask(command: list[str], variables: Mapping[str, str] | None = None) -> str:
     `variables` take the place of the environment.
     """
     try:
-        answer = subprocess.run(
-            command,
-            env=variables,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE_S,
-            stdin=subprocess.DEVNULL,
-        )
+        answer = captured(command, PATIENCE_S, env=variables)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return answer.stdout.strip() if answer.returncode == 0 else ""

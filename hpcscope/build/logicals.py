@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.build import single_source
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError
 from hpcscope.machine.machine import MpiInstallation
 
@@ -87,9 +88,7 @@ def _fortran(value: bool) -> str:
 
 def _run(words: Sequence[str], given: str = "") -> list[str]:
     try:
-        ended = subprocess.run(
-            words, input=given, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S
-        )
+        ended = captured(words, PATIENCE_S, input=given)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ScopeError(f"{words[0]}: {error}") from error
     if ended.returncode != 0:

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError
 from hpcscope.rundirectory import explain
 
@@ -20,9 +21,7 @@ def load(program: str, start: Sequence[str] = ()) -> Catalog:
     """
     command = [*start, program, "--action=list"]
     try:
-        answer = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
-        )
+        answer = captured(command, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = getattr(error, "strerror", None) or f"no answer in {TIMEOUT_S} s"
         raise ScopeError(f"{program}: does not run: {reason}; run `scope build`") from error

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hpcscope.build.cmake import cache_directory, private_cache
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError
 
 FLAGS = ("-std=c++20", "-O2")
@@ -41,7 +42,7 @@ def compiled(
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         words = [*compiler, *flags, "-o", str(fresh), str(source)]
-        answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
+        answer = captured(words, PATIENCE_S)
         if answer.returncode != 0:
             raise ScopeError(f"{source.name}: does not compile: {_first_error(answer.stderr)}")
         fresh.replace(path)

@@ -17,6 +17,7 @@ from hpcscope.cli.options import Json, Output
 from hpcscope.cli.output import print_json, put
 from hpcscope.cli.settings import Given, takes
 from hpcscope.cli.streams import one_line
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.health import HealthSettings
@@ -192,10 +193,10 @@ def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
 def _carried_out(words: Sequence[str]) -> str:
     """Run a command that drains a node and return why it failed; empty where it did not."""
     try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=DRAIN_S)
+        done = captured(words, DRAIN_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    said = done.stderr.decode(errors="replace").strip()
+    said = done.stderr.strip()
     return (said or f"exit code {done.returncode}") if done.returncode else ""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hpcscope.build.compiler import system_compiler
 from hpcscope.build.single_source import compiled
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.lab import folder, storage
 from hpcscope.lab.active import ActiveLab, Relay, UpHost
@@ -239,7 +240,7 @@ def needs_user_namespace() -> bool:
 def _denied(user: bool) -> str:
     """Return why the namespaces of a lab cannot be made, inside a user namespace or not; empty where they can."""
     words = [*_spaces(user), "true"]
-    answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+    answer = captured(words, TIMEOUT_S)
     return "" if answer.returncode == 0 else answer.stderr.strip() or "no reason given"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.launch import wire
 from hpcscope.launch.diagnosis import diagnose
@@ -144,15 +145,7 @@ def run_to_end(start: Command, timeout_s: float) -> subprocess.CompletedProcess[
     with launch_environment(start.environment) as variables:
         for _ in range(TRIES):
             try:
-                ended = subprocess.run(
-                    start.arguments,
-                    env=variables,
-                    capture_output=True,
-                    text=True,
-                    errors="replace",
-                    stdin=subprocess.DEVNULL,
-                    timeout=timeout_s,
-                )
+                ended = captured(start.arguments, timeout_s, env=variables)
             except subprocess.TimeoutExpired as error:
                 if error.stdout or error.stderr:
                     raise

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
 
 TIMEOUT_S = 60
@@ -122,16 +123,8 @@ def ask(title: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the batch system `title`, whatever its exit code; raises ScopeError without an answer."""
     require(words[0], title)
     try:
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            # Ctrl-C is for Scope alone; an interrupted submission would leave a job whose number is unknown.
-            start_new_session=True,
-        )
+        # Ctrl-C is for Scope alone; an interrupted submission would leave a job whose number is unknown.
+        return captured(words, TIMEOUT_S, start_new_session=True)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{words[0]}: no answer within {TIMEOUT_S} s") from error
 

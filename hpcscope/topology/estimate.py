@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from hpcscope.commands import captured
 from hpcscope.errors import ScopeError
 
 TIMEOUT_S = 60.0
@@ -36,7 +37,7 @@ def estimate(
     """
     words = [str(estimator), str(topology), operation, str(message_bytes), "--hosts", ",".join(hosts)]
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+        answer = captured(words, TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{estimator.name}: no estimate of {operation} within {TIMEOUT_S:g} s") from error
     if answer.returncode != 0:

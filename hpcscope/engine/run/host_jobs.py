@@ -88,8 +88,8 @@ def _run(groups: Groups, experiment: Experiment, folder: Path, policy: QueuePoli
         launcher = replace(experiment.launcher, nodes=len(job.hosts), nodelist=job.hosts, hosts=())
         small = replace(experiment, launcher=launcher, name=job.name)
         _, request = batch_job.prepare(job.run, small, policy.nice)
-        number = queue.submit(JobFiles(job.run).script, request)
-        write_text(JobFiles(job.run).number, f"{number}\n")
+        number = queue.submit(JobFiles(job.run.job).script, request)
+        write_text(JobFiles(job.run.job).number, f"{number}\n")
         return number
 
     running = HostJobs(queue, experiment.launcher.partition, list(jobs), policy, submit, logger.info)

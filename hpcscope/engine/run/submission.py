@@ -101,7 +101,7 @@ def queue_of(experiment: Experiment) -> Queue:
 
 def _script(directory: RunDirectory, experiment: Experiment) -> Script:
     scheduler, _ = batch_job.prepare(directory, experiment)
-    path = JobFiles(directory).script
+    path = JobFiles(directory.job).script
     return Script(path, path.read_text(), scheduler.submits)
 
 
@@ -111,7 +111,7 @@ def _submit(run: RunDirectory, experiment: Experiment, progress: RunProgress) ->
     Ctrl-C cancels the job; a closed terminal leaves it in the queue, where `resubmit` follows it again.
     """
     _, request = batch_job.prepare(run, experiment)
-    files = JobFiles(run)
+    files = JobFiles(run.job)
     queue = queue_of(experiment)
     number = _still_queued(queue, files)
     if number is None:

@@ -15,7 +15,7 @@ from hpcscope.machine.machine import Machine
 from hpcscope.plan import experiment as asking
 from hpcscope.plan import plan as planning
 from hpcscope.private import refuse_foreign
-from hpcscope.rundirectory import RunDirectory, RunFile, read_json, read_text, write_text
+from hpcscope.rundirectory import Below, RunDirectory, RunFile, read_json, read_text, write_text
 from hpcscope.settings.experiment import Experiment, LauncherSettings
 from hpcscope.settings.hosts import hostnames
 
@@ -27,32 +27,21 @@ LONGEST_NAME = 100
 class JobFiles:
     """The files of the `job` folder of a run."""
 
-    run: RunDirectory
+    path: Path
 
-    @property
-    def experiment(self) -> Path:
-        """The experiment that the job runs."""
-        return self.run.job / "experiment.toml"
-
-    @property
-    def script(self) -> Path:
-        """The job script."""
-        return self.run.job / "script.sh"
-
-    @property
-    def output(self) -> Path:
-        """The output of the jobs of this run, one after the other."""
-        return self.run.job / "output.txt"
-
-    @property
-    def number(self) -> Path:
-        """The number of the last job in its queue."""
-        return self.run.job / "number"
+    experiment = Below("experiment.toml")
+    """The experiment that the job runs."""
+    script = Below("script.sh")
+    """The job script."""
+    output = Below("output.txt")
+    """The output of the jobs of this run, one after the other."""
+    number = Below("number")
+    """The number of the last job in its queue."""
 
 
 def prepare(run: RunDirectory, experiment: Experiment, nice: int = 0) -> tuple[Scheduler, Request]:
     """Write the experiment and the script of a run's job."""
-    files = JobFiles(run)
+    files = JobFiles(run.job)
     run.job.mkdir(parents=True, exist_ok=True)
     write_text(files.experiment, asking.write(experiment))
     scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
@@ -67,7 +56,7 @@ def experiment_of(run: RunDirectory, changes: Mapping[str, Any]) -> Experiment:
 
     Raises UsageError when the folder is no such run, or a change is wrong.
     """
-    file = run.experiment if run.experiment.exists() else JobFiles(run).experiment
+    file = run.experiment if run.experiment.exists() else JobFiles(run.job).experiment
     refuse_foreign(file)
     return asking.resolve(file, changes)
 
@@ -87,7 +76,7 @@ def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
         raise OutOfTimeError(f"job {number} reached its time limit: {_progress(run)}")
     if state.state == "CANCELLED":
         raise InterruptedRunError(f"job {number} was cancelled: {_progress(run)}")
-    message = f"job {number} ended ({state.state}): {_last_line(JobFiles(run).output)}"
+    message = f"job {number} ended ({state.state}): {_last_line(JobFiles(run.job).output)}"
     raise UsageError(message) if state.exit_code == UsageError.exit_code else ScopeError(message)
 
 
@@ -100,7 +89,7 @@ def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
     return Request(
         name=re.sub(r"[^\w.-]", "_", f"scope-{run.path.name}", flags=re.ASCII)[:LONGEST_NAME],
         folder=Path.cwd(),
-        output=JobFiles(run).output,
+        output=JobFiles(run.job).output,
         nodes=asked.nodes or len(nodelist) or 1,
         nodelist=nodelist,
         ranks_per_node=asked.ranks_per_host,

@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 
+from hpcscope.commands import captured
 from hpcscope.errors import UsageError
 from hpcscope.launch.launcher import Command, MpiProgram, Site
 
@@ -79,14 +80,7 @@ def _version(srun: str) -> tuple[int, ...]:
 
 def _output(srun: str, word: str) -> str:
     try:
-        answer = subprocess.run(
-            [srun, word],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-        )
+        answer = captured([srun, word], TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{srun} {word}: {getattr(error, 'strerror', None) or 'no answer'}") from error
     return answer.stdout + answer.stderr

@@ -53,7 +53,9 @@ def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) 
     So a job that its batch system requeues after the failure of a node goes on where it was.
     """
     scope = own_python("-m", "hpcscope")
-    end = [] if scheduler.tells_end or request.time_limit_s is None else [_export_end(request.time_limit_s)]
+    end = []
+    if request.time_limit_s is not None and not scheduler.tells_end:
+        end = [f"export {END}=$(($(date +%s) + {int(request.time_limit_s)}))"]
     lines = [
         "#!/bin/bash",
         *(_one_line(scheduler, line) for line in scheduler.directives(request)),
@@ -74,7 +76,3 @@ def _one_line(scheduler: Scheduler, directive: str) -> str:
         return printable(directive)
     except ValueError as error:
         raise UsageError(f"{scheduler.title} directive {directive!r}: {error}") from error
-
-
-def _export_end(seconds: float) -> str:
-    return f"export {END}=$(($(date +%s) + {int(seconds)}))"

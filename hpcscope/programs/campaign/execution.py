@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.clock import unix_s
+from hpcscope.commands import captured
 from hpcscope.errors import UsageError
 from hpcscope.launch import processes
 from hpcscope.launch.diagnosis import diagnose
@@ -98,15 +99,7 @@ class Checked:
             return "ok", ""
         with printed.open("rb") as output:
             try:
-                said = subprocess.run(
-                    self.words,
-                    cwd=self.directory,
-                    stdin=output,
-                    capture_output=True,
-                    text=True,
-                    errors="replace",
-                    timeout=self.limit_s,
-                )
+                said = captured(self.words, self.limit_s, cwd=self.directory, stdin=output)
             except subprocess.TimeoutExpired:
                 return "wrong", f"the check did not end within {self.limit_s:g} s"
             except OSError as error:

@@ -12,7 +12,7 @@ from hpcscope.lab.active import active
 from hpcscope.programs.campaign import HEAD, is_campaign
 from hpcscope.programs.campaign.placement import Pairing
 from hpcscope.programs.campaign.study import Planned, Point, Study, ordered
-from hpcscope.rundirectory import FORMAT, read_json, write_json
+from hpcscope.rundirectory import FORMAT, Below, read_json, write_json
 from hpcscope.strict import Strict, Unix
 from hpcscope.version import VERSION
 
@@ -71,30 +71,16 @@ class CampaignFolder:
 
     path: Path
 
-    @property
-    def head(self) -> Path:
-        """The request."""
-        return self.path / HEAD
-
-    @property
-    def records(self) -> Path:
-        """The records, one line per run."""
-        return self.path / "runs.jsonl"
-
-    @property
-    def analysis(self) -> Path:
-        """The joint analysis of the runs; derived."""
-        return self.path / "analysis.json"
-
-    @property
-    def findings(self) -> Path:
-        """The findings, worst first; derived."""
-        return self.path / "findings.json"
-
-    @property
-    def report(self) -> Path:
-        """The report; derived."""
-        return self.path / "report.html"
+    head = Below(HEAD)
+    """The request."""
+    records = Below("runs.jsonl")
+    """The records, one line per run."""
+    analysis = Below("analysis.json")
+    """The joint analysis of the runs; derived."""
+    findings = Below("findings.json")
+    """The findings, worst first; derived."""
+    report = Below("report.html")
+    """The report; derived."""
 
     def run(self, number: int) -> Path:
         """Return the folder of a run: its output, and `profiles`."""
