@@ -187,6 +187,11 @@ def named(metric: str) -> str:
     return without_unit(metric).replace("_", " ")
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return `1 finding`, `2 findings`, `1,000 findings`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def grouped(number: int) -> str:
     """Write a whole number with commas between thousands where it has five digits or more: `1,048,576`."""
     return f"{number:,}" if abs(number) >= 10_000 else str(number)

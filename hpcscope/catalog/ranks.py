@@ -16,6 +16,15 @@ def in_groups(settings: Mapping[str, int | float | str]) -> bool:
     return settings.get(GROUP, 0) != 0
 
 
+def grid_extents(settings: Mapping[str, int | float | str], ranks: int) -> tuple[int, int]:
+    """Return rows and columns of a process grid: as given, else as close to a square as the ranks allow."""
+    rows, columns = (int(settings.get(name, 0)) for name in ("grid_rows", "grid_columns"))
+    if not rows:
+        few = (count for count in range(1, isqrt(ranks) + 1) if ranks % count == 0)
+        rows = ranks // columns if columns else max(few)
+    return rows, ranks // rows
+
+
 class Ranks(Strict):
     """The numbers of ranks that a benchmark can use."""
 

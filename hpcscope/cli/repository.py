@@ -13,7 +13,7 @@ from hpcscope.cli.options import Json
 from hpcscope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
 from hpcscope.cli.streams import one_line
 from hpcscope.errors import UsageError
-from hpcscope.units import interval, named, quantity
+from hpcscope.units import count, interval, named, quantity
 from hpcscope.units import named as in_words
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def remove(
 
     repository = Repository(folder)
     _print([repository.named(run) for run in runs])
-    confirm_removal(_count(len(runs)), yes)
+    confirm_removal(count(len(runs), "run"), yes)
     repository.remove(runs)
 
 
@@ -180,7 +180,7 @@ def verify(folder: Place = None) -> None:
     from hpcscope.archive.repository import Repository
 
     repository = Repository(folder)
-    _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
+    _end(repository.verify(), f"{count(len(repository.folder.ids()), 'run')}: all files are as they were added")
 
 
 def rebuild(
@@ -201,7 +201,7 @@ def rebuild(
     from hpcscope.archive.repository import Repository
 
     repository = Repository(folder)
-    _end(repository.rebuild(index), f"{_count(len(repository.folder.ids()))} in the index")
+    _end(repository.rebuild(index), f"{count(len(repository.folder.ids()), 'run')} in the index")
 
 
 def push(
@@ -247,44 +247,21 @@ def published(
 
     if machine is None:
         if json:
-            print_json(
-                [
-                    {
-                        "machine": published_machine.id,
-                        "name": published_machine.name,
-                        **dict(published_machine.sheet),
-                    }
-                    for published_machine in machines()
-                ]
-            )
+            print_json([{"machine": old.id, "name": old.name, **dict(old.sheet)} for old in machines()])
             return
-        rows = [
-            [
-                published_machine.id,
-                published_machine.name,
-                published_machine.facts.network,
-                str(len(published_machine.figures)),
-                published_machine.source,
-            ]
-            for published_machine in machines()
-        ]
+        rows = [[old.id, old.name, old.facts.network, str(len(old.figures)), old.source] for old in machines()]
         heads = ["machine", "name", "network", "values", "published in"]
         display(grid(heads, rows, breaks=(1, 2, 4)), breaks=True)
         return
     found = named(machine)
     if json:
-        print_json(
-            [
-                {"case": published.label, **asdict(published), "better": published.better}
-                for published in found.figures
-            ]
-        )
+        print_json([{"case": value.label, **asdict(value), "better": value.better} for value in found.figures])
         return
     screen = console(breaks=True)
     screen.print(grid(["", ""], [list(row) for row in found.sheet], breaks=(1,)))
     table = [
-        [in_words(published.metric), published.label, quantity(published.value, published.unit), published.where]
-        for published in found.figures
+        [in_words(value.metric), value.label, quantity(value.value, value.unit), value.where]
+        for value in found.figures
     ]
     screen.print(grid(["value", "case", "published", "where"], table, breaks=(1, 3)))
 
@@ -306,8 +283,8 @@ COMMANDS = {
 
 
 def _print_exchanged(exchanged: Exchanged) -> None:
-    words = [f"{_count(exchanged.runs)} copied"] if exchanged.runs else []
-    words += [f"newer notes on {_count(exchanged.notes)}"] if exchanged.notes else []
+    words = [f"{count(exchanged.runs, 'run')} copied"] if exchanged.runs else []
+    words += [f"newer notes on {count(exchanged.notes, 'run')}"] if exchanged.notes else []
     _end(exchanged.damaged, "; ".join(words) or "nothing more to copy")
 
 
@@ -347,10 +324,6 @@ def _day(option: str, text: str | None) -> float | None:
         return datetime.fromisoformat(text).timestamp()
     except ValueError as error:
         raise UsageError(f"{option} {text}: must be a date, such as 2026-03-01 or 2026-03-01T12:00") from error
-
-
-def _count(number: int) -> str:
-    return f"{number} run{'' if number == 1 else 's'}"
 
 
 def _bytes(size: int) -> str:

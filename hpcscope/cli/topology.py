@@ -19,7 +19,6 @@ from hpcscope.settings.table import chosen
 
 if TYPE_CHECKING:
     from hpcscope.engine.topology import Discovered, Loaded
-    from hpcscope.topology.loading import LoadedCut
     from hpcscope.topology.topology import Topology
 
 
@@ -126,9 +125,8 @@ def _print_loads(loaded: Loaded) -> None:
     screen = console()
     for loaded_cut in loaded.cuts:
         predicted = units.quantity(loaded_cut.predicted, "B/s")
-        screen.print(
-            f"\n{loaded_cut.cut.name}, {loaded_cut.cut.direction}: {_streams(loaded_cut)}, {predicted} predicted"
-        )
+        streams = units.count(len(loaded_cut.cut.transfers), "stream")
+        screen.print(f"\n{loaded_cut.cut.name}, {loaded_cut.cut.direction}: {streams}, {predicted} predicted")
         for level in loaded_cut.levels:
             arrived, half = _interval(level.delivered_bytes_per_s, "B/s"), _interval(level.half_round_trips_s, "s")
             screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  one-way latency {half}", markup=False)
@@ -145,11 +143,6 @@ def _print_loads(loaded: Loaded) -> None:
             f"\nNo trunk delivers less than {units.share(DELIVERS)} of the predicted rate, at 95 % confidence.",
             markup=False,
         )
-
-
-def _streams(loaded_cut: LoadedCut) -> str:
-    count = len(loaded_cut.cut.transfers)
-    return f"{count} stream{'s' if count != 1 else ''}"
 
 
 def _interval(values: list[float], unit: str) -> str:

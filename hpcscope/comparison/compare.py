@@ -150,7 +150,10 @@ def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machi
     states_differ = states.change(left.course, right.course)
     compared = _judged(tested, found, run, Rules(threshold, level, states_differ))
     compared += [_untested(pair) for pair in pairs if not pair.is_testable]
-    compared += [_without(left.summaries.get(key), right.summaries.get(key), refused[key]) for key in refused]
+    compared += [
+        _compared(left.summaries.get(key), right.summaries.get(key), verdict="incomparable", reason=reason)
+        for key, reason in refused.items()
+    ]
     compared = [
         case.model_copy(update={"metric_label": side.catalog.metric_label(case.metric, case.benchmark)})
         for case in compared
@@ -343,12 +346,8 @@ def _untested(pair: Pair) -> ComparedCase:
     return _compared(pair.a, pair.b, verdict="inconclusive", reason=reason, ratio=ratio)
 
 
-def _without(a: Summary | None, b: Summary | None, reason: str) -> ComparedCase:
-    """Return a case that cannot be compared; at least one side has it."""
-    return _compared(a, b, verdict="incomparable", reason=reason)
-
-
 def _compared(a: Summary | None, b: Summary | None, **found: object) -> ComparedCase:
+    """Return a case with what was found; at least one side has it."""
     known = a or b
     assert known is not None
     nothing = {"ratio": None, "ratio_low": None, "ratio_high": None, "basis": "none"}

@@ -1,7 +1,5 @@
 """The kernels of a BLAS held against those in use, two at a time, and what to set: `tune-blas.json`."""
 
-from collections.abc import Sequence
-
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase
 from hpcscope.strict import Strict
@@ -70,11 +68,8 @@ class KernelTuning(Strict):
         return [kept, *map(self._beside, self.rivals)]
 
     def _beside(self, rival: Rival) -> str:
-        return f"{rival.kernels} kernels, rates over those with {self.kernels} kernels: {_figures(rival.cases)}"
-
-
-def _figures(cases: Sequence[PairedCase]) -> str:
-    return "; ".join(f"{case.label}: {_figure(case)}" for case in cases)
+        rates = "; ".join(f"{case.label}: {_figure(case)}" for case in rival.cases)
+        return f"{rival.kernels} kernels, rates over those with {self.kernels} kernels: {rates}"
 
 
 def _figure(case: PairedCase) -> str:

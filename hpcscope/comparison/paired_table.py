@@ -29,7 +29,7 @@ def _heading(comparison: PairedComparison) -> Iterator[Text]:
     yield Text(f"B {comparison.b}\ncompared with A {comparison.a}")
     for other in comparison.factors:
         yield Text(f"  differs: {other.name}: {other.a} | {other.b}")
-    rounds = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
+    rounds = units.count(comparison.rounds, "round")
     yield Text(f"{rounds}, A and B interleaved, in {comparison.elapsed_s:.0f} s\n")
 
 
@@ -41,7 +41,7 @@ def sentence(comparison: PairedComparison) -> str:
     changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=factor)
     others = [case for case in compared if case not in changed]
     possible = [case.most for case in others if case.most is not None]
-    of_all = f"of {len(compared)} case{'' if len(compared) == 1 else 's'}"
+    of_all = f"of {units.count(len(compared), 'case')}"
     parts = []
     if changed:
         most, (much, between) = changed[-1].label, difference(changed[-1])

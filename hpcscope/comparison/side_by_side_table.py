@@ -73,8 +73,7 @@ def _named(differing: list[Factor]) -> str:
     """Return the names of facts that differ, environment variables by their number."""
     names = [factor.name for factor in differing if not factor.name.startswith(ENVIRONMENT)]
     variables = len(differing) - len(names)
-    words = f"{variables} environment variable{'s' if variables > 1 else ''}"
-    return ", ".join(names + [words] * bool(variables))
+    return ", ".join(names + [units.count(variables, "environment variable")] * bool(variables))
 
 
 def _cases(side: SideBySide, shown: list[Row], fitting: int) -> Table:

@@ -64,7 +64,7 @@ def sentence(comparison: Comparison) -> str:
     others = [case for case in compared if case not in changed]
     open_cases = sum(case.verdict in ("inconclusive", "states differ") for case in others)
     undecided = f"; {open_cases} {'is' if open_cases == 1 else 'are'} undecided" if open_cases else ""
-    of_all = f"of {len(compared)} case{'' if len(compared) == 1 else 's'}"
+    of_all = f"of {units.count(len(compared), 'case')}"
     if not compared:
         return "B and A have no result to compare."
     if not changed:

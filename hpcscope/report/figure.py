@@ -3,6 +3,8 @@
 A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -67,6 +69,11 @@ class Mark:
     low: float
     middle: float
     high: float
+
+    @classmethod
+    def of(cls, name: str, shown: str, bounds: Iterable[float], end: float) -> Mark:
+        """Return the row of a value between its bounds in a panel that ends at `end`; negative ones are at 0."""
+        return cls(name, shown, *(round(100 * max(0.0, bound) / end, 2) for bound in bounds))
 
 
 @dataclass(frozen=True)
@@ -287,6 +294,12 @@ def count_axis(title: str, values: Iterable[float]) -> Plot:
         "ticktext": [f"{value:g}" for value in ticks],
         "range": [math.log10(chosen[0]) - 0.1, math.log10(chosen[-1]) + 0.1],
     }
+
+
+def ranks_axis(counts: Sequence[int], **further: Any) -> Plot:
+    """Return an axis of numbers of ranks with a tick at each; `further`: what else the layout says."""
+    ticks = {"tickvals": list(counts), "ticktext": [str(count) for count in counts]}
+    return {"title": {"text": "ranks"}, **ticks, **further}
 
 
 def _apart(chosen: Sequence[float]) -> list[float]:

@@ -71,7 +71,7 @@ def environment() -> Environment:
         severities=wording.SEVERITIES,
         layers=wording.LAYERS,
         introductions=wording.INTRODUCTIONS,
-        count=wording.count,
+        count=units.count,
         mixed_mark=validity.MIXED,
         mixed_note=validity.MIXED_NOTE,
     )
@@ -84,6 +84,11 @@ def environment() -> Environment:
         parameter=lambda value, name: units.parameter(name, value),
     )
     return found
+
+
+def page(template: str, **values: Any) -> str:
+    """Return a page made from a template."""
+    return environment().get_template(template).render(**values)
 
 
 def own_scripts() -> str:

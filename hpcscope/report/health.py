@@ -17,7 +17,7 @@ from hpcscope.health.slow_nodes import slowness
 from hpcscope.health.verdict import BAD, HEALTHY, SILENT, SUSPECT, UNSEEN, Health, NodeVerdict, Sight
 from hpcscope.names import host_ranges, several
 from hpcscope.report import node as node_pages
-from hpcscope.report.frame import environment
+from hpcscope.report.frame import page
 from hpcscope.report.terminal.health import few_peers, verdict_sentence
 from hpcscope.rundirectory import write_text
 from hpcscope.version import VERSION
@@ -80,32 +80,29 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
     ]
     rows = [Row(node, TONES[node.verdict], _cells(health, node, columns)) for node in shown]
     own = node_pages.pages(record, health, past, shown[: MOST_PAGES + len(first)])
-    return (
-        environment()
-        .get_template("health.html")
-        .render(
-            record=record,
-            sentence=verdict_sentence(health),
-            labels=[labels[column] for column in columns],
-            rows=rows,
-            pages=own,
-            told=[page for page in own if page.node.evidence],
-            tones=TONES,
-            numbers={page.node.host: number for number, page in enumerate(own, 1)},
-            map=_map(record, health) if len(rows) < len(known) else None,
-            links=links.sentence(record),
-            matrix=_matrix(record),
-            differences=[
-                (one.fact, one.usual or "", value, several(host_ranges(hosts)))
-                for one in health.differences
-                for value, hosts in list(one.odd.items())[:MOST_VALUES]
-            ],
-            usual={one.fact: one.usual for one in health.differences if one.usual is not None},
-            remarks=[*health.remarks, *filter(None, [few_peers(health)])],
-            sights=health.sights,
-            share=units.share,
-            version=VERSION,
-        )
+    return page(
+        "health.html",
+        record=record,
+        sentence=verdict_sentence(health),
+        labels=[labels[column] for column in columns],
+        rows=rows,
+        pages=own,
+        told=[shown for shown in own if shown.node.evidence],
+        tones=TONES,
+        numbers={shown.node.host: number for number, shown in enumerate(own, 1)},
+        map=_map(record, health) if len(rows) < len(known) else None,
+        links=links.sentence(record),
+        matrix=_matrix(record),
+        differences=[
+            (one.fact, one.usual or "", value, several(host_ranges(hosts)))
+            for one in health.differences
+            for value, hosts in list(one.odd.items())[:MOST_VALUES]
+        ],
+        usual={one.fact: one.usual for one in health.differences if one.usual is not None},
+        remarks=[*health.remarks, *filter(None, [few_peers(health)])],
+        sights=health.sights,
+        share=units.share,
+        version=VERSION,
     )
 
 

@@ -18,15 +18,13 @@ def number(value: float | None, unit: str) -> str:
 
 def cells(row: ComparedValue) -> list[str]:
     """Return a row of a table of statements, as `HEADS` says."""
-    ours = number(row.measured, row.unit) + (
-        f" ({row.origin})" if row.measured and row.origin != "measured" else ""
-    )
+    origin = f" ({row.origin})" if row.measured and row.origin != "measured" else ""
     return [
         row.where,
         row.row,
         row.says or number(row.published, row.unit),
         number(row.predicted, row.unit),
-        ours,
+        number(row.measured, row.unit) + origin,
         number(row.limit, row.unit) if row.limit is not None else "",
         row.relation,
         row.holds or ("–" if row.relation else ""),
@@ -44,19 +42,15 @@ def counted(tally: Tally) -> str:
 
 def render(overview: Overview) -> str:
     """Return the page: how much holds, experiment by experiment, then every value."""
-    from hpcscope.report.frame import environment
+    from hpcscope.report.frame import page
 
-    return (
-        environment()
-        .get_template("reproductions.html")
-        .render(
-            overview=overview,
-            counted=counted(overview.tally),
-            heads=HEADS,
-            summary=[(outcome, tally(outcome.rows)) for outcome in overview.outcomes],
-            statements={experiment.name: list(map(cells, experiment.stated)) for experiment in overview.outcomes},
-            orientation={
-                experiment.name: list(map(cells, experiment.orientation)) for experiment in overview.outcomes
-            },
-        )
+    outcomes = overview.outcomes
+    return page(
+        "reproductions.html",
+        overview=overview,
+        counted=counted(overview.tally),
+        heads=HEADS,
+        summary=[(outcome, tally(outcome.rows)) for outcome in outcomes],
+        statements={outcome.name: list(map(cells, outcome.stated)) for outcome in outcomes},
+        orientation={outcome.name: list(map(cells, outcome.orientation)) for outcome in outcomes},
     )

@@ -140,12 +140,6 @@ def equation(fit: Fit) -> str:
     return f"{fit.equation}; {'; '.join(f'{name}: {what}' for name, what in SYMBOLS.items() if name in used)}"
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return `1 finding`, `2 findings`, `1,000 findings`."""
-    word = noun if number == 1 else plural or noun + "s"
-    return f"{number:,} {word}"
-
-
 def sentence(words: list[str]) -> str:
     """Join words into a list: `a, b and c`."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""

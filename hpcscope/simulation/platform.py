@@ -121,7 +121,8 @@ def platform(
                 " or give the run a topology (scope topology discover, scope run --topology)"
             )
         topology = _one_group(nodes, between, measurements)
-    return Platform(_origin(measurements), nodes, inside, between, topology)
+    origin = ", ".join(sorted({case.origin for case in measurements.headlines}))
+    return Platform(origin, nodes, inside, between, topology)
 
 
 def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
@@ -210,7 +211,3 @@ def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measureme
 
 def _figure(case: Summary) -> PlatformFigure:
     return PlatformFigure(case.estimate, case.label, case.unit)
-
-
-def _origin(measurements: Measurements) -> str:
-    return ", ".join(sorted({case.origin for case in measurements.headlines}))

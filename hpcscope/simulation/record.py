@@ -150,9 +150,7 @@ class Simulation(Strict):
     def accuracy_of_formulas(self) -> str:
         """How wrong the closed formulas are in the same cases, in words; empty where none speaks of any."""
         error, fitted = self.formula_error_of(), self.formula_error_of(fitted=True)
-        known = (
-            (f"{fitted.cases} case{'s' if fitted.cases != 1 else ''} to which they were fitted") if fitted else ""
-        )
+        known = f"{units.count(fitted.cases, 'case')} to which they were fitted" if fitted else ""
         if error is None:
             return f"speak only of {known}: nothing validates them" if known else ""
         return self._in_words(error) + (f"; not counted: {known}" if known else "")
@@ -162,7 +160,7 @@ class Simulation(Strict):
         bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
         interval = f" [{', '.join(bounds)}]" if bounds else ""
         origins = " and ".join(sorted({row.origin for row in self.validation}))
-        validated = f"{error.cases} {origins} case{'s' if error.cases != 1 else ''}"
+        validated = units.count(error.cases, f"{origins} case")
         return (
             f"median error {units.percent(ends.value)}{interval} against {validated}, from"
             f" {units.change(error.smallest)} to {units.change(error.largest)}, on up to {error.most_ranks} ranks"

@@ -98,7 +98,7 @@ class Contention:
         self._repeat(self.rounds[-1])
 
     def _repeat(self, one: Round) -> None:
-        transfers = [self._transfer(flow) for flow in one.flows]
+        transfers = [Transfer(self.hosts[source], self.hosts[target]) for source, target in one.flows]
         answer = self.survey.run(transfers)
         alone = np.array([self.survey.alone(transfer) for transfer in transfers])
         one.shares.append(answer.rates / alone)
@@ -108,9 +108,6 @@ class Contention:
             if self.survey.measure(transfer) > self.survey.step * before:
                 self.faster.append(transfer.source)
                 break
-
-    def _transfer(self, flow: tuple[int, int]) -> Transfer:
-        return Transfer(self.hosts[flow[0]], self.hosts[flow[1]])
 
     def _observed(self) -> tuple[Floats, Floats]:
         """Return how often each pair was not slowed and slowed."""

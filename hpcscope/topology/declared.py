@@ -1,6 +1,7 @@
 """The topology that a lab file declares, which a discovery in that lab should find."""
 
 from itertools import groupby
+from operator import attrgetter
 
 from hpcscope.lab.description import Lab, Trunk
 from hpcscope.lab.fidelity import PAYLOAD_SHARE, SHARED_PAYLOAD_SHARE
@@ -23,7 +24,8 @@ def declared(lab: Lab) -> Topology:
     groups = [_cluster(lab, switch) for switch in lab.switches() if _hosts(lab, switch)]
     holders = {switch: _Joined({switch}, group) for switch, group in zip(_peopled(lab), groups, strict=True)}
     parts = [holders.get(switch, _Joined({switch}, None)) for switch in lab.switches()]
-    for rate, trunks in groupby(sorted(lab.trunk, key=_speed), key=lambda trunk: trunk.total_mbit_per_s):
+    speed = attrgetter("total_mbit_per_s")
+    for rate, trunks in groupby(sorted(lab.trunk, key=speed, reverse=True), key=speed):
         parts = _joined_by(lab, parts, list(trunks), rate, groups)
     dual = any(group.ranks_per_host > 1 for group in lab.group)
     return Topology(origin="emulated", host=INSIDE_HOST if dual else None, group=groups)
@@ -35,10 +37,6 @@ class _Joined:
     def __init__(self, switches: set[str], group: Group | None) -> None:
         self.switches = switches
         self.group = group
-
-
-def _speed(trunk: Trunk) -> float:
-    return -trunk.total_mbit_per_s
 
 
 def _hosts(lab: Lab, switch: str) -> list[str]:

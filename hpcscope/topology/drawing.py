@@ -54,7 +54,7 @@ def described(group: Group) -> str:
         half = ", both directions together" if group.uplink_duplex == "half" else ""
         words.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")
     if group.hosts:
-        words.append(f"{len(group.hosts)} host{'s' if len(group.hosts) > 1 else ''}")
+        words.append(units.count(len(group.hosts), "host"))
     if group.confidence is not None:
         words.append(f"confidence {100 * group.confidence:.3g} %")
     return ", ".join(words)

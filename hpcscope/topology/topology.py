@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError
 
@@ -127,7 +127,10 @@ def read(path: Path, rates: bool = True) -> Topology:
     """
     try:
         groups = site_files.groups(read_text(path))
-        topology = Topology.model_validate(read_toml(path)) if groups is None else _declared(groups)
+        if groups is None:
+            topology = Topology.model_validate(read_toml(path))
+        else:
+            topology = Topology(origin="declared", group=[DeclaredGroup(**group) for group in groups])
     except ValidationError as error:
         raise UsageError(f"{path}: {_explain(error)}") from error
     except RecursionError as error:
@@ -138,10 +141,6 @@ def read(path: Path, rates: bool = True) -> Topology:
         raise UsageError(f"{path}: has no latencies; `scope topology discover` measures them (topology.toml)")
     _check_tree(topology, path)
     return topology
-
-
-def _declared(groups: list[dict[str, Any]]) -> Topology:
-    return Topology(origin="declared", group=[DeclaredGroup(**group) for group in groups])
 
 
 def write(topology: Topology) -> str:

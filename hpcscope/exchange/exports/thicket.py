@@ -26,7 +26,8 @@ def write(runs: Sequence[Run]) -> str:
     nodes: dict[tuple[str, ...], int] = {}
     rows: dict[int, dict[str, float | None]] = {}
     for summary in run.headlines:
-        for path in accumulate(((part,) for part in (*_parts(summary.benchmark), summary.label)), tuple.__add__):
+        layer = summary.benchmark.partition(".")[0]
+        for path in accumulate(((part,) for part in (layer, summary.benchmark, summary.label)), tuple.__add__):
             nodes.setdefault(path, len(nodes))
         row = rows.setdefault(nodes[path], {})
         row.update({f"{summary.metric}{end}": getattr(summary, name) for end, name in _ENDS.items()})
@@ -41,10 +42,6 @@ def write(runs: Sequence[Run]) -> str:
         **_about(run),
     }
     return json.dumps(document, allow_nan=False, indent=1) + "\n"
-
-
-def _parts(benchmark: str) -> tuple[str, str]:
-    return benchmark.partition(".")[0], benchmark
 
 
 def _about(run: Run) -> dict[str, Any]:

@@ -28,6 +28,13 @@ def largest_of_each(
     return list(largest.values())
 
 
+def but_for(case: Summary, *names: str) -> tuple[object, ...]:
+    """Return what cases of a metric have in common that differ in these parameters, or in ranks or placement."""
+    facts = {**case.parameters, "ranks": case.ranks, "transport": case.transport, "placement": str(case.placement)}
+    kept = sorted((name, str(value)) for name, value in facts.items() if name not in names)
+    return case.benchmark, case.metric, case.origin, tuple(kept)
+
+
 def how_compared(case: Summary, other: Summary) -> Evidence:
     """Return whether two cases were compared launch by launch, as evidence."""
     launches = ratio(case.per_launch, other.per_launch).paired_launches if case.median and other.median else 0

@@ -1,5 +1,7 @@
 """The two hosts between which a case measured."""
 
+from math import inf
+
 from hpcscope.findings.results import Run
 from hpcscope.statistics.summary import Summary
 
@@ -26,11 +28,11 @@ def figures_by_case(run: Run, metric: str) -> list[dict[str, Summary]]:
     return [figures for figures in by_case.values() if metric in figures]
 
 
-def upper(case: Summary) -> float | None:
-    """Return the upper bound of a figure over launches; None without one."""
-    return case.ci_high if case.interval_basis == "launches" else None
+def upper(case: Summary) -> float:
+    """Return the upper bound of a figure over launches; infinity without one."""
+    return case.ci_high if case.interval_basis == "launches" and case.ci_high is not None else inf
 
 
-def lower(case: Summary) -> float | None:
-    """Return the lower bound of a figure over launches; None without one."""
-    return case.ci_low if case.interval_basis == "launches" else None
+def lower(case: Summary) -> float:
+    """Return the lower bound of a figure over launches; 0 without one."""
+    return (case.ci_low or 0.0) if case.interval_basis == "launches" else 0.0

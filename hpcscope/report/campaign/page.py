@@ -6,25 +6,22 @@ from hpcscope.findings.finding import Finding
 from hpcscope.programs.campaign.analysis import Analysis
 from hpcscope.programs.campaign.folder import Head
 from hpcscope.report.campaign.sections import answers, lead, sections, verdicts
-from hpcscope.report.frame import as_json, environment, plot
+from hpcscope.report.frame import as_json, page, plot
 from hpcscope.report.wording import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
     """Return the page."""
     tables = sections(head, analysis)
-    return (
-        environment()
-        .get_template("campaign.html")
-        .render(
-            head=head,
-            command=" ".join(head.study.program or head.study.command),
-            moment=moment(head.started_unix_s),
-            lead=lead(head, analysis),
-            verdicts=[*answers(analysis), *verdicts(analysis)],
-            sections=tables,
-            findings=findings,
-            absent=analysis.absent,
-            figures=as_json({chart.key: plot(chart) for section in tables for chart in section.charts}),
-        )
+    return page(
+        "campaign.html",
+        head=head,
+        command=" ".join(head.study.program or head.study.command),
+        moment=moment(head.started_unix_s),
+        lead=lead(head, analysis),
+        verdicts=[*answers(analysis), *verdicts(analysis)],
+        sections=tables,
+        findings=findings,
+        absent=analysis.absent,
+        figures=as_json({chart.key: plot(chart) for section in tables for chart in section.charts}),
     )

@@ -89,7 +89,7 @@ def lead(head: Head, analysis: Analysis) -> str:
         return "No run has ended yet."
     points = len(analysis.configurations)
     bad = analysis.runs - analysis.well
-    text = f"{analysis.runs} run{'s' if analysis.runs != 1 else ''} of {points} point{'s' if points != 1 else ''}"
+    text = f"{units.count(analysis.runs, 'run')} of {units.count(points, 'point')}"
     text += f", {bad} of them without a valid result" if bad else ", all with valid results"
     only = head.study.transport[0] if len(head.study.transport) == 1 else "default"
     text += f"; messages over {transport_words(only)}" if only != "default" else ""
@@ -399,7 +399,7 @@ def _second_opinion(clusters: Clusters) -> str:
     if not clusters.dense_groups:
         return "HDBSCAN finds no dense group."
     return (
-        f"HDBSCAN finds {clusters.dense_groups} dense group{'s' if clusters.dense_groups > 1 else ''} and"
+        f"HDBSCAN finds {units.count(clusters.dense_groups, 'dense group')} and"
         f" {clusters.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
         f" {units.digits(clusters.agreement)}."
     )

@@ -15,8 +15,9 @@ from hpcscope.report.figure import Figure, Table, count_axis, log_axis, origins,
 from hpcscope.report.order import case_key, factors
 from hpcscope.report.run.figures.curves import points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
-from hpcscope.report.wording import count, points_shown
+from hpcscope.report.wording import points_shown
 from hpcscope.statistics.summary import Summary
+from hpcscope.units import count
 
 Line = tuple[int, list[Summary]]
 """The place of a run, and its figures by size."""

@@ -12,7 +12,7 @@ from hpcscope.programs.profiles.traffic import matrix
 from hpcscope.report.figure import Figure, Plot, Table, number, scatter
 from hpcscope.report.run.figures.heat import cells
 from hpcscope.report.run.figures.stacked import bars, layout
-from hpcscope.report.wording import count
+from hpcscope.units import count
 
 MOST_RANKS = 48
 """Rows of figures by process; of more, some between and those that stand out."""

@@ -7,7 +7,7 @@ from hpcscope import units
 from hpcscope.programs.profiles.records import Function, Functions, Merged
 from hpcscope.report.figure import Figure, Table
 from hpcscope.report.run.figures.heat import cells
-from hpcscope.report.wording import count
+from hpcscope.units import count
 
 MOST_FUNCTIONS = 24
 _NARROWEST = 0.001

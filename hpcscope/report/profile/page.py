@@ -21,8 +21,9 @@ from hpcscope.report.profile import tables
 from hpcscope.report.profile.contents import ProfileContents
 from hpcscope.report.profile.timeline import CallTimeline, timeline
 from hpcscope.report.run.rows import CaseRow, packed
-from hpcscope.report.wording import count, moment
+from hpcscope.report.wording import moment
 from hpcscope.rundirectory import RunDirectory, write_text
+from hpcscope.units import count
 from hpcscope.version import VERSION
 
 COLUMNS = [

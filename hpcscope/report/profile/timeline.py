@@ -14,7 +14,7 @@ from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import kind
 from hpcscope.programs.profiles.trace import Event, Message, Trace
 from hpcscope.report.profile.figures import SLOTS, time_kind
-from hpcscope.report.wording import count
+from hpcscope.units import count
 
 MOST_CALLS = 1_000_000
 """Of more calls, successive short ones of a rank are drawn as one."""

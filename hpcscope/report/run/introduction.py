@@ -8,10 +8,11 @@ from itertools import pairwise
 
 from hpcscope import units
 from hpcscope.findings.results import Run
-from hpcscope.machine.machine import Host, Link, Machine
+from hpcscope.machine.machine import Host, Machine
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.report.run.ladders import QUANTITIES, best_rungs
-from hpcscope.report.wording import count, moment, sentence
+from hpcscope.report.wording import moment, sentence
+from hpcscope.units import count
 
 WHOLE = 0.9
 """A layer that keeps this share of the one below loses next to nothing."""
@@ -63,7 +64,12 @@ def _named(rung: LadderRung, layers: Mapping[str, str]) -> str:
 def cluster(run: Run) -> str:
     """Return one line: what this cluster is."""
     machine = run.machine
-    links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
+    links = {
+        (link.name, link.rate_bits_per_s)
+        for host in machine.hosts
+        for link in host.links
+        if link.up and link.kind != "loopback"
+    }
     if run.record.imported is not None:
         programs = dict.fromkeys(program for file in run.record.imported.files for program in file.programs)
         return f"Figures printed by {sentence(list(programs))}."
@@ -73,10 +79,6 @@ def cluster(run: Run) -> str:
         words.append("joined by " + sentence(list(dict.fromkeys(rates))) if rates else "links unknown")
     words += [library(machine)] if library(machine) else []
     return "; ".join(words) + "."
-
-
-def _connects(link: Link) -> bool:
-    return link.up and link.kind != "loopback"
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import LIMIT
 from hpcscope.findings.results import Run
 from hpcscope.models.ladder.paths import BETWEEN_HOSTS
-from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.models.ladder.rung import Ladder
 from hpcscope.report import validity
 from hpcscope.report.run.results import has_default_problem, results
-from hpcscope.report.wording import count
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.statistics.summary import Summary
+from hpcscope.units import count
 
 _BEYOND_CACHES = 2
 """An array of so many times the largest cache is in memory."""
@@ -88,16 +88,9 @@ def _tile(title: str, case: Summary | None, run: Run) -> Tile:
         return Tile(title, "–", "", "not measured", "")
     head, _, interval = units.interval(case.median, case.ci_low, case.ci_high, case.unit).partition(" [")
     rungs = [rung for ladder in run.models.ladders for rung in ladder.rungs if rung.name == case.label]
-    share = next((words for rung in rungs if (words := _of_limit(rung))), "")
-    return Tile(title, head, _bracketed(interval), case.label, share, case.state_mixture)
-
-
-def _bracketed(interval: str) -> str:
-    return f"[{interval}" if interval else ""
-
-
-def _of_limit(rung: LadderRung) -> str:
-    return f"{units.share(rung.of_limit)} of the limit" if rung.of_limit is not None else ""
+    shares = [f"{units.share(rung.of_limit)} of the limit" for rung in rungs if rung.of_limit is not None]
+    bracketed = f"[{interval}" if interval else ""
+    return Tile(title, head, bracketed, case.label, shares[0] if shares else "", case.state_mixture)
 
 
 def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:

@@ -25,7 +25,7 @@ def summary(prediction: Prediction) -> str:
     errors = prediction.errors
     if not errors:
         return "not validated by any measurement" + (f": {prediction.reason}" if prediction.reason else "")
-    points = f"{len(errors)} measured point{'s' if len(errors) != 1 else ''}"
+    points = units.count(len(errors), "measured point")
     if prediction.median_error is None:
         each = sentence([units.change(error) for error in errors])
         return f"error{'s' if len(errors) != 1 else ''} {each}, of {points}"

@@ -139,12 +139,9 @@ def _states(hosts: Sequence[Host]) -> list[tuple[str, str]]:
         f"{min(queues):g}" + (f" to {max(queues):g}" if min(queues) < max(queues) else "") if queues else "unknown"
     )
     throttled = dict.fromkeys(map(_throttled, hosts))
-    heat = next(iter(throttled)) if len(throttled) == 1 else f"differs between hosts, at most {_worst(hosts)}"
+    worst = _throttled(max(hosts, key=lambda host: sum(host.throttle_counts.values())))
+    heat = worst if len(throttled) == 1 else f"differs between hosts, at most {worst}"
     return [("Throttled for heat", heat), ("Run queue before the run", queue)]
-
-
-def _worst(hosts: Sequence[Host]) -> str:
-    return _throttled(max(hosts, key=lambda host: sum(host.throttle_counts.values())))
 
 
 def _facts(host: Host) -> list[tuple[str, str]]:
@@ -164,8 +161,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
         ("Base frequency", units.quantity(processor.base_frequency_hz, "Hz")),
         ("Features", ", ".join(processor.flags) or "none of interest"),
         ("Caches", "; ".join(caches) or "unknown"),
-        ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
-                   + ("s" if host.numa_nodes != 1 else "")),
+        ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {units.count(host.numa_nodes, 'NUMA node')}"),
         ("Links", "; ".join(_link(host)) or "none"),
         ("Devices", "; ".join(device.described for device in host.devices) or "none"),
         ("Kernel", f"{host.kernel}, {host.operating_system}"),
@@ -257,8 +253,7 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
         ("Resolution", units.quantity(clock.resolution_s, "s")),
         ("Start/stop pair", units.quantity(overhead_s, "s") + ", subtracted"),
         ("Monotonic", "yes" if all(launch.clock.monotonic for launch in launches) else "NO"),
-        ("Clocks of the hosts", f"{synchronised.method}, {synchronised.hosts} host"
-         + ("s" if synchronised.hosts != 1 else "")),
+        ("Clocks of the hosts", f"{synchronised.method}, {units.count(synchronised.hosts, 'host')}"),
         ("Error after synchronization", units.quantity(synchronised.error_s, "s")),
     ]  # fmt: skip
     starts = [launch.common_start for launch in launches if launch.common_start is not None]

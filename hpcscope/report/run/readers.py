@@ -110,14 +110,14 @@ def _time(speedup: Speedup, run: Run) -> ViewAnswer:
     return ViewAnswer(
         _name(speedup, run),
         in_unit(fastest.time_s, "s"),
-        f"on {_ranks(fastest.ranks)}{slower}",
+        f"on {units.count(fastest.ranks, 'rank')}{slower}",
         fastest.time_s.mixes_states,
     )
 
 
 def _scaling(one: Speedup, run: Run) -> ViewAnswer:
     last, law = _last(one), one.amdahl
-    words = [f"on {_ranks(last.ranks)}"]
+    words = [f"on {units.count(last.ranks, 'rank')}"]
     if law is not None:
         words.append(f"{in_percent(law.serial_share)} serial")
         words += [f"no gain beyond {law.critical_ranks.value:.0f} ranks"] if law.critical_ranks else []
@@ -127,7 +127,7 @@ def _scaling(one: Speedup, run: Run) -> ViewAnswer:
 
 def _cost(speedup: Speedup, run: Run) -> ViewAnswer:
     last, first = _last(speedup), speedup.points[0]
-    note = f"on {_ranks(last.ranks)}"
+    note = f"on {units.count(last.ranks, 'rank')}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(point.cost_core_s.value, "s") for point in (last, first) if point.cost_core_s)
         note += "; a result costs {} of core time, on one rank {}".format(*costs)
@@ -180,7 +180,7 @@ def _metric(run: Run, benchmark: str, metric: str) -> Sequence[Summary]:
 
 def _job(case: Summary, run: Run) -> str:
     (words, *_) = run.benchmarks.differences(JOB, {"job": case.parameters["job"]})
-    return f"{words}, {_ranks(case.ranks)}"
+    return f"{words}, {units.count(case.ranks, 'rank')}"
 
 
 def _of(case: Summary) -> str:
@@ -189,7 +189,3 @@ def _of(case: Summary) -> str:
     if units.is_share(case.metric):
         return units.share(case.median, case.ci_low, case.ci_high)
     return units.interval(case.median, case.ci_low, case.ci_high, case.unit)
-
-
-def _ranks(count: int) -> str:
-    return f"{count} rank{'s' if count != 1 else ''}"

@@ -25,23 +25,21 @@ def _figure(trials: list[Trial]) -> DotPlot:
     measured = [(trial, rate) for trial in trials if (rate := trial.measured_bytes_per_s) is not None]
     ordered = sorted(measured, key=lambda each: -each[1].value)
     most = max(rate.high or rate.value for _, rate in measured)
+    marks = [
+        Mark.of(trial.candidate.label, units.quantity(rate.value, "B/s"), rate.bounds, most)
+        for trial, rate in ordered
+    ]
     return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
         caption="All ranks together, with 95 % intervals.",
-        panels=[Panel("", [_mark(trial, rate, most) for trial, rate in ordered])],
+        panels=[Panel("", marks)],
         table=Table(
             ["way", "predicted", "measured [95 %]", "error", "verdict"],
             [_row(trial, rate) for trial, rate in ordered],
         ),
         origins=["measured"],
     )
-
-
-def _mark(trial: Trial, rate: Estimate, most: float) -> Mark:
-    low, high = (rate.value if bound is None else bound for bound in (rate.low, rate.high))
-    shares = (round(100 * value / most, 2) for value in (low, rate.value, high))
-    return Mark(trial.candidate.label, units.quantity(rate.value, "B/s"), *shares)
 
 
 def _row(trial: Trial, rate: Estimate) -> list[str]:

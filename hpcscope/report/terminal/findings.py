@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from hpcscope.findings.finding import Finding, about
-from hpcscope.report.wording import count, sentence
+from hpcscope.report.wording import sentence
+from hpcscope.units import count
 
 WIDTH = 100
 LABEL_COLUMNS = 12

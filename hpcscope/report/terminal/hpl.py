@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from hpcscope.catalog.ranks import grid_extents
 from hpcscope.plan.case import Key
 from hpcscope.statistics.summary import Summary
 
@@ -33,11 +34,11 @@ def lines(summaries: list[Summary]) -> Iterator[str]:
 
 def _case(time: Summary, residual: Summary) -> Iterator[str]:
     given = time.parameters
-    n, ranks, rows = int(given["n"]), time.ranks, _rows(time)
+    n, (rows, columns) = int(given["n"]), grid_extents(given, time.ranks)
     kind = f"WR{given['look_ahead']}{BROADCASTS[str(given['broadcast'])]}R2R8"
     seconds = time.median or math.nan
     rate = (2 / 3 * n + 3 / 2) * n * n / seconds / 1e9
-    yield f"{kind:<8}{n:>12} {given['block']:>5} {rows:>5} {ranks // rows:>5} {seconds:>18.2f}     {rate:>18.4e}"
+    yield f"{kind:<8}{n:>12} {given['block']:>5} {rows:>5} {columns:>5} {seconds:>18.2f}     {rate:>18.4e}"
     largest = residual.maximum if residual.maximum is not None else math.nan
     verdict = "PASSED" if time.valid and largest < THRESHOLD else "FAILED"
     yield f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {largest:>16.8e} ...... {verdict}"
@@ -45,12 +46,5 @@ def _case(time: Summary, residual: Summary) -> Iterator[str]:
 
 def _order(time: Summary) -> tuple[int | str, ...]:
     given = time.parameters
-    return (time.ranks, _rows(time), int(given["n"]), int(given["block"]), time.label)
-
-
-def _rows(time: Summary) -> int:
-    """Return the rows of the grid, also where the benchmark chose it: as close to a square as possible."""
-    rows, columns = int(time.parameters["grid_rows"]), int(time.parameters["grid_columns"])
-    if rows or columns:
-        return rows or time.ranks // columns
-    return max(each for each in range(1, math.isqrt(time.ranks) + 1) if time.ranks % each == 0)
+    rows, _ = grid_extents(given, time.ranks)
+    return (time.ranks, rows, int(given["n"]), int(given["block"]), time.label)

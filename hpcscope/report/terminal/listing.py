@@ -98,7 +98,7 @@ def _table(
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in ["", *names]:
         head = catalog.parameter_label(name, benchmark) if name else ""
-        number = _numeric(name, group)
+        number = all(isinstance(factors(case).get(name), int | float) for case in group)
         table.add_column(head, no_wrap=number or bool(further), justify="right" if number else "left")
     table.add_column(figure_heading(group), no_wrap=True)
     for head in further:
@@ -123,7 +123,3 @@ def _remark(summary: Summary) -> str:
     remarks += [summary.origin] if summary.origin != "measured" else []
     remarks += [summary.printed] if summary.printed else []
     return "; ".join(remarks)
-
-
-def _numeric(name: str, group: list[Summary]) -> bool:
-    return all(isinstance(factors(case).get(name), int | float) for case in group)

@@ -5,9 +5,9 @@ from rich.text import Text
 
 from hpcscope import units
 from hpcscope.report.terminal.console import grid
-from hpcscope.report.wording import count
 from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.tune.storage.record import StorageTuning, Trial
+from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
 LEGEND = "error: predicted / measured bandwidth - 1. The others rest on trials without a prediction."

@@ -9,10 +9,10 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.models.computation.linpack_rates import LinpackRates
 from hpcscope.report.run.tuning import STAGES, figures, signed
-from hpcscope.report.wording import count
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.tune.candidates import untuned
 from hpcscope.tune.record import Round, Try, Tuning
+from hpcscope.units import count
 
 LEGEND = (
     "* the benchmark's defaults. error: predicted / measured time - 1. slower: relative to the fastest of the "
@@ -39,7 +39,7 @@ def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
 
 def _head(tuning: Tuning) -> Iterator[Text]:
     asked = tuning.settings
-    yield Text(f"LINPACK on {asked.ranks} rank{'s' if asked.ranks != 1 else ''}", style="bold")
+    yield Text(f"LINPACK on {count(asked.ranks, 'rank')}", style="bold")
     if tuning.size is not None:
         yield Text(f"n = {tuning.size.n}: {tuning.size.why}")
         contention = (tuning.contention or 1.0) - 1

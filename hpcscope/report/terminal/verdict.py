@@ -20,7 +20,8 @@ from hpcscope.report.terminal.console import console as terminal_console
 from hpcscope.report.terminal.console import draws
 from hpcscope.report.terminal.findings import LABEL_COLUMNS, WIDTH, told
 from hpcscope.report.validity import MIXED, MIXED_NOTE, of_most
-from hpcscope.report.wording import count, direction
+from hpcscope.report.wording import direction
+from hpcscope.units import count
 
 NARROWEST = 60
 _LADDER_LINES = 27
@@ -94,7 +95,8 @@ def _compares(ladder: Ladder) -> bool:
 
 
 def _ladder(ladder: Ladder, blocks: bool, width: int) -> Iterator[Text]:
-    yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"), width)
+    better = "lower" if ladder.quantity == "latency_s" else "higher"
+    yield _sides(Text(caption(ladder), style="bold"), Text(direction(better), style="dim"), width)
     for rung in reversed(best_rungs(ladder)):
         yield _rung(ladder, rung, blocks, width)
         if rung.value is not None:
@@ -118,10 +120,6 @@ def _rung(ladder: Ladder, rung: LadderRung, blocks: bool, width: int) -> Text:
     line.append(retained(rung), style="bold" if rung.retained is not None else "")
     line.rstrip()
     return line
-
-
-def _better(ladder: Ladder) -> str:
-    return "lower" if ladder.quantity == "latency_s" else "higher"
 
 
 def _sides(left: Text, right: Text, width: int) -> Text:

@@ -25,7 +25,7 @@ Rates = Mapping[FileAccess, float]
 def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> list[FileAccess]:
     """Return the candidates whose bandwidths the predictions need."""
     every = list(candidates(ranks, file_bytes, files))
-    most, usual = max(ranks), _usual(file_bytes)
+    most, usual = max(ranks), min(USUAL_TRANSFER, file_bytes)
     at_most = [access for access in every if access.ranks == most]
     if not at_most:
         raise ScopeError("no way to access files is left")
@@ -106,7 +106,3 @@ def _of_size(line: tuple[float, float], size: float) -> float:
 
 def _of_count(line: tuple[float, float], count: float) -> float:
     return count / (line[0] + line[1] * count)
-
-
-def _usual(file_bytes: int) -> int:
-    return min(USUAL_TRANSFER, file_bytes)

@@ -130,8 +130,8 @@ def _writers(tuning: StorageTuning) -> list[str]:
         return []
     if tuning.enough_ranks is None:
         return ["more ranks than were measured may reach more"]
-    count = max(round(tuning.enough_ranks), 1)
-    gain = f"beyond {count} rank{'s' if count != 1 else ''} at most a tenth more is gained"
+    enough = units.count(max(round(tuning.enough_ranks), 1), "rank")
+    gain = f"beyond {enough} at most a tenth more is gained"
     return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
 
 

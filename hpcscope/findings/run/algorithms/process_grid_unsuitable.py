@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from hpcscope import units
+from hpcscope.catalog.ranks import grid_extents
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
+from hpcscope.findings.run.evidence import but_for, certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
 
 SMALLEST_EXCESS = 0.05
@@ -27,18 +28,12 @@ def find(run: Run) -> list[Finding]:
     ]
 
 
-def grid_of(case: ProgramCase) -> tuple[int, int]:
-    """Return rows and columns of the grid; the one nearest to a square where the benchmark chose it."""
-    rows, columns = (int(case.total.parameters[name]) for name in GRID)
-    ranks = case.total.ranks
-    if not rows and columns:
-        rows = ranks // columns
-    rows = rows or max(each for each in range(1, math.isqrt(ranks) + 1) if ranks % each == 0)
-    return rows, ranks // rows
+def _grid(case: ProgramCase) -> tuple[int, int]:
+    return grid_extents(case.total.parameters, case.total.ranks)
 
 
 def _grid_words(case: ProgramCase) -> str:
-    return "a {} x {} grid".format(*grid_of(case))
+    return "a {} x {} grid".format(*_grid(case))
 
 
 def _block_words(case: ProgramCase) -> str:
@@ -47,7 +42,7 @@ def _block_words(case: ProgramCase) -> str:
 
 def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int | float]:
     if varied == GRID:
-        return {"grid": "{} x {}".format(*grid_of(case))}
+        return {"grid": "{} x {}".format(*_grid(case))}
     return {"block": int(case.total.parameters["block"])}
 
 
@@ -74,10 +69,7 @@ def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words:
 
 def _others(case: ProgramCase, varied: tuple[str, ...]) -> tuple[object, ...]:
     """Return the common part of comparable cases."""
-    total = case.total
-    fixed = tuple(sorted((k, str(v)) for k, v in total.parameters.items() if k not in (*varied, *GRID)))
-    grid = () if varied == GRID else grid_of(case)
-    return (total.benchmark, total.ranks, total.transport, total.placement, total.origin, fixed, grid)
+    return (*but_for(case.total, *varied, *GRID), () if varied == GRID else _grid(case))
 
 
 def _excess(best: ProgramCase, case: ProgramCase) -> float:
@@ -87,7 +79,7 @@ def _excess(best: ProgramCase, case: ProgramCase) -> float:
 def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: ProgramCase, words: Words) -> Finding:
     total, excess = case.total, _excess(best, case)
     asked = any(int(total.parameters[name]) for name in GRID) or varied != GRID
-    better = f"grid_rows={grid_of(best)[0]}" if varied == GRID else f"block={best.total.parameters['block']}"
+    better = f"grid_rows={_grid(best)[0]}" if varied == GRID else f"block={best.total.parameters['block']}"
     return Finding(
         code=code,
         severity="information" if asked else "advice",

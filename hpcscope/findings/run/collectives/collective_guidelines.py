@@ -14,6 +14,7 @@ from hpcscope.findings.run.collectives.guideline import (
     same_place,
     size,
 )
+from hpcscope.findings.run.evidence import but_for
 from hpcscope.statistics.summary import Summary
 
 VARIABLE = {
@@ -70,18 +71,6 @@ def _calls(left: str, right: str) -> Pairs:
                 yield GuidelineComparison(case, other)
 
     return pairs
-
-
-def but_for(s: Summary, parameter: str) -> tuple[object, ...]:
-    """Return the common part of summaries that differ only in one parameter."""
-    parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items() if name != parameter))
-    return (s.benchmark, parameters, s.ranks, s.transport, s.placement, s.origin, s.metric)
-
-
-def but_for_the_ranks(s: Summary) -> tuple[object, ...]:
-    """Return the common part of summaries that differ only in the number of processes."""
-    parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items()))
-    return (s.benchmark, parameters, s.transport, s.placement, s.origin, s.metric)
 
 
 COLLECTIVE_GUIDELINES = [

@@ -7,8 +7,7 @@ from hpcscope import units
 from hpcscope.catalog.ranks import in_groups
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.collectives.collective_guidelines import but_for_the_ranks
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
+from hpcscope.findings.run.evidence import but_for, certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.findings.settings import another_algorithm
 from hpcscope.statistics.summary import Summary
 
@@ -38,10 +37,10 @@ def find(run: Run) -> list[Finding]:
 
 
 def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
-    by_key = {(but_for_the_ranks(s), s.ranks): s for s in times}
+    by_key = {(but_for(s, "ranks"), s.ranks): s for s in times}
     for odd in times:
         larger = 2 ** ceil(log2(odd.ranks))
-        power = by_key.get((but_for_the_ranks(odd), larger))
+        power = by_key.get((but_for(odd, "ranks"), larger))
         if larger != odd.ranks and power is not None and certainly_longer(odd, power, SMALLEST_EXCESS):
             yield odd, power
 

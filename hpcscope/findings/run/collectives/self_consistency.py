@@ -14,7 +14,7 @@ import numpy as np
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
+from hpcscope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES
 from hpcscope.findings.run.collectives.guideline import (
     Guideline,
     GuidelineCalls,
@@ -23,7 +23,7 @@ from hpcscope.findings.run.collectives.guideline import (
     size,
     slowest_pair,
 )
-from hpcscope.findings.run.evidence import how_compared
+from hpcscope.findings.run.evidence import but_for, how_compared
 from hpcscope.findings.settings import OF_COLLECTIVES, Advised, another_algorithm
 from hpcscope.statistics.false_discoveries import adjusted
 from hpcscope.statistics.ratio import chance
@@ -202,13 +202,15 @@ GUIDELINES = [
 
 def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding:
     worst = broken[0]
+    excess = worst.excess
+    longer = f"{units.share(excess)} longer than" if excess < 1 else f"{units.digits(1 + excess)} times as long as"
     many = f" (worst of {len(broken)} cases)" if len(broken) > 1 else ""
     how = _advice(run, guideline, worst.left)
     return Finding(
         code="self-consistency",
         cause=OF_COLLECTIVES if how.trials else "",
         severity="warning" if worst.excess > 1 else "advice",
-        title=f"{guideline.left} takes {_longer(worst.excess)} {guideline.right}: {worst.left.label}{many}",
+        title=f"{guideline.left} takes {longer} {guideline.right}: {worst.left.label}{many}",
         where={
             "guideline": guideline.name,
             "benchmark": worst.left.benchmark,
@@ -221,10 +223,6 @@ def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding
         trials=how.trials,
         lost=worst.excess / (1 + worst.excess),
     )
-
-
-def _longer(excess: float) -> str:
-    return f"{units.share(excess)} longer than" if excess < 1 else f"{units.digits(1 + excess)} times as long as"
 
 
 def _evidence(violation: Violation) -> list[Evidence]:

@@ -3,8 +3,8 @@
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.collectives.collective_guidelines import VARIABLE, but_for
-from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared, largest_of_each
+from hpcscope.findings.run.collectives.collective_guidelines import VARIABLE
+from hpcscope.findings.run.evidence import but_for, certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.25

@@ -1,5 +1,6 @@
 """Cases that failed, crashed, or did not end."""
 
+from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.mpi.wrong_data import is_wrong
@@ -37,7 +38,7 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
     """Say what the program that printed figures says against them."""
     printed, record = several[0], several[0].record
     more = len({printed_figure.case.key for printed_figure in several}) - 1
-    others = f" and {more} more case{'s' if more > 1 else ''}" if more else ""
+    others = f" and {units.count(more, 'more case')}" if more else ""
     return Finding(
         code="failed-case",
         severity="error",

@@ -84,7 +84,7 @@ def _fallback(clock: Clock) -> Finding:
 
 def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
     share, _, clock = cases[0]
-    number = f"{len(cases)} case{'s' if len(cases) > 1 else ''}"
+    number = units.count(len(cases), "case")
     return Finding(
         code="timer-coarse",
         about="measurement",

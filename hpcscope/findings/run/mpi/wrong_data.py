@@ -102,7 +102,7 @@ def _library(run: Run) -> str:
 def _title(
     called: str, library: str, seen: Shown | None, wrong: Mapping[Any, Case], visits: list[CaseSamples]
 ) -> str:
-    cases = f"{len(wrong)} case{'s' if len(wrong) > 1 else ''}"
+    cases = units.count(len(wrong), "case")
     what = f"{called} of {library}" if library else called
     if seen is None or not seen.wrong:
         return f"{what}: data were wrong in {cases}: {visits[0].reason}"

@@ -23,8 +23,8 @@ def find(run: Run) -> list[Finding]:
         for cases in figures_by_case(run, DUPLEX)
         if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(cases) and 0 < (cases[PROCESSOR].median or 0.0) < IDLE
     ]
-    uneven = [cases for cases in measured if (upper(cases[SYMMETRY]) or ALIKE) < ALIKE]
-    shared = [cases for cases in measured if (upper(cases[DUPLEX]) or FULL) < FULL and cases not in uneven]
+    uneven = [cases for cases in measured if upper(cases[SYMMETRY]) < ALIKE]
+    shared = [cases for cases in measured if upper(cases[DUPLEX]) < FULL and cases not in uneven]
     return [
         *([_uneven(run, min(uneven, key=lambda summaries: summaries[SYMMETRY].median or 0.0))] if uneven else []),
         *([_shared(run, min(shared, key=lambda found: found[DUPLEX].median or 0.0))] if shared else []),

@@ -22,10 +22,7 @@ def find(run: Run) -> list[Finding]:
 
 def _is_bloated(loaded: Summary, alone: Summary) -> bool:
     # A bound without an interval over launches is no certainty.
-    low, high = lower(loaded), upper(alone)
-    if low is None or high is None or low - high < ADDED_S:
-        return False
-    return certainly_longer(loaded, alone, AT_LEAST - 1)
+    return lower(loaded) - upper(alone) >= ADDED_S and certainly_longer(loaded, alone, AT_LEAST - 1)
 
 
 def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:

@@ -3,7 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import excess_of, how_compared
+from hpcscope.findings.run.evidence import but_for, excess_of, how_compared
 from hpcscope.findings.settings import advised
 from hpcscope.statistics.summary import Summary
 
@@ -15,18 +15,13 @@ FEWEST_LAUNCHES = 4
 def find(run: Run) -> list[Finding]:
     """Find pair benchmarks whose local case certainly takes longer than the remote one; one finding for each."""
     pairs = [s for s in run.headlines if s.ranks == 2 and s.unit == "s" and s.definition != "observed"]
-    remote = {_key(s): s for s in pairs if s.placement.one_per_host}
+    remote = {but_for(s, "placement"): s for s in pairs if s.placement.one_per_host}
     slower: dict[str, list[tuple[Summary, Summary]]] = {}
     for local in pairs:
-        other = remote.get(_key(local))
+        other = remote.get(but_for(local, "placement"))
         if not local.placement.one_per_host and other is not None and _is_slower(local, other):
             slower.setdefault(local.benchmark, []).append((local, other))
     return [_finding(run, found) for found in slower.values()]
-
-
-def _key(summary: Summary) -> tuple[object, ...]:
-    parameters = tuple(sorted((name, str(value)) for name, value in summary.parameters.items()))
-    return (summary.benchmark, parameters, summary.transport, summary.origin, summary.metric)
 
 
 def _is_slower(local: Summary, remote: Summary) -> bool:

@@ -20,12 +20,10 @@ BY_ITSELF = 0.25
 def find(run: Run) -> list[Finding]:
     """Find the path that certainly loses packets without load, and the loads that certainly lose more."""
     idle = [cases[IDLE] for cases in figures_by_case(run, IDLE)]
-    lossy = [case for case in idle if (lower(case) or 0.0) > AT_LEAST_IDLE]
+    lossy = [case for case in idle if lower(case) > AT_LEAST_IDLE]
     loads = figures_by_case(run, LOADED)
     hit = [
-        cases
-        for cases in loads
-        if (lower(cases[LOADED]) or 0.0) > AT_LEAST_LOADED and not _explained(cases[LOADED], idle)
+        cases for cases in loads if lower(cases[LOADED]) > AT_LEAST_LOADED and not _explained(cases[LOADED], idle)
     ]
     return [
         *([_of_link(run, max(lossy, key=lambda summary: summary.median or 0.0))] if lossy else []),

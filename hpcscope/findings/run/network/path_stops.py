@@ -14,7 +14,7 @@ AT_LEAST = 0.02
 def find(run: Run) -> list[Finding]:
     """Find the paths that certainly stand still for that share of the time; the worst of them."""
     measured = [cases for cases in figures_by_case(run, SHARE) if {LONGEST, OFTEN} <= set(cases)]
-    hit = [cases for cases in measured if (lower(cases[SHARE]) or 0.0) > AT_LEAST]
+    hit = [cases for cases in measured if lower(cases[SHARE]) > AT_LEAST]
     return [_finding(run, max(hit, key=lambda summaries: summaries[SHARE].median or 0.0))] if hit else []
 
 

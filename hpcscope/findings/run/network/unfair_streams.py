@@ -14,7 +14,7 @@ FAIR = 0.8
 def find(run: Run) -> list[Finding]:
     """Find the loads whose streams share unfairly in all launches alike; one finding for all."""
     measured = [case for case in run.headlines if case.metric == METRIC]
-    hit = [case for case in measured if (upper(case) or FAIR) < FAIR]
+    hit = [case for case in measured if upper(case) < FAIR]
     return [_finding(run, hit, measured)] if hit else []
 
 

@@ -35,16 +35,15 @@ def find(run: Run) -> list[Finding]:
     for cases in curves.values():
         costs = all_known[cases[0].total.benchmark]
         ordered = sorted(cases, key=lambda case: case.size)
-        steps = [(_step(costs, small, large), small, large) for small, large in pairwise(ordered)]
+        steps = [
+            (ratio(_per_unit(costs, large), _per_unit(costs, small)), small, large)
+            for small, large in pairwise(ordered)
+        ]
         certain = [each for each in steps if (each[0].low or 0.0) > SMALLEST_STEP]
         if certain:
             step, small, large = max(certain, key=lambda each: each[0].value)
             findings.append(_finding(run, costs, step, small, large))
     return findings
-
-
-def _step(costs: Costs, small: ProgramCase, large: ProgramCase) -> Estimate:
-    return ratio(_per_unit(costs, large), _per_unit(costs, small))
 
 
 def _per_unit(costs: Costs, case: ProgramCase) -> PerLaunch:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import but_for
 from hpcscope.plan.case import Key
 from hpcscope.samples.samples import CaseSamples
 from hpcscope.statistics.estimate import Estimate
@@ -95,17 +96,15 @@ def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary,
         return None
     sizes = {parameter.name for parameter in run.benchmark(large).parameters if parameter.role == "size"}
 
-    def but_for_sizes(case: Summary) -> tuple[object, ...]:
-        others = sorted((name, str(value)) for name, value in case.parameters.items() if name not in sizes)
-        return (case.benchmark, case.metric, case.batch, case.origin, tuple(others))
-
     def extent(summary: Summary) -> list[float]:
         return [float(value) for name in sorted(sizes) if isinstance(value := summary.parameters.get(name), int)]
 
     smaller = [
         case
         for case in run.headlines
-        if case.key not in seen and but_for_sizes(case) == but_for_sizes(large) and extent(case) < extent(large)
+        if case.key not in seen
+        and but_for(case, *sizes) == but_for(large, *sizes)
+        and extent(case) < extent(large)
     ]
     if not smaller or not large.median:
         return None

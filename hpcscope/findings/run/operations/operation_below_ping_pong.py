@@ -42,7 +42,9 @@ def _worst(run: Run) -> list[OperationParts]:
     slow = [
         parts
         for parts in run.models.operations
-        if parts.subject.benchmark not in on_ladders and (parts.retained.high or MUCH) < MUCH
+        if parts.subject.benchmark not in on_ladders
+        and parts.retained.bounds[2] < MUCH
+        and parts.retained.high is not None
     ]
     return largest_of_each(
         slow, lambda parts: parts.subject.benchmark, lambda parts: (_separated(parts), -parts.retained.value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import certainly_longer, largest_of_each
+from hpcscope.findings.run.evidence import but_for, certainly_longer, largest_of_each
 from hpcscope.statistics.estimate import in_percent
 from hpcscope.statistics.ratio import Ratio, ratio
 from hpcscope.statistics.summary import Summary
@@ -52,8 +52,7 @@ def groups(run: Run, parameter: str, metric: str = RATE) -> Iterator[dict[object
     found: dict[object, dict[object, Summary]] = defaultdict(dict)
     for case in rates(run, metric):
         if parameter in case.parameters:
-            rest = tuple(sorted((k, str(v)) for k, v in case.parameters.items() if k != parameter))
-            found[case.benchmark, case.batch, case.origin, rest][case.parameters[parameter]] = case
+            found[but_for(case, parameter)][case.parameters[parameter]] = case
     yield from (group for group in found.values() if len(group) > 1)
 
 

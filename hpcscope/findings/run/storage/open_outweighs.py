@@ -1,5 +1,7 @@
 """Opening and closing a file takes much of the time in which it is read or written."""
 
+from math import inf
+
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -22,8 +24,8 @@ def find(run: Run) -> list[Finding]:
         total = figures.get("time_s")
         if total is None or run.benchmark(total).level != LEVEL or run.shares_processors(total):
             continue
-        least_s = sum(lower(figures[name]) or 0.0 for name in PHASES if name in figures)
-        share = least_s / (upper(total) or float("inf"))
+        least_s = sum(lower(figures[name]) for name in PHASES if name in figures)
+        share = least_s / (upper(total) or inf)
         if share >= AT_LEAST and least_s >= WORTH_S:
             opening.append((share, (total.benchmark, total.parameters.get("interface")), figures))
     worst = largest_of_each(opening, lambda one: one[1], lambda one: one[0])

@@ -21,8 +21,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Finding:
-    count = max(round(enough.value), 1)
-    processes = f"{count} rank{'s' if count != 1 else ''}"
+    processes = units.count(max(round(enough.value), 1), "rank")
     return Finding(
         code="storage-saturated",
         severity="information",

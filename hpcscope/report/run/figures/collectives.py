@@ -10,8 +10,9 @@ from hpcscope.report.run.figures.curves import points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
 from hpcscope.report.run.figures.side_by_side import Rows, beside
 from hpcscope.report.run.results import results
-from hpcscope.report.wording import count, definition, points_shown, sentence
+from hpcscope.report.wording import definition, points_shown, sentence
 from hpcscope.statistics.summary import Summary
+from hpcscope.units import count
 
 _PANELS = 3
 

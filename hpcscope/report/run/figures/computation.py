@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
 from hpcscope.models.scaling.applications import Application, ApplicationPoint
-from hpcscope.report.figure import Figure, Plot, estimates, log_axis, scatter
+from hpcscope.report.figure import Figure, Plot, estimates, log_axis, ranks_axis, scatter
 from hpcscope.report.run.applications import law, times
 from hpcscope.report.run.figures.grouping import chosen_words
 from hpcscope.statistics.estimate import Estimate, in_unit
@@ -38,12 +38,7 @@ def _figure(run: Run, application: Application, key: str) -> Figure:
         f"NetFinity, sec. 3.1): {law(application)}.",
         traces=traces,
         layout={
-            "xaxis": {
-                "type": "log",
-                "title": {"text": "ranks"},
-                "tickvals": counts,
-                "ticktext": [str(count) for count in counts],
-            },
+            "xaxis": ranks_axis(counts, type="log"),
             "yaxis": log_axis("time", seconds, "s"),
         },
         table=times(models, run.benchmarks),

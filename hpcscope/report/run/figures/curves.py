@@ -1,7 +1,7 @@
 """Metrics by size: medians, interval bands, fits, breakpoints and limits."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 
 from hpcscope import units
@@ -11,6 +11,7 @@ from hpcscope.machine.machine import Machine
 from hpcscope.models.fitting.fit import Breakpoint, Fit
 from hpcscope.models.ladder.limit_lines import EXCHANGES, Limit
 from hpcscope.models.ladder.rung import Ladder
+from hpcscope.plan.case import Case
 from hpcscope.report.figure import (
     LOWEST_SHARE,
     Figure,
@@ -98,7 +99,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     traces: list[Plot] = []
     drawn: list[Fit] = []
     for slot, line in enumerate(lines):
-        fits = _chosen_fits(run.models.fits, line, variable)
+        fits = list(chosen_fits(run.models.fits, line[0], variable, variable))
         fit = next((one for one in fits if one.metric == first.metric), None)
         drawn += fits
         breaks = [one for each in fits for one in certain_breaks(each)]
@@ -199,18 +200,18 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
     return scatter(x, y, f"fit: {model(fit.model)}", role="fit", slot=slot, mode="lines", showlegend=False)
 
 
-def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> list[Fit]:
-    """Return the chosen fits of a case, of all its metrics: a change of protocol shows in all of them."""
-    first = line[0]
-    fixed = {name: value for name, value in first.parameters.items() if name != variable}
-    chosen_fits = []
-    for fit in fits:
-        subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
-        same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
-        mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
-        if fit.chosen and fit.variable == variable and same == mine:
-            chosen_fits.append(fit)
-    return chosen_fits
+def chosen_fits(fits: Iterable[Fit], case: Summary, over: str, swept: str) -> Iterator[Fit]:
+    """Yield the chosen fits of a case over a variable, of all its metrics; `swept`: the parameter that varies.
+
+    A change of protocol shows in all metrics. Fits over ranks have no number of them.
+    """
+
+    def fixed(subject: Case) -> tuple[object, ...]:
+        parameters = {name: value for name, value in subject.parameters.items() if name != swept}
+        place = () if over in ("ranks", "message_bytes_and_ranks") else (subject.ranks, subject.placement)
+        return subject.benchmark, parameters, subject.transport, *place
+
+    return (fit for fit in fits if fit.chosen and fit.variable == over and fixed(fit.subject) == fixed(case))
 
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:

@@ -6,7 +6,6 @@ import numpy as np
 
 from hpcscope import units
 from hpcscope.findings.results import Run
-from hpcscope.models.ladder.rung import Ladder
 from hpcscope.report.figure import Figure, Plot, Table, log_axis, scatter
 from hpcscope.samples.samples import CaseSamples, Floats
 from hpcscope.statistics.summary import Summary
@@ -42,9 +41,10 @@ def selected(run: Run) -> list[tuple[Summary, str]]:
         for case in run.statistics.primary
         if case.valid and case.unit == "s" and case.definition != "observed" and case.n >= _FEWEST_SAMPLES
     ]
+    rungs = {rung.name for ladder in run.models.ladders for rung in ladder.rungs}
     chosen: dict[str, tuple[Summary, str]] = {}
     for summary in times:
-        if summary.label in _rungs(run.models.ladders) and len(chosen) < _FROM_LADDER:
+        if summary.label in rungs and len(chosen) < _FROM_LADDER:
             chosen.setdefault(summary.label, (summary, "it is on the ladder"))
     for reason, most, rank in _REASONS:
         left = [case for case in times if case.label not in chosen and rank(case) > 0]
@@ -96,7 +96,3 @@ def _line(slot: int, launch: int, times: Floats) -> Plot:
 def _row(launch: int, times: Floats) -> list[str]:
     quantiles = np.quantile(times, [0.0, 0.5, 0.99, 1.0])
     return [str(launch), str(times.size), *(units.quantity(float(value), "s") for value in quantiles)]
-
-
-def _rungs(ladders: list[Ladder]) -> set[str]:
-    return {rung.name for ladder in ladders for rung in ladder.rungs}

@@ -8,8 +8,9 @@ from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
 from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
 from hpcscope.report.run.figures.heat import cells
-from hpcscope.report.wording import count, sentence
+from hpcscope.report.wording import sentence
 from hpcscope.statistics.estimate import in_percent
+from hpcscope.units import count
 
 _FEWEST = 3
 """Two processes are a single pair, which needs no matrix."""

@@ -9,7 +9,8 @@ from hpcscope.models.communication.random_pairs import Attribute, RandomPairs
 from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
 from hpcscope.report.run.figures.heat import cells
-from hpcscope.report.wording import count, sentence
+from hpcscope.report.wording import sentence
+from hpcscope.units import count
 
 _ROWS = 400
 """Rows of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""

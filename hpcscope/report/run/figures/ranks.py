@@ -11,12 +11,14 @@ from hpcscope.report.figure import (
     label,
     log_axis,
     origins,
+    ranks_axis,
     scatter,
     series_name,
     shown,
     table,
 )
 from hpcscope.report.order import level, varying
+from hpcscope.report.run.figures.curves import chosen_fits
 from hpcscope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
 from hpcscope.report.run.results import results
 from hpcscope.report.wording import definition, equation, points_shown
@@ -59,12 +61,14 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
     fits: list[Fit] = []
     for slot, line in enumerate(series(group, names)[:MOST_SERIES]):
         name = series_name(line[0], names, catalog, metric)
-        fit = _chosen_fit(run.models.fits, line[0])
+        fits_of_line = chosen_fits(run.models.fits, line[0], "ranks", "")
+        fit = next((one for one in fits_of_line if one.metric == first.metric), None)
         fits += [fit] if fit else []
         traces.append(_points(line, slot, name, joined=fit is None))
         traces += [_fitted(fit, slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
     ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
+    margin = 0.06 * (counts[-1] - counts[0])
     models = ", ".join(sorted({f"{equation(fit)} ({fit.source})" for fit in fits}))
     return Figure(
         key=key,
@@ -73,15 +77,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         + (f"Lines show the chosen model: {models}." if fits else "No model was chosen; the points are joined."),
         traces=traces,
         layout={
-            "xaxis": {
-                "title": {"text": "ranks"},
-                "tickvals": counts,
-                "ticktext": [str(count) for count in counts],
-                "range": [
-                    counts[0] - 0.06 * (counts[-1] - counts[0]),
-                    counts[-1] + 0.06 * (counts[-1] - counts[0]),
-                ],
-            },
+            "xaxis": ranks_axis(counts, range=[counts[0] - margin, counts[-1] + margin]),
             "yaxis": log_axis(metric, ys, first.unit),
         },
         table=table(group, [*names, "ranks"], catalog),
@@ -114,12 +110,3 @@ def _fitted(fit: Fit, slot: int) -> Plot:
         slot=slot,
         mode="lines",
     )
-
-
-def _chosen_fit(fits: list[Fit], first: Summary) -> Fit | None:
-    for fit in fits:
-        subject = fit.subject
-        same = (subject.benchmark, subject.parameters, subject.transport, fit.metric, fit.variable)
-        if fit.chosen and same == (first.benchmark, first.parameters, first.transport, first.metric, "ranks"):
-            return fit
-    return None

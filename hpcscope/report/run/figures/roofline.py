@@ -21,7 +21,8 @@ Point = tuple[float, Summary]
 
 def figures(run: Run) -> Iterator[Figure]:
     """Yield the roofline of one process where its roof and points under it were measured."""
-    peak, memory = _best(run, "arithmetic", "flop/s"), _memory(run)
+    rates = _limits(run, "arithmetic", "flop/s")
+    peak, memory = max(rates, key=lambda case: case.median or 0.0, default=None), _memory(run)
     lines = _lines(run)
     if peak is None or memory is None or not lines:
         return
@@ -87,10 +88,6 @@ def _lines(run: Run) -> dict[str, list[Point]]:
 def _quantity(run: Run, case: Summary) -> str:
     declared = run.benchmarks.metric(case.benchmark, case.metric)
     return declared.quantity if declared else ""
-
-
-def _best(run: Run, pattern: Pattern, unit: str) -> Summary | None:
-    return max(_limits(run, pattern, unit), key=lambda case: case.median or 0.0, default=None)
 
 
 def _memory(run: Run) -> Summary | None:

@@ -8,7 +8,7 @@ import numpy as np
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.models.scaling.saturation import Saturation
-from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, scatter
+from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, ranks_axis, scatter
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from hpcscope.statistics.estimate import in_unit
 
@@ -35,7 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             ),
             traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
             layout={
-                "xaxis": {"title": {"text": "ranks"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
+                "xaxis": ranks_axis(counts),
                 "yaxis": log_axis("bandwidth", rates, "B/s"),
             },
             table=Table(COLUMNS, [_row(saturation) for saturation in ordered]),

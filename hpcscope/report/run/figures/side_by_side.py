@@ -163,21 +163,8 @@ def beside(
 
 
 def _marks(rows: Sequence[Row]) -> list[Mark]:
-    widest = max(max(case.ci_high or 0.0, case.median or 0.0) for _, case in rows) or 1.0
-
-    def percent(value: float | None, otherwise: float | None) -> float:
-        return round(100 * ((value if value is not None else otherwise) or 0.0) / widest, 2)
-
-    return [
-        Mark(
-            name,
-            shown(case),
-            percent(case.ci_low, case.median),
-            percent(case.median, None),
-            percent(case.ci_high, case.median),
-        )
-        for name, case in rows
-    ]
+    widest = max(max(case.estimate.bounds) for _, case in rows) or 1.0
+    return [Mark.of(name, shown(case), case.estimate.bounds, widest) for name, case in rows]
 
 
 def _size(run: Run, benchmark: str, variable: str, value: Value) -> str:

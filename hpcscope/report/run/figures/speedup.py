@@ -9,7 +9,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.scaling.amdahl import Amdahl
 from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.plan.case import transport_words
-from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, scatter
+from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, ranks_axis, scatter
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from hpcscope.report.run.prediction_table import grid_words
 from hpcscope.report.validity import MIXED
@@ -26,9 +26,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     for speedup in run.models.speedups:
         if speedup.subject.benchmark == benchmark and speedup.sequential_baseline:
             sizes = run.benchmarks.of_role(benchmark, speedup.subject.parameters, "size") if speedup.size else {}
-            kinds[
-                chosen_words(speedup.subject, run.benchmarks, (*sizes, "ranks")) + f" ({speedup.origin})"
-            ].append(speedup)
+            words = chosen_words(speedup.subject, run.benchmarks, (*sizes, "ranks"))
+            kinds[f"{words} ({speedup.origin})"].append(speedup)
     for index, (kind, group) in enumerate(kinds.items()):
         name = kind.removesuffix(" (measured)").strip()
         title = ", ".join(filter(None, [run.benchmarks[benchmark].title, name]))
@@ -45,11 +44,12 @@ def compared(run: Run) -> Iterator[DotPlot]:
             continue
         speedup, ideal = point.speedup, float(point.ranks)
         panels[point.ranks].append(
-            Mark(
+            Mark.of(
                 run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
                 + ("" if one.subject.transport == "default" else f", {transport_words(one.subject.transport)}"),
                 f"{in_unit(speedup)}{MIXED if speedup.mixes_states else ''}",
-                *(round(100 * min(1.0, max(0.0, value) / ideal), 2) for value in speedup.bounds),
+                (min(value, ideal) for value in speedup.bounds),
+                ideal,
             )
         )
         rows.append([one.subject.label, in_unit(speedup), in_percent(point.efficiency)])
@@ -84,7 +84,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
         caption=_caption(group),
         traces=traces,
         layout={
-            "xaxis": {"title": {"text": "ranks"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
+            "xaxis": ranks_axis(counts),
             "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
         },
         table=Table(

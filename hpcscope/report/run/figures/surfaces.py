@@ -8,10 +8,11 @@ from hpcscope.findings.results import Run
 from hpcscope.models.fitting.fit import Fit
 from hpcscope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, shown, table, tick
 from hpcscope.report.order import level, varying
+from hpcscope.report.run.figures.curves import chosen_fits
 from hpcscope.report.run.figures.grouping import series, series_factors, swept, values
 from hpcscope.report.run.figures.heat import cells, scale
 from hpcscope.report.run.results import choice_key, results
-from hpcscope.report.wording import count, definition, equation, model
+from hpcscope.report.wording import definition, equation, model
 from hpcscope.statistics.summary import Summary
 
 _UNITS = {"mpi": "s", "operation": "s", "storage": "B/s"}
@@ -53,7 +54,8 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
     sizes = [float(value) for value in values(group, variable)]
     counts = [int(value) for value in values(group, "ranks")]
     grid = {(float(case.parameters[variable]), case.ranks): case for case in group}
-    fit = _chosen_fit(run.models.fits, group, variable)
+    fits = chosen_fits(run.models.fits, first, "message_bytes_and_ranks", variable)
+    fit = next((one for one in fits if one.metric == first.metric), None)
     fitted = {(point.x, point.ranks or 0): point.fitted for point in fit.points} if fit else {}
     ticks = [units.parameter(variable, value) for value in values(group, variable)]
     return Figure(
@@ -202,19 +204,5 @@ def _fastest(group: Sequence[Summary], variable: str) -> str:
     size = units.parameter(variable, best.parameters[variable])
     return (
         f"Medians ({definition(best.definition)}); colors on a logarithmic scale."
-        f" The highest, {shown(best)}, is that of {count(best.ranks, 'rank')} with {size}."
+        f" The highest, {shown(best)}, is that of {units.count(best.ranks, 'rank')} with {size}."
     )
-
-
-def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
-    """Return the chosen fit of this group over both variables."""
-    first = group[0]
-    fixed = {name: value for name, value in first.parameters.items() if name != variable}
-    mine = (first.benchmark, fixed, first.transport, first.metric)
-    for fit in fits:
-        subject = fit.subject
-        theirs = {name: value for name, value in subject.parameters.items() if name != variable}
-        same = (subject.benchmark, theirs, subject.transport, fit.metric)
-        if fit.chosen and fit.variable == "message_bytes_and_ranks" and same == mine:
-            return fit
-    return None
