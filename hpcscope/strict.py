@@ -1,8 +1,9 @@
 """The bases of every record that crosses a stage: immutable, and strict about its keys and texts."""
 
+import shlex
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 Unix = Annotated[float, Field(ge=0, le=1e11)]
 """Seconds since 1970 began, to the year 5138: no calendar has a date for the greatest numbers."""
@@ -53,6 +54,10 @@ def _passable(text: str) -> str:
 
 Argument = Annotated[str, AfterValidator(_passable)]
 """A word for another program, as it stands."""
+Words = Annotated[
+    list[Argument], BeforeValidator(lambda value: shlex.split(value) if isinstance(value, str) else value)
+]
+"""The words of a command; a string is split as by a shell."""
 Printable = Annotated[str, AfterValidator(printable)]
 Text = Annotated[Printable, AfterValidator(_not_empty)]
 """A path, a word or a name for another program."""

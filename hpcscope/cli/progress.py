@@ -19,6 +19,7 @@ from hpcscope.plan.case import Batch, Case, Key, transport_words
 from hpcscope.plan.plan import Launch, Plan, PlannedCase
 from hpcscope.report.terminal.console import console
 from hpcscope.samples.records import JobRecord, RoundRecord
+from hpcscope.units import count
 
 if TYPE_CHECKING:  # a run does without them
     from hpcscope.programs.campaign.campaign import Listener as CampaignListener
@@ -66,7 +67,7 @@ def campaign_progress(head: Head) -> Iterator[CampaignListener]:
         def run_ended(record: RunRecord, done: int, total: int | None) -> None:
             if record.status != "ok":
                 bar.console.print(f"run {record.number}: {record.status}: {record.reason}", markup=False)
-            of = f"{done} of {total} runs" if total else _count(done, "run")
+            of = f"{done} of {total} runs" if total else count(done, "run")
             passed = done if total else time.monotonic() - begin_s
             bar.update(task, description=of, completed=passed, total=total or head.soak_s)
 
@@ -87,7 +88,7 @@ def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
             nonlocal jobs
             if isinstance(record, RoundRecord):
                 took = duration(record.elapsed_s)
-                screen.print(f"round {record.round}: {_count(jobs, 'job')} side by side in {took}", markup=False)
+                screen.print(f"round {record.round}: {count(jobs, 'job')} side by side in {took}", markup=False)
                 jobs = 0
                 return
             jobs += record.beside == "mix"
@@ -231,8 +232,8 @@ class Failures:
         return not known
 
 
-class PlainLines(Listener):
-    """One line per launch, for logs and pipes."""
+class PlainLines:
+    """A listener that prints one line per launch, for logs and pipes."""
 
     def __init__(self, course: Completion) -> None:
         self.course = course
@@ -240,72 +241,64 @@ class PlainLines(Listener):
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Print the launch that starts."""
-        _print(f"{_started(launch, self.course.launches, attempt, cases)}; {self.course.words}")
+        self.say(f"{_started(launch, self.course.launches, attempt, cases)}; {self.course.words}")
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Print only failures."""
         self.course.pass_visit(launch, case)
+        self.move()
         if self.failures.is_new(launch, case, status):
-            _print(f"launch {launch.number}: {self.course.label(launch, case)}: {status}")
+            self.say(f"launch {launch.number}: {self.course.label(launch, case)}: {status}")
 
     def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
         """Keep the state of the machine for the next line."""
         self.course.machine.add(launch.batch, duration_s)
+        self.move()
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Print only failures."""
         self.course.pass_launch(launch, failure)
+        self.move()
         if failure:
-            _print(f"launch {launch.number}: {failure}")
+            self.say(f"launch {launch.number}: {failure}")
 
     def values_known(self, lines: Sequence[str]) -> None:
         """Print them."""
         for line in lines:
-            _print(f"so far: {line}")
+            self.say(f"so far: {line}")
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        print(line, file=sys.stderr, flush=True)
+
+    def move(self) -> None:
+        """Show how far the run has come: each line says it."""
 
 
-class Bar(Listener):
+class Bar(PlainLines):
     """One live line: launch, a bar that moves with every case, cases done, time left, state of the machine."""
 
     def __init__(self, progress: Progress, course: Completion) -> None:
+        super().__init__(course)
         self.progress = progress
-        self.course = course
-        self.failures = Failures()
         self.task: TaskID = progress.add_task("starting", total=course.cases, completed=course.done, left="")
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Show the launch that starts."""
         self.progress.update(self.task, description=_started(launch, self.course.launches, attempt, cases))
-        self._move()
-
-    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
-        """Advance the bar; print failures above it."""
-        self.course.pass_visit(launch, case)
-        self._move()
-        if self.failures.is_new(launch, case, status):
-            self._print(launch, f"{self.course.label(launch, case)}: {status}")
-
-    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
-        """Show the state of the machine."""
-        self.course.machine.add(launch.batch, duration_s)
-        self._move()
-
-    def launch_ended(self, launch: Launch, failure: str) -> None:
-        """Advance the bar; print failures above it."""
-        self.course.pass_launch(launch, failure)
-        self._move()
-        if failure:
-            self._print(launch, failure)
+        self.move()
 
     def values_known(self, lines: Sequence[str]) -> None:
         """Print them above the bar."""
         for line in lines:
             self.progress.console.print(f"so far: {line}", markup=False, highlight=False, style="dim")
 
-    def _print(self, launch: Launch, failure: str) -> None:
-        self.progress.console.print(f"launch {launch.number}: {failure}", markup=False)
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self.progress.console.print(line, markup=False)
 
-    def _move(self) -> None:
+    def move(self) -> None:
+        """Advance the bar."""
         self.progress.update(self.task, completed=self.course.done, left=self.course.words)
 
 
@@ -320,13 +313,5 @@ def duration(seconds: float) -> str:
 def _started(launch: Launch, launches: int, attempt: int, cases: int) -> str:
     again = f", attempt {attempt}" if attempt > 1 else ""
     transport = "" if launch.transport == "default" else f" over {transport_words(launch.transport)}"
-    ranks = _count(launch.ranks, "rank")
-    return f"launch {launch.number} of {launches}{again}: {ranks}{transport}, {_count(cases, 'case')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    ranks = count(launch.ranks, "rank")
+    return f"launch {launch.number} of {launches}{again}: {ranks}{transport}, {count(cases, 'case')}"

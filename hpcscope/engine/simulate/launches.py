@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -33,7 +33,7 @@ from hpcscope.machine.memory import available_bytes
 from hpcscope.plan.case import Key
 from hpcscope.plan.place import Place
 from hpcscope.plan.placement import Placement
-from hpcscope.plan.plan import Launch, PlannedCase
+from hpcscope.plan.plan import Launch
 from hpcscope.private import temporary_folder
 from hpcscope.rundirectory import RunDirectory, note_checksums, write_bytes
 from hpcscope.simulation import library_rules
@@ -78,35 +78,18 @@ def carried_out(directory: RunDirectory, request: Request, progress: RunProgress
 
 
 @dataclass
-class InTurn(Listener):
+class InTurn:
     """Notifies a listener of the events of several launches, one after the other."""
 
     listener: Listener
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Pass it on."""
-        with self._lock:
-            self.listener.launch_started(launch, attempt, cases)
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def tell(*event: object) -> None:
+            with self._lock:
+                getattr(self.listener, name)(*event)
 
-    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
-        """Pass it on."""
-        with self._lock:
-            self.listener.case_ended(launch, case, status)
-
-    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
-        """Pass it on."""
-        with self._lock:
-            self.listener.sentinel_ended(launch, duration_s)
-
-    def launch_ended(self, launch: Launch, failure: str) -> None:
-        """Pass it on."""
-        with self._lock:
-            self.listener.launch_ended(launch, failure)
-
-    def values_known(self, lines: Sequence[str]) -> None:
-        """Pass it on."""
-        self.listener.values_known(lines)
+        return tell
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from hpcscope.programs.campaign.resampling import interval
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
+from hpcscope.units import count
 
 PARTS = ("wall_s", "compute_s", "mpi_s", "cpu_s")
 WALL, COMPUTE, MPI, CPU = range(4)
@@ -33,8 +34,7 @@ class Layout(Strict):
     @property
     def words(self) -> str:
         """The layout in words."""
-        several = "" if self.nodes == 1 else "s"
-        return f"{self.ranks} rank{'' if self.ranks == 1 else 's'} on {self.nodes} {self.unit}{several}"
+        return f"{count(self.ranks, 'rank')} on {count(self.nodes, self.unit)}"
 
 
 class Pairing(Strict):

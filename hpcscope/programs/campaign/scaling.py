@@ -107,7 +107,8 @@ def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
     """Return Amdahl's law for each group of configurations that differ only in the number of processes."""
     laws = []
     for group in _groups(_not_oversubscribed(well(records)), "ranks"):
-        ranks, drawn_s = _drawn(group, "ranks", _wall(group))
+        time = "wall_s" if all("wall_s" in record.features for record in group) else "elapsed_s"
+        ranks, drawn_s = _drawn(group, "ranks", time)
         if ranks.size < FEWEST_COUNTS:
             continue
         law = amdahl.fit(ranks, drawn_s)
@@ -118,10 +119,6 @@ def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
 
 def _not_oversubscribed(records: Sequence[RunRecord]) -> list[RunRecord]:
     return [record for record in records if not record.oversubscribed]
-
-
-def _wall(group: Sequence[RunRecord]) -> str:
-    return "wall_s" if all("wall_s" in record.features for record in group) else "elapsed_s"
 
 
 def _variables(records: Sequence[RunRecord]) -> list[str]:

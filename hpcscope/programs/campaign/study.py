@@ -22,7 +22,6 @@ import difflib
 import json
 import math
 import re
-import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -39,7 +38,7 @@ from hpcscope.programs.profiles.program import LAUNCHERS
 from hpcscope.rundirectory import explain, read_toml
 from hpcscope.settings.experiment import LauncherSettings
 from hpcscope.settings.kinds import did_you_mean
-from hpcscope.strict import Argument, Asked, Printable, Strict, Text
+from hpcscope.strict import Asked, Printable, Strict, Text, Words
 
 
 def _variable(name: str) -> str:
@@ -108,9 +107,9 @@ class Study(Asked):
     """`study.toml`; unknown keys are refused."""
 
     name: str = Field("study", pattern=f"^{NAME}$")
-    program: list[Argument] = []
+    program: Words = []
     """The words of a program whose ranks Scope starts; a string is split as by a shell."""
-    command: list[Argument] = []
+    command: Words = []
     """Instead: the words of a command that starts its own ranks."""
     parameters: dict[str, list[Value]] = {}
     further_parameters: list[dict[str, list[Value]]] = []
@@ -125,7 +124,7 @@ class Study(Asked):
     """Seed of the random order; None draws one."""
     limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
     """Seconds after which a run is ended and counts as failed."""
-    check: list[Argument] = []
+    check: Words = []
     """A command that reads the output of a run and exits with 0 when that is correct."""
     environment: dict[VariableName, Printable] = {}
     monitored: bool = True
@@ -135,11 +134,6 @@ class Study(Asked):
     mpi: Text | None = None
     """openmpi, mpich, embedded, a folder of an installation, or an mpicxx."""
     launcher: LauncherSettings = LauncherSettings()
-
-    @field_validator("program", "command", "check", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return shlex.split(value) if isinstance(value, str) else value
 
     @field_validator("parameters", mode="before")
     @classmethod

@@ -60,7 +60,10 @@ def _ticks(rows: Rows | np.void) -> float:
 
 def _merged(path: str, layer: FileLayer, rows: _Rows) -> FileUse:
     by_rank = groupby(sorted(rows, key=lambda pair: pair[0].rank), key=lambda pair: pair[0].rank)
-    moved = {rank: sum(_bytes(row) for _, row in found) for rank, found in by_rank}
+    moved = {
+        rank: sum(int(row["read_bytes"]) + int(row["written_bytes"]) for _, row in of_rank)
+        for rank, of_rank in by_rank
+    }
     most_rank = max(moved, key=lambda rank: moved[rank])
     return FileUse(
         path=path,
@@ -81,10 +84,6 @@ def _merged(path: str, layer: FileLayer, rows: _Rows) -> FileUse:
         most_rank=most_rank,
         most_bytes=moved[most_rank],
     )
-
-
-def _bytes(row: np.void) -> int:
-    return int(row["read_bytes"]) + int(row["written_bytes"])
 
 
 def _sizes(each: Iterable[np.ndarray]) -> list[int]:

@@ -41,45 +41,32 @@ class Sums:
 
 def of_calls(calls: Sequence[Calls]) -> list[Sums]:
     """Return calls by routine, communicator size and message size."""
-    groups: dict[tuple[str, int, int], list[Calls]] = defaultdict(list)
-    for call in calls:
-        if not call.overflow and call.calls:
-            name = plain(call.routine)
-            # Only together do the root's bytes and everybody's calls tell the size of a block.
-            groups[name, call.communicator_size, -1 if name in AT_ROOT else call.size_class].append(call)
-    return [
-        Sums(
-            routine=name,
-            shown=name,
-            communicator_size=members,
-            size_class=size_class,
-            calls=sum(one.calls for one in alike),
-            bytes=sum(one.bytes for one in alike),
-            time_s=sum(one.time_s for one in alike),
-            processes=max(one.processes for one in alike),
-        )
-        for (name, members, size_class), alike in groups.items()
-    ]
+    return _sums((plain(call.routine), call.calls, call) for call in calls if not call.overflow and call.calls)
 
 
 def of_waits(waits: Sequence[Waits]) -> list[Sums]:
     """Return waits by the routine that made the request, communicator size and message size."""
-    groups: dict[tuple[str, int, int], list[Waits]] = defaultdict(list)
-    for wait in waits:
-        if wait.requests:
-            name = plain(wait.operation)
-            groups[name, wait.communicator_size, -1 if name in AT_ROOT else wait.size_class].append(wait)
+    made = ((plain(wait.operation), wait.requests, wait) for wait in waits if wait.requests)
+    return _sums(made, waited=True)
+
+
+def _sums(rows: Iterable[tuple[str, int, Calls | Waits]], waited: bool = False) -> list[Sums]:
+    """Add up rows, each with its routine and the number of its calls."""
+    groups: dict[tuple[str, int, int], list[tuple[int, Calls | Waits]]] = defaultdict(list)
+    for name, number, row in rows:
+        # Only together do the root's bytes and everybody's calls tell the size of a block.
+        groups[name, row.communicator_size, -1 if name in AT_ROOT else row.size_class].append((number, row))
     return [
         Sums(
             routine=name,
-            shown=f"waits for {name}",
+            shown=f"waits for {name}" if waited else name,
             communicator_size=members,
             size_class=size_class,
-            calls=sum(one.requests for one in alike),
-            bytes=sum(one.bytes for one in alike),
-            time_s=sum(one.time_s for one in alike),
-            processes=max(one.processes for one in alike),
-            waited=True,
+            calls=sum(number for number, _ in alike),
+            bytes=sum(row.bytes for _, row in alike),
+            time_s=sum(row.time_s for _, row in alike),
+            processes=max(row.processes for _, row in alike),
+            waited=waited,
         )
         for (name, members, size_class), alike in groups.items()
     ]

@@ -21,14 +21,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from hpcscope.errors import UsageError, WrongValueError
 from hpcscope.names import NAME
 from hpcscope.rundirectory import explain, read_toml
 from hpcscope.settings.experiment import LauncherSettings
 from hpcscope.settings.kinds import did_you_mean
-from hpcscope.strict import Argument, Asked, Text
+from hpcscope.strict import Asked, Text, Words
+from hpcscope.units import count
 
 MOST_JOBS = 10_000
 """In one round."""
@@ -41,20 +42,15 @@ class Job(Asked):
     """Empty: of the benchmark or the program."""
     benchmark: Text | None = None
     """A case as a program of its own: `application.cfd n=64`."""
-    program: list[Argument] = []
+    program: Words = []
     """Instead: the words of a program; a string is split as by a shell."""
     ranks: int = Field(1, ge=1, le=10**7)
     weight: int = Field(1, ge=1, le=1000)
     """Jobs of this kind in a round."""
-    check: list[Argument] = []
+    check: Words = []
     """A command that reads the output of the job and exits with 0 when that is correct."""
     limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
     """Seconds after which a job is ended and counts as failed."""
-
-    @field_validator("program", "check", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return shlex.split(value) if isinstance(value, str) else value
 
     @model_validator(mode="before")
     @classmethod
@@ -109,9 +105,7 @@ class Mix(Asked):
     @property
     def words(self) -> str:
         """What the mix consists of."""
-        return " + ".join(
-            f"{job.weight} x {job.words} on {job.ranks} rank{'s' if job.ranks != 1 else ''}" for job in self.job
-        )
+        return " + ".join(f"{job.weight} x {job.words} on {count(job.ranks, 'rank')}" for job in self.job)
 
 
 def read(file: Path, changes: Mapping[str, Any] | None = None) -> Mix:

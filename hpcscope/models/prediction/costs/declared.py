@@ -7,6 +7,7 @@ from hpcscope.catalog.benchmark import Step as Declaration
 from hpcscope.catalog.expression import evaluate
 from hpcscope.models.prediction.costs.steps import (
     CollectiveStep,
+    Costs,
     LocalWork,
     Messages,
     NeighborExchange,
@@ -20,7 +21,7 @@ def numbers(settings: Mapping[str, Value]) -> dict[str, float]:
     return {name: float(value) for name, value in settings.items() if isinstance(value, int | float)}
 
 
-class Declared:
+class Declared(Costs):
     """The costs of one benchmark, as declared."""
 
     def __init__(self, benchmark: Benchmark) -> None:
@@ -43,10 +44,6 @@ class Declared:
         names = self._names(problem) | {self._size: size, "p": 1.0}
         work = [step for step in self._of(problem) if (step.kind, step.phase) == ("work", phase)]
         return sum(evaluate(step.count, names) for step in work)
-
-    def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of the protocol
-        """Return 0: memory is not declared."""
-        return 0.0
 
     def refuses(self, problem: Problem) -> str:
         """Say which numbers of ranks the benchmark can use."""

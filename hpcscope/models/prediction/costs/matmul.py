@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from hpcscope.catalog.benchmark import Phase
-from hpcscope.models.prediction.costs.steps import DOUBLE_BYTES, LocalWork, Messages, Problem, refuse_grid
+from hpcscope.models.prediction.costs.steps import DOUBLE_BYTES, Costs, LocalWork, Messages, Problem
 
 
 def units(phase: Phase, size: float) -> float:
@@ -12,7 +12,7 @@ def units(phase: Phase, size: float) -> float:
     return size**3 if phase == "compute" else size**2
 
 
-class Product:
+class Product(Costs):
     """The time of one process for a product of N x N matrices, and the possible grids."""
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
@@ -22,10 +22,6 @@ class Product:
     def touched_bytes(self, size: float) -> float:
         """Return the bytes of both factors and the product."""
         return 3 * DOUBLE_BYTES * size**2
-
-    def refuses(self, problem: Problem) -> str:
-        """Any number of processes will do, if its grid exists."""
-        return refuse_grid(problem)
 
 
 def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[LocalWork]:

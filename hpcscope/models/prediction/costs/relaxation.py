@@ -14,16 +14,16 @@ from hpcscope.catalog.benchmark import Phase
 from hpcscope.models.prediction.costs.steps import (
     DOUBLE_BYTES,
     CollectiveStep,
+    Costs,
     LocalWork,
     Messages,
     Problem,
     Step,
     crossing,
-    refuse_grid,
 )
 
 
-class Relaxation:
+class Relaxation(Costs):
     """Costs of `algorithm.relaxation`."""
 
     name = "relaxation"
@@ -37,10 +37,6 @@ class Relaxation:
     def touched_bytes(self, size: float) -> float:
         """Return the bytes of the old and the new values."""
         return 2 * DOUBLE_BYTES * size**2
-
-    def refuses(self, problem: Problem) -> str:
-        """Any number of processes will do, if its grid exists."""
-        return refuse_grid(problem)
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the root's work, the scatter, the sweeps, halos and largest changes, the gather."""

@@ -16,13 +16,13 @@ from hpcscope.catalog.benchmark import Phase
 from hpcscope.models.prediction.costs.steps import (
     DOUBLE_BYTES,
     CollectiveStep,
+    Costs,
     LocalWork,
     Messages,
     Problem,
     Step,
     ceil_log2,
     crossing,
-    refuse_grid,
 )
 
 POINTS = {21: (64, 32), 42: (128, 64), 63: (192, 96), 85: (256, 128), 106: (320, 160), 170: (512, 256)}
@@ -129,7 +129,7 @@ class Sharing:
         return [int(f"{column:0{bits}b}"[::-1], 2) for column in range(self.columns)]
 
 
-class ShallowWater:
+class ShallowWater(Costs):
     """Costs of `application.shallow_water`."""
 
     name = "shallow_water"
@@ -143,15 +143,11 @@ class ShallowWater:
         whole = Sharing(int(size), 1, 1, distributed=False, legendre="transposition")
         return _steps(problem) * _flops(whole, Process(0, 0), _levels(problem))
 
-    def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of the protocol
-        """Return 0: memory is not declared."""
-        return 0.0
-
     def refuses(self, problem: Problem) -> str:
         """Say which shares would be empty, or which lines cannot be shared."""
         if problem.size not in POINTS:
             return f"truncation {problem.size}: must be {', '.join(map(str, POINTS))}"
-        if reason := refuse_grid(problem):
+        if reason := super().refuses(problem):
             return reason
         sharing = _sharing(problem)
         rows, columns = sharing.rows, sharing.columns

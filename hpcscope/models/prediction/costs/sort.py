@@ -14,13 +14,21 @@ from collections.abc import Iterator
 from math import log2
 
 from hpcscope.catalog.benchmark import Phase
-from hpcscope.models.prediction.costs.steps import CollectiveStep, LocalWork, Messages, Problem, Step, ceil_log2
+from hpcscope.models.prediction.costs.steps import (
+    CollectiveStep,
+    Costs,
+    LocalWork,
+    Messages,
+    Problem,
+    Step,
+    ceil_log2,
+)
 
 ITEM_BYTES = 4
 SAMPLE_BYTES = 8
 
 
-class Sort:
+class Sort(Costs):
     """Costs of `algorithm.sort_psrs`."""
 
     name = "sort"
@@ -34,10 +42,6 @@ class Sort:
     def touched_bytes(self, size: float) -> float:
         """Return the bytes of the items, and of as many to sort them into."""
         return 2 * ITEM_BYTES * size
-
-    def refuses(self, problem: Problem) -> str:  # noqa: ARG002 - of the protocol
-        """Any number of processes will do."""
-        return ""
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the root's work, scatter, sort, samples and pivots, exchange, last stage and gather."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isqrt
 from typing import Protocol
 
 from hpcscope.catalog.benchmark import Phase, Value
+from hpcscope.catalog.ranks import grid_extents
 
 DOUBLE_BYTES = 8
 
@@ -118,9 +118,7 @@ class Problem:
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of the processes: as asked, else as square as their number allows."""
-        asked = int(self.parameters.get("grid_rows", 0))
-        rows = asked or max(r for r in range(1, isqrt(self.ranks) + 1) if self.ranks % r == 0)
-        return rows, self.ranks // rows
+        return grid_extents(self.parameters, self.ranks)
 
 
 class Costs(Protocol):
@@ -135,25 +133,18 @@ class Costs(Protocol):
         """Return how much work one process has in a phase at a size; any unit, the same for all sizes."""
         ...
 
-    def touched_bytes(self, size: float) -> float:
-        """Return how much memory one process works on at a size."""
-        ...
+    def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of those that declare it
+        """Return how much memory one process works on at a size; 0 where that is not declared."""
+        return 0.0
 
     def refuses(self, problem: Problem) -> str:
-        """Say why the algorithm cannot run so; empty when it can."""
-        ...
+        """Say why the algorithm cannot run so: unless it says more, that there is no such grid; else empty."""
+        rows = int(problem.parameters.get("grid_rows", 0))
+        return f"grid_rows={rows} does not divide {problem.ranks} ranks" if rows and problem.ranks % rows else ""
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the steps that follow one after another on the busiest process."""
         ...
-
-
-def refuse_grid(problem: Problem) -> str:
-    """Say why no such grid exists; empty when it does."""
-    rows = int(problem.parameters.get("grid_rows", 0))
-    if rows and problem.ranks % rows:
-        return f"grid_rows={rows} does not divide {problem.ranks} ranks"
-    return ""
 
 
 def ceil_log2(count: int) -> int:
