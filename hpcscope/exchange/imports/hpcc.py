@@ -52,71 +52,49 @@ _SAID = re.compile(
 
 @dataclass(frozen=True)
 class _Measure:
-    """What a key of the summary says."""
+    """What a key of the summary says; `Single` is what one process does while the others wait."""
 
     benchmark: str
-    metric: str
-    exponent: int
-    """The power of ten from the printed unit to that of the metric."""
-    statistic: Statistic = "each"
+    size: str = ""
+    """The key that says `n`."""
     parameters: dict[str, Value] = field(default_factory=dict)
-    size: tuple[str, str] = ("", "")
-    """A parameter, and the key that says it."""
-    serial: bool = False
-    """Whether one process does it while the others wait."""
+    statistic: Statistic = "each"
+
+
+_UNITS = {"Gflops": ("flops_per_s", _GIGA), "GUPs": ("updates_per_s", _GIGA), "usec": ("latency_s", _US)}
+"""Metric and power of ten of the units that end a key; all others are bandwidths."""
+
+
+def _metric(key: str) -> tuple[str, int]:
+    return _UNITS.get(key.rpartition("_")[2], ("bandwidth_bytes_per_s", _GIGA))
 
 
 def _measures() -> dict[str, _Measure]:
     measures = {
-        "PTRANS_GBs": _Measure(
-            "algorithm.hpcc_ptrans", "bandwidth_bytes_per_s", _GIGA, "minimum", size=("n", "PTRANS_n")
-        ),
-        "MPIFFT_Gflops": _Measure("algorithm.hpcc_fft", "flops_per_s", _GIGA, size=("n", "MPIFFT_N")),
-        "SingleDGEMM_Gflops": _Measure(
-            "node.matrix_multiply", "flops_per_s", _GIGA, "each", {"precision": "double"}, ("n", "DGEMM_N"), True
-        ),
-        "StarDGEMM_Gflops": _Measure("node.hpcc_star_dgemm", "flops_per_s", _GIGA, size=("n", "DGEMM_N")),
-        "SingleFFT_Gflops": _Measure("node.hpcc_fft", "flops_per_s", _GIGA, size=("n", "FFT_N"), serial=True),
-        "StarFFT_Gflops": _Measure("node.hpcc_star_fft", "flops_per_s", _GIGA, size=("n", "FFT_N")),
+        "PTRANS_GBs": _Measure("algorithm.hpcc_ptrans", "PTRANS_n", statistic="minimum"),
+        "MPIFFT_Gflops": _Measure("algorithm.hpcc_fft", "MPIFFT_N"),
+        "SingleDGEMM_Gflops": _Measure("node.matrix_multiply", "DGEMM_N", {"precision": "double"}),
+        "StarDGEMM_Gflops": _Measure("node.hpcc_star_dgemm", "DGEMM_N"),
+        "SingleFFT_Gflops": _Measure("node.hpcc_fft", "FFT_N"),
+        "StarFFT_Gflops": _Measure("node.hpcc_star_fft", "FFT_N"),
     }
     for name in ("", "_LCG"):
         way: dict[str, Value] = {"generator": "linear" if name else "polynomial"}
-        size = ("n", f"RandomAccess{name}_N")
+        of_all, size = f"MPIRandomAccess{name}_N", f"RandomAccess{name}_N"
         measures |= {
-            f"MPIRandomAccess{name}_GUPs": _Measure(
-                "algorithm.hpcc_random_access",
-                "updates_per_s",
-                _GIGA,
-                "each",
-                way,
-                ("n", f"MPIRandomAccess{name}_N"),
-            ),
-            f"StarRandomAccess{name}_GUPs": _Measure(
-                "node.hpcc_star_random_access", "updates_per_s", _GIGA, "each", way, size
-            ),
-            f"SingleRandomAccess{name}_GUPs": _Measure(
-                "node.hpcc_random_access", "updates_per_s", _GIGA, "each", way, size, True
-            ),
+            f"MPIRandomAccess{name}_GUPs": _Measure("algorithm.hpcc_random_access", of_all, way),
+            f"StarRandomAccess{name}_GUPs": _Measure("node.hpcc_star_random_access", size, way),
+            f"SingleRandomAccess{name}_GUPs": _Measure("node.hpcc_random_access", size, way),
         }
     for printed, kernel in stream.KERNELS.items():
-        measures[f"StarSTREAM_{printed}"] = _Measure(
-            "node.hpcc_star_stream", "bandwidth_bytes_per_s", _GIGA, "maximum", {"kernel": kernel}
-        )
-        measures[f"SingleSTREAM_{printed}"] = _Measure(
-            stream.BENCHMARK, "bandwidth_bytes_per_s", _GIGA, "maximum", {"kernel": kernel}, serial=True
-        )
-    for which in ("Min", "Avg", "Max"):
-        way = {"pair": {"Min": "lowest", "Avg": "mean", "Max": "highest"}[which]}
-        measures[f"{which}PingPongLatency_usec"] = _Measure("mpi.hpcc_ping_pong", "latency_s", _US, "each", way)
-        measures[f"{which}PingPongBandwidth_GBytes"] = _Measure(
-            "mpi.hpcc_ping_pong", "bandwidth_bytes_per_s", _GIGA, "each", way
-        )
-    for order in ("Naturally", "Randomly"):
-        way = {"order": "natural" if order == "Naturally" else "random"}
-        measures[f"{order}OrderedRingLatency_usec"] = _Measure("mpi.hpcc_ring", "latency_s", _US, "each", way)
-        measures[f"{order}OrderedRingBandwidth_GBytes"] = _Measure(
-            "mpi.hpcc_ring", "bandwidth_bytes_per_s", _GIGA, "each", way
-        )
+        for which, benchmark in (("Star", "node.hpcc_star_stream"), ("Single", stream.BENCHMARK)):
+            measures[f"{which}STREAM_{printed}"] = _Measure(benchmark, "", {"kernel": kernel}, "maximum")
+    for which, pair in (("Min", "lowest"), ("Avg", "mean"), ("Max", "highest")):
+        for figure in ("Latency_usec", "Bandwidth_GBytes"):
+            measures[f"{which}PingPong{figure}"] = _Measure("mpi.hpcc_ping_pong", "", {"pair": pair})
+    for which, order in (("Naturally", "natural"), ("Randomly", "random")):
+        for figure in ("Latency_usec", "Bandwidth_GBytes"):
+            measures[f"{which}OrderedRing{figure}"] = _Measure("mpi.hpcc_ring", "", {"order": order})
     return measures
 
 
@@ -140,15 +118,16 @@ class _Summary:
         )
         yield from (replace(printed, failure=failure) for printed in self._linpack())
         for key, one in _MEASURES.items():
-            value = self._value(key, one.exponent)
+            metric_, exponent = _metric(key)
+            value = self._value(key, exponent)
             parameters = self._parameters(one)
             if value is not None and value > 0 and parameters is not None:
                 threads = self._whole("STREAM_Threads") or 1 if one.benchmark == stream.BENCHMARK else 1
                 yield PrintedFigure(
                     benchmark=one.benchmark,
                     parameters=parameters,
-                    ranks=threads if one.serial else ranks,
-                    metric=one.metric,
+                    ranks=threads if key.startswith("Single") else ranks,
+                    metric=metric_,
                     values=(value,),
                     statistic=one.statistic,
                     line=self.entries[key][1],
@@ -158,10 +137,11 @@ class _Summary:
 
     def _parameters(self, one: _Measure) -> dict[str, Value] | None:
         """Return the parameters of a measure; None where the summary does not say its size."""
-        name, key = one.size
-        if "STREAM" not in key and "kernel" not in one.parameters:
-            size = self._whole(key) if key else None
-            return None if key and size is None else one.parameters | ({name: size} if size is not None else {})
+        if "kernel" not in one.parameters:
+            size = self._whole(one.size)
+            if size is None:
+                return None if one.size else one.parameters
+            return {**one.parameters, "n": size}
         elements = self._whole("STREAM_VectorSize")
         threads = self._whole("STREAM_Threads") or 1
         return None if elements is None else {**one.parameters, "array_bytes": elements * 8 // threads}
@@ -286,7 +266,7 @@ def _benchmarks() -> list[Benchmark]:
     ]
     benchmarks = [hpl.benchmark()]
     for name, title, summary, words in declarations:
-        metrics = dict.fromkeys(one.metric for one in _MEASURES.values() if one.benchmark == name)
+        metrics = dict.fromkeys(_metric(key)[0] for key, one in _MEASURES.items() if one.benchmark == name)
         given = [parameters[one] for one in words.split()]
         benchmarks.append(declared(name, title, summary, [rates[one] for one in metrics], given))
     return benchmarks
