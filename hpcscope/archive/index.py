@@ -185,13 +185,8 @@ class Index:
 
     def chosen(self, choice: RunChoice) -> list[Entry]:
         """Return the chosen runs, newest first."""
-        conditions, values = _conditions(choice, self._database)
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
-        rows = self._database.execute(
-            f"SELECT id, entry FROM runs {where} ORDER BY started_unix_s DESC, number DESC {limit}", values
-        )
-        return _entries(rows)
+        chosen, values = _chosen(choice, self._database)
+        return _entries(self._database.execute(f"SELECT id, entry {chosen}", values))
 
     def begins_with(self, text: str) -> list[Entry]:
         """Return the runs whose ids begin with a text, at most three."""
@@ -214,15 +209,13 @@ class Index:
 
     def courses(self, choice: RunChoice) -> list[FigureSeries]:
         """Return the figures of the chosen runs, case by case, oldest first; of a benchmark only its cases."""
-        conditions, values = _conditions(choice, self._database)
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
+        chosen, values = _chosen(choice, self._database)
         of, patterns = _of_benchmark("cases.benchmark", choice.benchmark, self._database)
         rows = self._database.execute(
-            f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where} ORDER BY started_unix_s DESC, "
-            f"number DESC {limit}) SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, "
-            "cases.unit, cases.better, cases.origin, chosen.id, chosen.started_unix_s, figures.median, "
-            "figures.low, figures.high"
+            f"WITH chosen AS (SELECT number, id, started_unix_s {chosen})"
+            " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, cases.unit,"
+            " cases.better, cases.origin, chosen.id, chosen.started_unix_s, figures.median, figures.low,"
+            " figures.high"
             ' FROM chosen JOIN figures ON figures.run = chosen.number JOIN cases ON cases.number = figures."case"'
             f" WHERE {of or 'TRUE'} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
             [*values, *patterns],
@@ -287,8 +280,8 @@ def _entries(rows: Iterable[Any]) -> list[Entry]:
     return [one for _, one in found]
 
 
-def _conditions(choice: RunChoice, database: Database) -> tuple[list[str], list[Value]]:
-    """Return conditions in SQL and the values of their question marks."""
+def _chosen(choice: RunChoice, database: Database) -> tuple[str, list[Value]]:
+    """Return in SQL where the chosen runs are, newest first, and the values of its question marks."""
     conditions: list[str] = []
     values: list[Value] = []
     for text, value in (
@@ -308,7 +301,9 @@ def _conditions(choice: RunChoice, database: Database) -> tuple[list[str], list[
             f" (SELECT number FROM cases WHERE {of}))"
         )
         values += patterns
-    return conditions, values
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
+    return f"FROM runs {where} ORDER BY started_unix_s DESC, number DESC {limit}", values
 
 
 def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str, list[str]]:

@@ -23,23 +23,23 @@ const site = (() => {
   const at = (id) => document.getElementById(id);
   const done = () => { document.documentElement.dataset.settled = "yes"; };
   const date = (unix) => new Date(1000 * unix).toISOString().slice(0, 10);
-  function cell(content, kind = "") {
-    const made = document.createElement("td");
-    made.className = kind;
-    made.append(content ?? "");
-    return made;
+  function made(name, content = [], kind = "") {
+    const element = document.createElement(name);
+    element.className = kind;
+    element.append(...[content].flat());
+    return element;
   }
+  const cell = (content, kind) => made("td", content ?? "", kind);
+  const line = () => document.createElement("br");
   function row(cells, words) {
-    const made = document.createElement("tr");
-    made.append(...cells);
-    if (words) made.dataset.words = words.toLowerCase();
-    return made;
+    const element = made("tr", cells);
+    if (words) element.dataset.words = words.toLowerCase();
+    return element;
   }
   function link(text, target) {
-    const made = document.createElement("a");
-    made.href = self.root + target;
-    made.textContent = text;
-    return made;
+    const element = made("a", text);
+    element.href = self.root + target;
+    return element;
   }
 
   // Rows of the filtered table are shown if they have all words.
@@ -66,9 +66,8 @@ const site = (() => {
     const group = new Map();
     for (const [id, benchmark, label, metric, , origin] of cases) {
       if (!group.has(benchmark)) {
-        const made = document.createElement("optgroup");
-        made.label = benchmark;
-        group.set(benchmark, made);
+        group.set(benchmark, made("optgroup"));
+        group.get(benchmark).label = benchmark;
       }
       const option = new Option(`${label}: ${metric}${origin === "published" ? " (published)" : ""}`, id, false, id === chosen);
       group.get(benchmark).append(option);
@@ -119,18 +118,15 @@ const site = (() => {
       at("better").textContent = `${label}: ${metric}; ${better} is better${origin === "measured" ? "" : `; ${origin === "published" ? "a published case" : origin}`}.`;
       const places = await self.load(`ranking-${id}`);
       at("rows").replaceChildren(...places.map(([cluster, page, began, shown, best, worst, low, middle, high, source]) => {
-        const line = document.createElement("span");
-        line.className = middle === null ? "quiet" : "line from-zero";
-        const [interval, mark] = [document.createElement("i"), document.createElement("b")];
+        const [interval, mark] = [made("i"), made("b")];
         interval.style.left = `${low}%`;
         interval.style.width = `${high - low}%`;
         mark.style.left = `${middle}%`;
-        if (middle === null) line.textContent = "off the scale";
-        else line.append(interval, mark);
-        if (source) line.classList.add("published");
+        const bar = middle === null ? made("span", "off the scale", "quiet") : made("span", [interval, mark], "line from-zero");
+        if (source) bar.classList.add("published");
         const place = source ? "–" : best === worst ? String(best) : `${best} to ${worst}`;
         return row([
-          cell(place, "number"), cell(link(cluster, `clusters/${page}.html`)), cell(shown, "number"), cell(line, "forest"),
+          cell(place, "number"), cell(link(cluster, `clusters/${page}.html`)), cell(shown, "number"), cell(bar, "forest"),
           cell(source ? `published: ${source}` : date(began), "prose"),
         ]);
       }));
@@ -157,11 +153,11 @@ const site = (() => {
       at("compare").textContent = chosen.size > MOST_COMPARED ? `At most ${MOST_COMPARED} runs` : `Compare ${chosen.size || ""} runs`;
     };
     const box = (id, name) => {
-      const made = document.createElement("input");
-      made.type = "checkbox";
-      made.setAttribute("aria-label", `compare ${name}`);
-      made.addEventListener("change", () => { if (made.checked) chosen.add(id); else chosen.delete(id); update(); });
-      return made;
+      const input = made("input");
+      input.type = "checkbox";
+      input.setAttribute("aria-label", `compare ${name}`);
+      input.addEventListener("change", () => { if (input.checked) chosen.add(id); else chosen.delete(id); update(); });
+      return input;
     };
     const more = async () => {
       const rows = await self.load(`runs-${next}`);
@@ -212,25 +208,20 @@ const site = (() => {
       if (!byCase.has(one[0])) byCase.set(one[0], []);
       byCase.get(one[0])[run] = one;
     }));
-    const head = ids.map((id) => {
-      const made = document.createElement("th");
-      made.scope = "col";
-      made.className = "number";
+    const head = (content, kind) => {
+      const element = made("th", content, kind);
+      element.scope = "col";
+      return element;
+    };
+    at("head").replaceChildren(head("case"), ...ids.map((id) => {
       const [name, whose] = known.get(id) ?? [id, "unknown"];
-      made.append(name, document.createElement("br"), whose);
-      return made;
-    });
-    const first = document.createElement("th");
-    first.scope = "col";
-    first.textContent = "case";
-    at("head").replaceChildren(first, ...head);
+      return head([name, line(), whose], "number");
+    }));
     const most = (runs) => runs.filter(Boolean).length;  // what most runs have comes first
     at("rows").replaceChildren(...[...byCase].sort((one, other) => most(other[1]) - most(one[1])).map(([id, runs]) => {
       const [, benchmark, label, metric, better] = cases.get(id) ?? [id, "", id, "", "lower"];
-      const words = document.createElement("span");
-      words.textContent = `${label}: ${metric}`;
       const cells = ids.map((_, run) => compared(runs[run], runs[0], run > 0, better));
-      return row([cell(words, "prose case"), ...cells], `${benchmark} ${label} ${metric}`);
+      return row([cell(made("span", `${label}: ${metric}`), "prose case"), ...cells], `${benchmark} ${label} ${metric}`);
     }));
     filter();
     done();
@@ -239,46 +230,31 @@ const site = (() => {
   // A figure, and its ratio to the first run's: colored where the intervals do not overlap.
   function compared(one, base, isOther, better) {
     if (!one) return cell("–", "number");
-    const made = cell(one[4], "number");
-    if (one[5]) {
-      const source = document.createElement("span");
-      source.className = "quiet";
-      source.textContent = `published, ${one[5]}`;
-      made.append(document.createElement("br"), source);
-    }
-    if (!isOther || !base || !(base[1] > 0)) return made;
-    const ratio = document.createElement("span");
-    ratio.textContent = `${(one[1] / base[1]).toPrecision(3)} ×`;
+    const figure = cell(one[4], "number");
+    if (one[5]) figure.append(line(), made("span", `published, ${one[5]}`, "quiet"));
+    if (!isOther || !base || !(base[1] > 0)) return figure;
     const bounded = [one[2], one[3], base[2], base[3]].every((value) => value !== null);
     const apart = bounded && (one[2] > base[3] || one[3] < base[2]);
     const worse = (one[1] > base[1]) === (better === "lower");
-    ratio.className = apart ? (worse ? "worse" : "better") : "quiet";
-    ratio.append(apart ? (worse ? " worse" : " better") : bounded ? " intervals overlap" : " without an interval");
-    made.append(document.createElement("br"), ratio);
-    return made;
+    const verdict = apart ? (worse ? "worse" : "better") : bounded ? "intervals overlap" : "without an interval";
+    const ratio = `${(one[1] / base[1]).toPrecision(3)} × ${verdict}`;
+    figure.append(line(), made("span", ratio, apart ? verdict : "quiet"));
+    return figure;
   }
 
   // Runs in progress, as the server tells every second.
   self.live = () => {
-    const made = (name, text, kind = "") => {
-      const one = document.createElement(name);
-      one.className = kind;
-      one.textContent = text;
-      return one;
-    };
     const shown = (run) => {
-      const bar = document.createElement("progress");
+      const bar = made("progress");
       bar.max = run.visits;
       bar.value = run.done;
       bar.setAttribute("aria-label", `progress of ${run.name}`);
-      const findings = document.createElement("ul");
-      findings.append(...run.findings.map(({ severity, title }) => made("li", `${severity}: ${title}`)));
-      const section = document.createElement("section");
-      section.append(
+      const findings = run.findings.map(({ severity, title }) => made("li", `${severity}: ${title}`));
+      const section = made("section", [
         made("h2", run.name), made("p", `${run.module}, since ${new Date(1000 * run.began).toISOString().slice(0, 19).replace("T", " ")} UTC`, "muted"), bar,
         made("p", `${run.done} of ${run.visits} visits to cases, ${run.launches} of ${run.all_launches} launches${run.now ? `; now: ${run.now}` : ""}`),
-      );
-      if (run.findings.length) section.append(made("p", "Found so far:"), findings);
+      ]);
+      if (findings.length) section.append(made("p", "Found so far:"), made("ul", findings));
       return section;
     };
     const source = new EventSource(`${self.root}events`);
