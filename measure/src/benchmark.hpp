@@ -151,6 +151,13 @@ std::unique_ptr<Benchmark> make(const Parameters& parameters, const Communicator
     return std::make_unique<Made>(parameters);
 }
 
+// For a benchmark with a parameter `precision`: double or single.
+template <template <class> class Made>
+std::unique_ptr<Benchmark> make_in_precision(const Parameters& parameters, const Communicator& communicator) {
+  if (parameters.choice("precision") == "single") return make<Made<float>>(parameters, communicator);
+  return make<Made<double>>(parameters, communicator);
+}
+
 // A namespace-scope Registration makes a benchmark known; no other file lists it.
 class Registration {
  public:

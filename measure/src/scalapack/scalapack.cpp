@@ -69,7 +69,7 @@ std::string absent() {
 #endif
 }
 
-Routine::Routine(const std::string& name) : address_(address(name + "_")) {}
+Routine::Routine(const std::string& name) : FortranRoutine(address(name + "_")) {}
 
 // The C interface: the Fortran one numbers processes incorrectly on a user-defined communicator (ScaLAPACK
 // 2.2.1).

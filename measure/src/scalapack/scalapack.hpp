@@ -2,9 +2,9 @@
 // a routine; it must match the MPI with which the program runs.
 #pragma once
 
-#include <array>
 #include <string>
 
+#include "blas/fortran.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/process_grid.hpp"
 
@@ -13,20 +13,10 @@ namespace scope::scalapack {
 // Why this build has no ScaLAPACK; empty when it has one.
 std::string absent();
 
-// A routine in Fortran's calling convention: everything by address, the lengths of characters
-// (CharacterLength) behind all other arguments.
-class Routine {
+class Routine : public FortranRoutine {
  public:
   // Throws Unavailable when the library is not on this host or lacks the routine (`pdgetrf`, ...).
   explicit Routine(const std::string& name);
-
-  template <class... Arguments>
-  void operator()(Arguments... arguments) const {
-    reinterpret_cast<void (*)(Arguments...)>(address_)(arguments...);
-  }
-
- private:
-  void* address_;
 };
 
 // ScaLAPACK's descriptor of a distributed matrix.

@@ -19,7 +19,6 @@ namespace {
 
 constexpr double threshold = 16;  // of HPL
 constexpr double unit = epsilon / 2;
-constexpr CharacterLength letter = 1;
 
 class Stopwatch {
  public:
@@ -245,24 +244,19 @@ class Linpack final : public Benchmark {
   }
 
   void multiply(Panel& panel, const Upper& upper, std::int64_t from, std::int64_t begin, int columns) {
-    const double one = 1;
-    const double minus = -1;
     const int width = panel.width();
     const int rows = static_cast<int>(panel.rows());
-    const int leading = static_cast<int>(leading_);
-    const int panel_leading = static_cast<int>(panel.leading());
     const int upper_leading = static_cast<int>(upper.leading);
     double* const u = upper.values + begin * upper.leading;
-    solve_triangle_("L", "L", "N", "U", &width, &columns, &one, panel.square(), &width, u, &upper_leading, letter,
-                    letter, letter, letter);
+    solve_triangle_("L", "L", "N", "U", width, columns, 1.0, panel.square(), width, u, upper_leading);
     if (column_.size() > 1 && layout_.rows.owner(panel.first()) == layout_.rows.mine()) {
       const std::int64_t top = layout_.rows.place(panel.first());
       for (int j = 0; j < columns; ++j)
         std::copy_n(u + std::ptrdiff_t{j} * width, width, at(top, from + begin + j));
     }
     if (rows == 0) return;
-    multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &panel_leading, u, &upper_leading, &one,
-              at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
+    multiply_("N", "N", rows, columns, width, -1.0, panel.below(), static_cast<int>(panel.leading()), u,
+              upper_leading, 1.0, at(layout_.rows.local() - rows, from + begin), static_cast<int>(leading_));
   }
 
   // The pivot rows go to every process of the column (`upper_`), the displaced rows to the positions that the
@@ -369,9 +363,6 @@ class Linpack final : public Benchmark {
     Vector x(block_);
     std::int64_t known = static_cast<std::int64_t>(own_x_.size());
     const int leading = static_cast<int>(leading_);
-    const int one = 1;
-    const double plus = 1;
-    const double minus = -1;
     for (std::int64_t step = steps() - 1; step >= 0; --step) {
       const int width = this->width(step);
       const std::int64_t top = layout_.rows.before(first(step));
@@ -381,16 +372,13 @@ class Linpack final : public Benchmark {
       if (!has_column(step)) continue;
       const std::int64_t place = layout_.columns.place(first(step));
       if (has_row(step)) {
-        solve_vector_("U", "N", "N", &width, at(top, place), &leading, x.data(), &one, letter, letter, letter);
+        solve_vector_("U", "N", "N", width, at(top, place), leading, x, 1);
         known -= width;
         std::copy_n(x.data(), width, own_x_.data() + known);
       }
       MPI_Bcast(x.data(), width, MPI_DOUBLE, layout_.rows.owner(first(step)), column_.handle());
       const int above = static_cast<int>(top);
-      if (above > 0) {
-        multiply_vector_("N", &above, &width, &minus, at(0, place), &leading, x.data(), &one, &plus, right.data(),
-                         &one, letter);
-      }
+      if (above > 0) multiply_vector_("N", above, width, -1.0, at(0, place), leading, x, 1, 1.0, right, 1);
     }
   }
 

@@ -25,14 +25,9 @@ void LocalProduct::with_loops(const Block& a, const Block& b, const Block& c, bo
 // The BLAS stores by columns: there these blocks are transposed, and C^T = B^T A^T.
 void LocalProduct::with_blas(const Block& a, const Block& b, const Block& c, double beta) const {
   if (c.rows == 0 || c.columns == 0) return;
-  const int m = static_cast<int>(c.columns);
-  const int n = static_cast<int>(c.rows);
-  const int k = static_cast<int>(a.columns);
-  const int leading_a = static_cast<int>(a.stride);
-  const int leading_b = static_cast<int>(b.stride);
-  const int leading_c = static_cast<int>(c.stride);
-  const double one = 1;
-  dgemm_("N", "N", &m, &n, &k, &one, b.data, &leading_b, a.data, &leading_a, &beta, c.data, &leading_c, 1, 1);
+  const auto leading = [](const Block& block) { return static_cast<int>(block.stride); };
+  (*dgemm_)("N", "N", static_cast<int>(c.columns), static_cast<int>(c.rows), static_cast<int>(a.columns), 1.0,
+            b.data, leading(b), a.data, leading(a), beta, c.data, leading(c));
 }
 
 }  // namespace scope

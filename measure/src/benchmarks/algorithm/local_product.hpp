@@ -38,14 +38,14 @@ class LocalProduct {
   // `variant`: tuned (by the BLAS), transposed, or another one (plain loops). Throws Unavailable where tuned
   // finds no BLAS.
   explicit LocalProduct(const std::string& variant) : turned_(variant == "transposed") {
-    if (variant == "tuned") dgemm_ = blas::routine<MatrixMultiply<double>>("dgemm");
+    if (variant == "tuned") dgemm_.emplace("dgemm");
   }
 
   // Whether B arrives transposed, so that its columns are the rows of the block.
   bool turned() const { return turned_; }
 
   void operator()(const Block& a, const Block& b, const Block& c, Contribution contribution) const {
-    if (dgemm_ != nullptr && a.columns > 0)
+    if (dgemm_ && a.columns > 0)
       with_blas(a, b, c, contribution == Contribution::first ? 0.0 : 1.0);
     else
       with_loops(a, b, c, contribution == Contribution::first);
@@ -57,7 +57,7 @@ class LocalProduct {
   void with_blas(const Block& a, const Block& b, const Block& c, double beta) const;
 
   bool turned_;
-  MatrixMultiply<double>* dgemm_ = nullptr;
+  std::optional<blas::Routine> dgemm_;
 };
 
 }  // namespace scope

@@ -31,13 +31,13 @@ class BandSolve : public ScalapackCase<Real> {
     // Fill-in needs as many rows again.
     require_memory(2 * std::int64_t{stored} * this->block_ * static_cast<std::int64_t>(sizeof(Real)),
                    communicator);
-    a_.resize(std::size_t(stored) * this->block_);
-    b_.resize(this->block_);
     constexpr int along_columns = 501;
     constexpr int along_rows = 502;
     const int context = this->context_.handle();
-    a_descriptor_ = {along_columns, context, this->n_, this->block_, 0, stored_, 0, 0, 0};
-    b_descriptor_ = {along_rows, context, this->n_, this->block_, 0, this->block_, 0, 0, 0};
+    a_ = {std::vector<Real>(std::size_t(stored) * this->block_),
+          {along_columns, context, this->n_, this->block_, 0, stored_, 0, 0, 0}};
+    b_ = {std::vector<Real>(this->block_),
+          {along_rows, context, this->n_, this->block_, 0, this->block_, 0, 0, 0}};
   }
 
   void fill(std::uint64_t seed) override {
@@ -48,26 +48,38 @@ class BandSolve : public ScalapackCase<Real> {
   }
 
   std::span<std::byte> received() override {
-    return std::as_writable_bytes(std::span(b_.data(), static_cast<std::size_t>(columns_)));
+    return std::as_writable_bytes(std::span(b_.values.data(), static_cast<std::size_t>(columns_)));
   }
   std::vector<std::span<const std::byte>> computed() override {
-    return {std::as_bytes(std::span(a_))};
+    return {std::as_bytes(std::span(a_.values))};
   }  // the factors
 
   static int band(const Parameters& parameters) { return static_cast<int>(parameters.integer("band")); }
 
  protected:
+  // The columns of the band, or the items of a vector, on this process.
+  struct Part {
+    std::vector<Real> values;
+    scalapack::Descriptor descriptor;
+
+    auto fortran_arguments() {
+      static constexpr int first = 1;
+      return std::tuple(values.data(), &first, descriptor.data());
+    }
+  };
+
   virtual double element(std::int64_t row, std::int64_t column) const = 0;
 
   void prepare() override {
-    std::fill(a_.begin(), a_.end(), Real{});
-    std::fill(b_.begin(), b_.end(), Real{});
+    std::fill(a_.values.begin(), a_.values.end(), Real{});
+    std::fill(b_.values.begin(), b_.values.end(), Real{});
     for_each([&](std::int64_t row, std::int64_t column, double value) {
       const std::int64_t in_band = above_ + row - column;
       // Only the lower half of a symmetric matrix is stored.
-      if (in_band >= 0 && in_band < stored_) a_[in_band + (column - first_) * stored_] = static_cast<Real>(value);
+      if (in_band >= 0 && in_band < stored_)
+        a_.values[in_band + (column - first_) * stored_] = static_cast<Real>(value);
     });
-    for (std::int64_t i = 0; i < columns_; ++i) b_[i] = static_cast<Real>(right_[first_ + i]);
+    for (std::int64_t i = 0; i < columns_; ++i) b_.values[i] = static_cast<Real>(right_[first_ + i]);
     this->info_ = 0;
   }
 
@@ -79,7 +91,7 @@ class BandSolve : public ScalapackCase<Real> {
   // |A x - b| / (eps n |A| |x|)
   std::string problem(std::uint64_t) override {
     Vector x(this->n_);
-    for (std::int64_t i = 0; i < columns_; ++i) x[first_ + i] = static_cast<double>(b_[i]);
+    for (std::int64_t i = 0; i < columns_; ++i) x[first_ + i] = static_cast<double>(b_.values[i]);
     x = summed(std::move(x), this->communicator_);
     Vector product(this->n_);
     Vector magnitudes(this->n_);
@@ -98,12 +110,10 @@ class BandSolve : public ScalapackCase<Real> {
   int above_;
   std::int64_t first_;    // column of this process
   std::int64_t columns_;  // number of columns
-  std::vector<Real> a_;
-  std::vector<Real> b_;
-  std::vector<Real> fill_in_;
-  std::vector<Real> work_;
-  scalapack::Descriptor a_descriptor_;
-  scalapack::Descriptor b_descriptor_;
+  Part a_;
+  Part b_;
+  Workspace<Real> fill_in_;
+  Workspace<Real> work_;
   std::optional<KnownBand> matrix_;
   Vector right_;
 
@@ -158,19 +168,12 @@ class BandLu final : public BandSolve<Real> {
     return this->matrix_->general(row, column);
   }
   void begin() override {
-    const int filled = static_cast<int>(this->fill_in_.size());
-    const int size = static_cast<int>(this->work_.size());
-    factorize_(&this->n_, &this->band_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
-               pivots_.data(), this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_);
+    factorize_(this->n_, this->band_, this->band_, this->a_, pivots_, this->fill_in_, this->work_, this->info_);
   }
   void finish() override {
-    if (this->info_ != 0) return;
-    const int one = 1;
-    const int filled = static_cast<int>(this->fill_in_.size());
-    const int size = static_cast<int>(this->work_.size());
-    solve_("N", &this->n_, &this->band_, &this->band_, &one, this->a_.data(), &first_item,
-           this->a_descriptor_.data(), pivots_.data(), this->b_.data(), &first_item, this->b_descriptor_.data(),
-           this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_, letter);
+    if (this->info_ == 0)
+      solve_("N", this->n_, this->band_, this->band_, 1, this->a_, pivots_, this->b_, this->fill_in_, this->work_,
+             this->info_);
   }
 
   std::vector<int> pivots_;
@@ -200,19 +203,11 @@ class BandCholesky final : public BandSolve<Real> {
     return this->matrix_->symmetric(row, column);
   }
   void begin() override {
-    const int filled = static_cast<int>(this->fill_in_.size());
-    const int size = static_cast<int>(this->work_.size());
-    factorize_("L", &this->n_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
-               this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_, letter);
+    factorize_("L", this->n_, this->band_, this->a_, this->fill_in_, this->work_, this->info_);
   }
   void finish() override {
-    if (this->info_ != 0) return;
-    const int one = 1;
-    const int filled = static_cast<int>(this->fill_in_.size());
-    const int size = static_cast<int>(this->work_.size());
-    solve_("L", &this->n_, &this->band_, &one, this->a_.data(), &first_item, this->a_descriptor_.data(),
-           this->b_.data(), &first_item, this->b_descriptor_.data(), this->fill_in_.data(), &filled,
-           this->work_.data(), &size, &this->info_, letter);
+    if (this->info_ == 0)
+      solve_("L", this->n_, this->band_, 1, this->a_, this->b_, this->fill_in_, this->work_, this->info_);
   }
 
   scalapack::Routine factorize_ = this->routine("pbtrf");
@@ -235,10 +230,10 @@ Declaration banded(const SystemSolver& solver) {
 }
 
 const Registration lu(banded({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
-                              "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
+                              "ScaLAPACK: banded system by LU with pivoting", make_in_precision<BandLu>}));
 const Registration cholesky(banded({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
                                     "ScaLAPACK: banded positive definite system by Cholesky factorization",
-                                    in_precision<BandCholesky>}));
+                                    make_in_precision<BandCholesky>}));
 
 }  // namespace
 }  // namespace scope::scalapack_band

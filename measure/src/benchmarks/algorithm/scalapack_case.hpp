@@ -13,9 +13,6 @@ namespace scope {
 template <class Real>
 constexpr double roundoff = std::numeric_limits<Real>::epsilon() / 2;
 
-constexpr CharacterLength letter = 1;
-constexpr int first_item = 1;  // Fortran counts from one
-
 // A distributed matrix, on one process of its grid.
 template <class Real>
 struct Distributed {
@@ -41,6 +38,12 @@ struct Distributed {
   }
 
   std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
+
+  // The matrix from its first row and column on; Fortran counts from one.
+  auto fortran_arguments() {
+    static constexpr int first = 1;
+    return std::tuple(values.data(), &first, &first, descriptor.data());
+  }
 
   Layout layout;
   std::vector<Real> values;
@@ -146,12 +149,5 @@ struct SystemSolver {
   std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
 };
 Declaration declaration(const SystemSolver& solver, std::vector<Parameter> parameters, std::vector<Sweep> sweeps);
-
-// For both precisions.
-template <template <class> class Case>
-std::unique_ptr<Benchmark> in_precision(const Parameters& parameters, const Communicator& communicator) {
-  if (parameters.choice("precision") == "single") return std::make_unique<Case<float>>(parameters, communicator);
-  return std::make_unique<Case<double>>(parameters, communicator);
-}
 
 }  // namespace scope

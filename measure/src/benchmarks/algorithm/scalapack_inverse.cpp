@@ -20,12 +20,9 @@ class Inverse final : public ScalapackCase<Real> {
         condition_(static_cast<double>(parameters.integer("condition"))),
         a_(this->square()),
         pivots_(a_.layout.leading() + this->block_) {
-    Real wanted = 0;
-    int integers = 0;
-    const int ask = -1;
-    invert(&wanted, &ask, &integers, &ask);
-    work_.resize(static_cast<std::size_t>(wanted) + 1);
-    integers_.resize(integers + 1);
+    invert();
+    work_.allocate();
+    integers_.allocate();
   }
 
   Work work() const override {
@@ -45,20 +42,11 @@ class Inverse final : public ScalapackCase<Real> {
     a_.fill(*matrix_);
     this->info_ = 0;
   }
-  void begin() override {
-    factorize_(&this->n_, &this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(),
-               pivots_.data(), &this->info_);
-  }
+  void begin() override { factorize_(this->n_, this->n_, a_, pivots_, this->info_); }
   void finish() override {
-    if (this->info_ != 0) return;
-    const int size = static_cast<int>(work_.size());
-    const int count = static_cast<int>(integers_.size());
-    invert(work_.data(), &size, integers_.data(), &count);
+    if (this->info_ == 0) invert();
   }
-  void invert(Real* work, const int* size, int* integers, const int* count) {
-    invert_(&this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(), pivots_.data(), work,
-            size, integers, count, &this->info_);
-  }
+  void invert() { invert_(this->n_, a_, pivots_, work_, integers_, this->info_); }
   std::map<std::string, double> phases(double begin_s, double finish_s) const override {
     return {{"factorise_s", begin_s}, {"invert_s", finish_s}};
   }
@@ -77,8 +65,8 @@ class Inverse final : public ScalapackCase<Real> {
   double condition_;
   Distributed<Real> a_;
   std::vector<int> pivots_;
-  std::vector<Real> work_;
-  std::vector<int> integers_;
+  Workspace<Real> work_;
+  Workspace<int> integers_;
   std::optional<KnownCondition> matrix_;
   scalapack::Routine factorize_ = this->routine("getrf");
   scalapack::Routine invert_ = this->routine("getri");
@@ -94,7 +82,7 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("invert_s")},
     .sweeps = scalapack_sweeps(),
-    .make = in_precision<Inverse>,
+    .make = make_in_precision<Inverse>,
 }};
 
 }  // namespace

@@ -33,13 +33,7 @@ class Product final : public ScalapackCase<Real> {
 
  private:
   void prepare() override { std::fill(c_.values.begin(), c_.values.end(), Real{}); }
-  void begin() override {
-    const Real one = 1;
-    const Real zero = 0;
-    multiply_("N", "N", &this->n_, &this->n_, &this->n_, &one, a_.values.data(), &first_item, &first_item,
-              a_.descriptor.data(), b_.values.data(), &first_item, &first_item, b_.descriptor.data(), &zero,
-              c_.values.data(), &first_item, &first_item, c_.descriptor.data(), letter, letter);
-  }
+  void begin() override { multiply_("N", "N", this->n_, this->n_, this->n_, Real{1}, a_, b_, Real{0}, c_); }
   std::map<std::string, double> phases(double, double) const override { return {}; }
 
   std::string problem(std::uint64_t seed) override {
@@ -64,7 +58,7 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = scalapack_sweeps(),
-    .make = in_precision<Product>,
+    .make = make_in_precision<Product>,
 }};
 
 }  // namespace

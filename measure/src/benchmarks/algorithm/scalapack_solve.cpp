@@ -75,16 +75,9 @@ class Lu final : public Solve<Real> {
   }
 
  private:
-  void begin() override {
-    factorize_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
-               pivots_.data(), &this->info_);
-  }
+  void begin() override { factorize_(this->n_, this->n_, this->a_, pivots_, this->info_); }
   void finish() override {
-    if (this->info_ != 0) return;
-    const int one = 1;
-    solve_("N", &this->n_, &one, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
-           pivots_.data(), this->b_.values.data(), &first_item, &first_item, this->b_.descriptor.data(),
-           &this->info_, letter);
+    if (this->info_ == 0) solve_("N", this->n_, 1, this->a_, pivots_, this->b_, this->info_);
   }
 
   std::vector<int> pivots_;
@@ -104,15 +97,9 @@ class Cholesky final : public Solve<Real> {
   }
 
  private:
-  void begin() override {
-    factorize_("L", &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
-               &this->info_, letter);
-  }
+  void begin() override { factorize_("L", this->n_, this->a_, this->info_); }
   void finish() override {
-    if (this->info_ != 0) return;
-    const int one = 1;
-    solve_("L", &this->n_, &one, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
-           this->b_.values.data(), &first_item, &first_item, this->b_.descriptor.data(), &this->info_, letter);
+    if (this->info_ == 0) solve_("L", this->n_, 1, this->a_, this->b_, this->info_);
   }
   std::string refusal(int info) const override {
     return sentence({"step ", info, " of the factorization: the matrix is not positive definite"});
@@ -127,12 +114,12 @@ class Qr final : public Solve<Real> {
  public:
   Qr(const Parameters& parameters, const Communicator& communicator)
       : Solve<Real>(parameters, communicator, false, 5), scales_(this->a_.layout.columns.local() + 1) {
-    Real wanted = 0;
-    const int ask = -1;
-    factorize(&wanted, &ask);
-    Real further = 0;
-    turn(&further, &ask);
-    work_.resize(static_cast<std::size_t>(std::max(wanted, further)) + 1);
+    // The larger of both needs.
+    factorize();
+    const Real wanted = work_.items[0];
+    turn();
+    work_.items[0] = std::max(work_.items[0], wanted);
+    work_.allocate();
   }
 
   Work work() const override {
@@ -141,34 +128,18 @@ class Qr final : public Solve<Real> {
   }
 
  private:
-  void begin() override {
-    const int size = static_cast<int>(work_.size());
-    factorize(work_.data(), &size);
-  }
+  void begin() override { factorize(); }
   // x = R^-1 Q^T b
   void finish() override {
-    const int size = static_cast<int>(work_.size());
-    turn(work_.data(), &size);
-    if (this->info_ != 0) return;
-    const int one = 1;
-    solve_("U", "N", "N", &this->n_, &one, this->a_.values.data(), &first_item, &first_item,
-           this->a_.descriptor.data(), this->b_.values.data(), &first_item, &first_item,
-           this->b_.descriptor.data(), &this->info_, letter, letter, letter);
+    turn();
+    if (this->info_ == 0) solve_("U", "N", "N", this->n_, 1, this->a_, this->b_, this->info_);
   }
 
-  void factorize(Real* work, const int* size) {
-    factorize_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
-               scales_.data(), work, size, &this->info_);
-  }
-  void turn(Real* work, const int* size) {
-    const int one = 1;
-    turn_("L", "T", &this->n_, &one, &this->n_, this->a_.values.data(), &first_item, &first_item,
-          this->a_.descriptor.data(), scales_.data(), this->b_.values.data(), &first_item, &first_item,
-          this->b_.descriptor.data(), work, size, &this->info_, letter, letter);
-  }
+  void factorize() { factorize_(this->n_, this->n_, this->a_, scales_, work_, this->info_); }
+  void turn() { turn_("L", "T", this->n_, 1, this->n_, this->a_, scales_, this->b_, work_, this->info_); }
 
   std::vector<Real> scales_;  // of the reflections
-  std::vector<Real> work_;
+  Workspace<Real> work_;
   scalapack::Routine factorize_ = this->routine("geqrf");
   scalapack::Routine turn_ = this->routine("ormqr");
   scalapack::Routine solve_ = this->routine("trtrs");
@@ -179,12 +150,12 @@ Declaration dense(const SystemSolver& solver) {
 }
 
 const Registration lu(dense({"algorithm.scalapack_lu", "ScaLAPACK LU",
-                             "ScaLAPACK: dense system by LU with pivoting", in_precision<Lu>}));
+                             "ScaLAPACK: dense system by LU with pivoting", make_in_precision<Lu>}));
 const Registration cholesky(dense({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
                                    "ScaLAPACK: positive definite system by Cholesky factorization",
-                                   in_precision<Cholesky>}));
+                                   make_in_precision<Cholesky>}));
 const Registration qr(dense({"algorithm.scalapack_qr", "ScaLAPACK QR",
-                             "ScaLAPACK: dense system by QR factorization", in_precision<Qr>}));
+                             "ScaLAPACK: dense system by QR factorization", make_in_precision<Qr>}));
 
 }  // namespace
 }  // namespace scope::scalapack_solve

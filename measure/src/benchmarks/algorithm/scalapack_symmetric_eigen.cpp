@@ -29,14 +29,11 @@ class SymmetricEigen final : public ScalapackCase<Real> {
           sentence({"pdsyevd: every rank needs a part of the matrix: n=", this->n_, " in blocks of ", this->block_,
                     " leaves some empty", (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
     }
-    Real wanted = 0;
-    int integers = 0;
-    const int ask = -1;
-    decompose(&wanted, &ask, &integers, &ask);
+    decompose();
     // pdsyevd requests too little workspace for its pdormtr where blocks are large (ScaLAPACK 2.2.1).
     const std::size_t sides = a_.layout.rows.local() + a_.layout.columns.local() + 3 * this->block_;
-    work_.resize(static_cast<std::size_t>(wanted) + sides * this->block_);
-    integers_.resize(integers + 1);
+    work_.allocate(sides * this->block_);
+    integers_.allocate();
   }
 
   // Reduction and back-transformation; the operations between depend on the values.
@@ -60,16 +57,8 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     a_.fill(*matrix_);
     this->info_ = 0;
   }
-  void begin() override {
-    const int size = static_cast<int>(work_.size());
-    const int count = static_cast<int>(integers_.size());
-    decompose(work_.data(), &size, integers_.data(), &count);
-  }
-  void decompose(Real* work, const int* size, int* integers, const int* count) {
-    decompose_("V", "L", &this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(),
-               values_.data(), z_.values.data(), &first_item, &first_item, z_.descriptor.data(), work, size,
-               integers, count, &this->info_, letter, letter);
-  }
+  void begin() override { decompose(); }
+  void decompose() { decompose_("V", "L", this->n_, a_, values_, z_, work_, integers_, this->info_); }
   std::map<std::string, double> phases(double, double) const override { return {}; }
 
   // Eigenvalues against the known ones (Weyl: within |E|); |A Z v - Z (w v)| and |Z^T Z v - v| on a vector
@@ -100,8 +89,8 @@ class SymmetricEigen final : public ScalapackCase<Real> {
   Distributed<Real> a_;
   Distributed<Real> z_;
   std::vector<Real> values_;
-  std::vector<Real> work_;
-  std::vector<int> integers_;
+  Workspace<Real> work_;
+  Workspace<int> integers_;
   std::optional<KnownCondition> matrix_;
   scalapack::Routine decompose_ = this->routine("syevd");
 };
@@ -118,7 +107,7 @@ const Registration registration{{
     .sweeps = {{"standard", "ranks=powers n=500"},
                {"standard", "ranks=2 precision=single n=500"},
                {"advanced", "ranks=powers precision=double,single n=1000 block=32,64"}},
-    .make = in_precision<SymmetricEigen>,
+    .make = make_in_precision<SymmetricEigen>,
 }};
 
 }  // namespace

@@ -14,8 +14,6 @@
 namespace scope::summa {
 namespace {
 
-constexpr CharacterLength letter = 1;
-
 class Summa final : public Benchmark {
  public:
   Summa(const Parameters& parameters, const Communicator& communicator)
@@ -182,15 +180,14 @@ class Summa final : public Benchmark {
     if (rows == 0 || columns == 0) return;
     const int inner = static_cast<int>(width(step));
     const int leading = static_cast<int>(layout_.leading());
-    const double one = 1;
     const double before = step == 0 ? 0 : 1;
     // In a row of one process, columns of A are adjacent already.
     const double* const a = row_.size() > 1 ? stage.a.data() : column_of_a(first(step));
     multiply_in_pieces(
         columns, spans_hosts_ && step + 1 < steps(),
         [&](std::int64_t begin, int count) {
-          multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns, &before,
-                    c_.data() + begin * layout_.leading(), &leading, letter, letter);
+          multiply_("N", "T", rows, count, inner, 1.0, a, leading, stage.b.data() + begin, columns, before,
+                    c_.data() + begin * layout_.leading(), leading);
         },
         [&] {
           for (auto& broadcast : stages_[(step + 1) % 2].broadcasts) broadcast.progress();

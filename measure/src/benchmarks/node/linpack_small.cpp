@@ -12,9 +12,6 @@ namespace {
 // As in HPL, which took the threshold from LINPACK.
 constexpr double threshold = 16;
 
-using Solve = void(const int* n, const int* right_sides, double* a, const int* leading, int* pivots, double* b,
-                   const int* leading_b, int* info);
-
 // y += factor x
 void add_multiple(std::size_t n, double factor, const double* x, double* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] += factor * x[i];
@@ -51,11 +48,12 @@ class Linpack final : public Benchmark {
       : n_(static_cast<int>(parameters.integer("n"))),
         ranks_(communicator.size()),
         rank_(communicator.rank()),
-        solve_(parameters.choice("solver") == "lapack" ? blas::routine<Solve>("dgesv") : nullptr),
         original_(static_cast<std::size_t>(n_) * n_),
         right_side_(n_),
         x_(n_),
-        pivots_(n_) {}
+        pivots_(n_) {
+    if (parameters.choice("solver") == "lapack") solve_.emplace("dgesv");
+  }
 
   Work work() const override { return {.flops = (2.0 / 3 * n_ + 2.0) * n_ * n_ * ranks_}; }
 
@@ -68,10 +66,9 @@ class Linpack final : public Benchmark {
   void run(Repetition& repetition) override {
     a_ = original_;
     x_ = right_side_;
-    if (solve_ != nullptr) {
-      const int one = 1;
+    if (solve_) {
       int info = 0;
-      repetition.time([&] { solve_(&n_, &one, a_.data(), &n_, pivots_.data(), x_.data(), &n_, &info); });
+      repetition.time([&] { (*solve_)(n_, 1, a_, n_, pivots_, x_, n_, info); });
       solved_ = info == 0;
     } else {
       repetition.time([&] { solved_ = solve_written_out(a_, x_); });
@@ -95,7 +92,7 @@ class Linpack final : public Benchmark {
   int n_;
   int ranks_;
   int rank_;
-  Solve* solve_;
+  std::optional<blas::Routine> solve_;
   Vector original_;
   Vector right_side_;
   Vector a_;

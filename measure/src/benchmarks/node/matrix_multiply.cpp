@@ -13,7 +13,7 @@ template <class Real>
 class Multiply final : public Benchmark {
  public:
   Multiply(const Parameters& parameters, const Communicator& communicator)
-      : gemm_(blas::routine<MatrixMultiply<Real>>(sizeof(Real) == sizeof(double) ? "dgemm" : "sgemm")),
+      : gemm_(blas::routine<Real>("gemm")),
         n_(static_cast<int>(parameters.integer("n"))),
         ranks_(communicator.size()),
         rank_(communicator.rank()),
@@ -33,9 +33,7 @@ class Multiply final : public Benchmark {
     const Real* a = a_.as<Real>().data();
     const Real* b = b_.as<Real>().data();
     Real* c = c_.as<Real>().data();
-    const Real one = 1;
-    const Real zero = 0;
-    repetition.time([&] { gemm_("N", "N", &n_, &n_, &n_, &one, a, &n_, b, &n_, &zero, c, &n_, 1, 1); });
+    repetition.time([&] { gemm_("N", "N", n_, n_, n_, Real{1}, a, n_, b, n_, Real{0}, c, n_); });
   }
 
   Check verify(std::uint64_t seed) override {
@@ -48,7 +46,7 @@ class Multiply final : public Benchmark {
  private:
   std::size_t bytes() const { return sizeof(Real) * n_ * n_; }
 
-  MatrixMultiply<Real>* gemm_;
+  blas::Routine gemm_;
   int n_;
   int ranks_;
   int rank_;
@@ -74,11 +72,7 @@ const Registration registration{{
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 n=100,500"},
                {"standard", "nodes=types ranks=1,all precision=double,single n=50,100,200,500,1000"},
                {"advanced", "nodes=types ranks=1,all precision=double,single n=2000"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single")
-        return std::make_unique<Multiply<float>>(parameters, communicator);
-      return std::make_unique<Multiply<double>>(parameters, communicator);
-    },
+    .make = make_in_precision<Multiply>,
 }};
 
 }  // namespace

@@ -122,15 +122,11 @@ class PanelFactors {
     const int left = middle - from;
     const int right = to - middle;
     factor(from, middle);
-    const double one = 1;
-    const double minus = -1;
-    solve_("L", "L", "N", "U", &left, &right, &one, square(from, from), &width_, square(from, middle), &width_,
-           length_, length_, length_, length_);
+    solve_("L", "L", "N", "U", left, right, 1.0, square(from, from), width_, square(from, middle), width_);
     const int rows = m_ - begin(middle);
-    if (rows > 0) {
-      multiply_("N", "N", &rows, &right, &left, &minus, column(from) + begin(middle), &m_, square(from, middle),
-                &width_, &one, column(middle) + begin(middle), &m_, length_, length_);
-    }
+    if (rows > 0)
+      multiply_("N", "N", rows, right, left, -1.0, column(from) + begin(middle), m_, square(from, middle), width_,
+                1.0, column(middle) + begin(middle), m_);
     factor(middle, to);
   }
 
@@ -142,19 +138,15 @@ class PanelFactors {
       return;
     }
     if (rows <= 0) return;
-    const int one = 1;
     double* const below = column(j) + begin(j + 1);
     // The reciprocal of a tiny pivot would overflow.
-    if (std::abs(pivot) >= std::numeric_limits<double>::min()) {
-      const double factor = 1 / pivot;
-      scale_(&rows, &factor, below, &one);
-    } else {
+    if (std::abs(pivot) >= std::numeric_limits<double>::min())
+      scale_(rows, 1 / pivot, below, 1);
+    else
       for (int i = 0; i < rows; ++i) below[i] /= pivot;
-    }
     const int right = to - j - 1;
     if (right == 0) return;
-    const double minus = -1;
-    update_(&rows, &right, &minus, below, &one, square(j, j + 1), &width_, column(j + 1) + begin(j + 1), &m_);
+    update_(rows, right, -1.0, below, 1, square(j, j + 1), width_, column(j + 1) + begin(j + 1), m_);
   }
 
   // Moves the row with the largest element of column j into the square, and the displaced row to its
@@ -201,7 +193,6 @@ class PanelFactors {
   int missing_ = 0;
   MPI_Op choose_ = MPI_OP_NULL;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
-  static constexpr CharacterLength length_ = 1;
   blas::Routine solve_{"dtrsm"};
   blas::Routine multiply_{"dgemm"};
   blas::Routine update_{"dger"};
