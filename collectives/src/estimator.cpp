@@ -33,9 +33,11 @@ struct Message {
   double posted = infinity;    // when the receive was posted
   double left = infinity;      // when the last byte has left the sender
   double arrived = infinity;
-  double remaining = 0;      // of the part that is leaving
-  std::int64_t given = 0;    // with all parts before it
-  std::vector<int> answers;  // clearances that leave the sender behind that part
+  double remaining = 0;           // of the part that is leaving
+  std::int64_t given = 0;         // with all parts before it
+  std::vector<int> answers = {};  // clearances that leave the sender behind that part
+  bool sender_waits = false;
+  bool receiver_waits = false;
 };
 
 // One direction between two ranks: messages leave one after another, as on a TCP connection.
@@ -126,11 +128,7 @@ class Simulation {
   int message_at(Connection& pair, std::size_t place, int from, int to) {
     if (place == pair.messages.size()) {
       pair.messages.push_back(static_cast<int>(messages_.size()));
-      Message fresh;
-      fresh.from = from;
-      fresh.to = to;
-      messages_.push_back(fresh);
-      wakes_.push_back({-1, -1});
+      messages_.push_back({.from = from, .to = to});
     }
     return pair.messages[place];
   }
@@ -183,33 +181,32 @@ class Simulation {
       go_on(event.which);
       return;
     }
-    if (event.kind == EventKind::answer) {
-      answer(event.which, event.at);
-      return;
-    }
     Message& message = messages_[event.which];
-    if (event.kind == EventKind::request) {
-      message.asked = event.at;
-      clear_to_send(event.which);
-      return;
-    }
-    if (event.kind == EventKind::ready) {
-      Connection& pair = connection(message.from, message.to);
-      pair.queue.push_back(event.which);
-      if (pair.head + 1 == pair.queue.size()) start_flow(event.which, event.at);
-    } else {
-      message.arrived = event.at;
-      wake(message.to, event.at, wakes_[event.which].receiver);
+    switch (event.kind) {
+      case EventKind::resume: break;
+      case EventKind::answer: answer(event.which, event.at); break;
+      case EventKind::request:
+        message.asked = event.at;
+        clear_to_send(event.which);
+        break;
+      case EventKind::ready: {
+        Connection& pair = connection(message.from, message.to);
+        pair.queue.push_back(event.which);
+        if (pair.head + 1 == pair.queue.size()) start_flow(event.which, event.at);
+        break;
+      }
+      case EventKind::arrive:
+        message.arrived = event.at;
+        if (message.receiver_waits) wake(message.to, event.at);
+        break;
     }
   }
 
-  void wake(int rank, double at, int waiting) {
-    if (waiting == rank) push(std::max(at, ranks_[rank].now), EventKind::resume, rank);
-  }
+  void wake(int rank, double at) { push(std::max(at, ranks_[rank].now), EventKind::resume, rank); }
 
   // Blocks the rank until the message has left or arrived; false where no wait is needed.
   bool blocks(int rank, int id, bool incoming) {
-    const Message& message = messages_[id];
+    Message& message = messages_[id];
     const double done = incoming ? message.arrived : message.left;
     RankState& state = ranks_[rank];
     if (done < infinity) {
@@ -217,7 +214,7 @@ class Simulation {
       if (incoming) state.now += overhead_s(network_.route(message.from, message.to));
       return false;
     }
-    (incoming ? wakes_[id].receiver : wakes_[id].sender) = rank;
+    (incoming ? message.receiver_waits : message.sender_waits) = true;
     return true;
   }
 
@@ -280,7 +277,7 @@ class Simulation {
     if (message.given == message.bytes) {
       message.left = at;
       push(at + flight, EventKind::arrive, id);
-      wake(message.from, at, wakes_[id].sender);
+      if (message.sender_waits) wake(message.from, at);
     } else {
       push(at + flight, EventKind::request, id);
     }
@@ -359,10 +356,6 @@ class Simulation {
     int message;
     double rate;
   };
-  struct Wakes {
-    int sender;
-    int receiver;
-  };
 
   const Route& route_of(const Flow& flow) const {
     return network_.route(messages_[flow.message].from, messages_[flow.message].to);
@@ -373,7 +366,6 @@ class Simulation {
   std::vector<RankState> ranks_;
   std::vector<int> current_ = std::vector<int>(ranks_.size(), -1);  // message of a blocking step
   std::vector<Message> messages_;
-  std::vector<Wakes> wakes_;
   std::unordered_map<std::int64_t, Connection> connections_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t made_ = 0;

@@ -77,11 +77,20 @@ class Program {
   std::int64_t extents_[4] = {0, 0, 0, 0};
 };
 
+// Adds the steps of a rank.
+using Phase = std::function<void(Program& steps, int rank)>;
+
 struct Schedule {
-  std::function<Program(int rank)> program;
+  Phase phase;
   // Ranks in the order of their blocks in `work` (gather, scatter, allgather) or in `input` and `result`
   // (alltoall); empty for the other operations.
-  std::vector<int> order;
+  std::vector<int> order = {};
+
+  Program program(int rank) const {
+    Program steps;
+    phase(steps, rank);
+    return steps;
+  }
 };
 
 // The shape of a multilevel tree inside a cluster and between its parts.

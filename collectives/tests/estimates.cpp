@@ -139,15 +139,13 @@ void clearances_wait_behind_data() {
   const Network pair = network({group("switch", "", 1e7, 2)});
   const Problem problem{Operation::broadcast, &pair, 0, message_bytes};
   const auto exchange = [](std::int64_t busy) {
-    const auto program = [busy](int rank) {
-      Program steps;
+    const auto program = [busy](Program& steps, int rank) {
       if (rank == 1 && busy > 0) steps.copy(Space::work, 0, Space::input, 0, busy);
       const std::int64_t coming = steps.start_receive(1 - rank, Space::work, 0, message_bytes);
       steps.send(1 - rank, Space::work, 0, message_bytes);
       steps.wait(coming);
-      return steps;
     };
-    return Schedule{program, {}};
+    return Schedule{program};
   };
   const double step = message_bytes / 1e7;
   near(simulate(problem, exchange(0)).seconds, step, 0.001, "both at once");

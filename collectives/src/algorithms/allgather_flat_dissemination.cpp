@@ -2,7 +2,6 @@
 // rank at distance 1, 2, 4 … before it. Blocks keep their positions, so that wrapped ranges take two messages.
 #include <algorithm>
 
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -20,8 +19,7 @@ const Registration allgather_flat_dissemination{{
     .operation = Operation::allgather,
     .name = "flat_dissemination",
     .make = [](const Problem& problem) -> Schedule {
-      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-        Program steps;
+      const auto program = [ranks = problem.ranks(), units = problem.units](Program& steps, int rank) {
         for (int distance = 1; distance < ranks; distance *= 2) {
           const int blocks = std::min(distance, ranks - distance);
           const int source = (rank + distance) % ranks;
@@ -32,7 +30,6 @@ const Registration allgather_flat_dissemination{{
             steps.receive(source, Space::work, range.begin, range.count);
           steps.wait_all();
         }
-        return steps;
       };
       return {program, around(problem.ranks(), 0)};
     },

@@ -1,6 +1,5 @@
 // From the inside out: the leaders of neighboring parts exchange the blocks of their parts, and forward received
 // blocks into their own part as they arrive. A slow link carries every block once per part behind it.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -40,8 +39,7 @@ const Registration allgather_multilevel_exchange{{
     .make = [](const Problem& problem) -> Schedule {
       const auto levels = std::make_shared<std::vector<Level>>();
       collect_levels(problem, problem.network->tree(), 0, *levels);
-      const auto program = [levels, units = problem.units](int rank) {
-        Program steps;
+      const auto program = [levels, units = problem.units](Program& steps, int rank) {
         for (const Level& level : *levels) {
           const int own = level.part_of[rank];
           if (own < 0) continue;
@@ -68,7 +66,6 @@ const Registration allgather_multilevel_exchange{{
           }
           steps.wait_all();
         }
-        return steps;
       };
       return {program, problem.network->tree().ranks};
     },

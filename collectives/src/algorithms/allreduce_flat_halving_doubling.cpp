@@ -3,7 +3,6 @@
 // 19(1), 2005, section 4.5). Ranks beyond a power of two are folded into a neighbor first.
 #include <algorithm>
 
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {

@@ -1,6 +1,5 @@
 // Every rank exchanges all its data with the partner at distance 1, 2, 4 …; ranks beyond a power of two are
 // folded into a neighbor first (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.5).
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {

@@ -1,5 +1,4 @@
 // Two rounds of a ring over the ranks in order: a reduce-scatter, then an allgather.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -9,8 +8,7 @@ const Registration allreduce_flat_ring{{
     .operation = Operation::allreduce,
     .name = "flat_ring",
     .make = [](const Problem& problem) -> Schedule {
-      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-        Program steps;
+      const auto program = [ranks = problem.ranks(), units = problem.units](Program& steps, int rank) {
         const int next = (rank + 1) % ranks;
         const int previous = (rank + ranks - 1) % ranks;
         const auto part = [&](int index) {
@@ -26,9 +24,8 @@ const Registration allreduce_flat_ring{{
         }
         for (int step = 0; step < ranks - 1; ++step)
           steps.exchange(next, Space::work, part(rank + 1 - step), previous, Space::work, part(rank - step));
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

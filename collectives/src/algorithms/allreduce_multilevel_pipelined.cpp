@@ -1,5 +1,4 @@
 // Pipelined reduce and pipelined broadcast combined: a segment goes down again while later ones still come up.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -14,8 +13,7 @@ const Registration allreduce_multilevel_pipelined{{
       const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
       // A segment returns after it went up and down: until then a rank only sends up.
       const std::size_t lag = 2 * height(*tree, problem.root) + 1;
-      const auto program = [tree, lag, ranges = segments(problem)](int rank) {
-        Program steps;
+      const auto program = [tree, lag, ranges = segments(problem)](Program& steps, int rank) {
         const std::vector<int>& below = tree->children[rank];
         Feeder down(steps, below);
         if (tree->parent[rank] < 0) {
@@ -41,9 +39,8 @@ const Registration allreduce_multilevel_pipelined{{
           }
         }
         steps.wait_all();
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

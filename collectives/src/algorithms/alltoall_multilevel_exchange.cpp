@@ -1,7 +1,6 @@
 // Inside a cluster all ranks exchange directly. Between two clusters goes one message in each direction: the
 // leaders collect their cluster's data for the other, exchange them, and distribute them (MagPIe, Kielmann et
 // al. 1999). Where all hosts form one cluster, hosts replace clusters.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -38,7 +37,7 @@ const Registration alltoall_multilevel_exchange{{
     .name = "multilevel_exchange",
     .make = [](const Problem& problem) -> Schedule {
       const auto parties = parties_of(problem);
-      const auto program = [parties, units = problem.units](int rank) {
+      const auto program = [parties, units = problem.units](Program& steps, int rank) {
         const auto& [members, begin, party_of, order] = *parties;
         const int own = party_of[rank];
         const std::vector<int>& ours = members[own];
@@ -47,15 +46,11 @@ const Registration alltoall_multilevel_exchange{{
         const std::int64_t away = all - here;
         const std::int64_t after = begin[own] + here;  // the positions after ours in the order
         const int leader = ours.front();
-        Program steps;
         for (std::int64_t i = 0; i < here; ++i)
           if (ours[i] != rank) steps.start_receive(ours[i], Space::result, (begin[own] + i) * units, units);
         for (std::int64_t i = 0; i < here; ++i)
           if (ours[i] != rank) steps.start_send(ours[i], Space::input, (begin[own] + i) * units, units);
-        if (away == 0) {
-          steps.wait_all();
-          return steps;
-        }
+        if (away == 0) return steps.wait_all();
         // `work` of a leader: outgoing data by party and member; incoming data by party, sender and member;
         // the data for each member.
         const auto outgoing = [&](std::size_t party) {  // a party's index among the others, times our members
@@ -70,8 +65,7 @@ const Registration alltoall_multilevel_exchange{{
                                static_cast<std::int64_t>(members[party].size()) * units);
           if (begin[own] > 0) steps.start_receive(leader, Space::result, 0, begin[own] * units);
           if (after < all) steps.start_receive(leader, Space::result, after * units, (all - after) * units);
-          steps.wait_all();
-          return steps;
+          return steps.wait_all();
         }
         for (std::size_t party = 0; party < members.size(); ++party) {
           if (static_cast<int>(party) == own) continue;
@@ -111,7 +105,6 @@ const Registration alltoall_multilevel_exchange{{
             steps.start_send(ours[member], Space::work, (at + begin[own]) * units, (all - after) * units);
         }
         steps.wait_all();
-        return steps;
       };
       return {program, parties->order};
     },

@@ -1,5 +1,4 @@
 // Up the tree and down again: every slow link is crossed once in each direction.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -10,8 +9,7 @@ const Registration barrier_multilevel_tree{{
     .name = "multilevel_tree",
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
-      const auto program = [tree](int rank) {
-        Program steps;
+      const auto program = [tree](Program& steps, int rank) {
         for (const int child : tree->children[rank]) steps.start_receive(child, Space::work, 0, 0);
         steps.wait_all();
         if (const int above = tree->parent[rank]; above >= 0) {
@@ -20,9 +18,8 @@ const Registration barrier_multilevel_tree{{
         }
         for (const int child : tree->children[rank]) steps.start_send(child, Space::work, 0, 0);
         steps.wait_all();
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

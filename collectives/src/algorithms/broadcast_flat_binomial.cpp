@@ -1,7 +1,6 @@
 // The tree of Storchi et al., Fig. 3 ("flat binomial tree"): ranks in order, rank i sends to 2i+1 and 2i+2,
 // one after the other. The figure's tree is a binary heap: only that fits its text ("after 3 time steps all
 // local nodes except p6 have been reached", p3, p4 and p5 send to GRID next).
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -13,12 +12,10 @@ const Registration broadcast_flat_binomial{{
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(problem.ranks());
       join_heap(around(problem.ranks(), problem.root), *tree);
-      const auto program = [tree, units = problem.units](int rank) {
-        Program steps;
+      const auto program = [tree, units = problem.units](Program& steps, int rank) {
         pass_blocking(steps, *tree, rank, units);
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

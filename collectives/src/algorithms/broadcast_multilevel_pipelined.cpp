@@ -1,7 +1,6 @@
 // Segments flow over all levels at once. The message crosses every link of the tree once; the root posts
 // everything, the slowest link first, so that this link never waits; every other rank forwards a segment on
 // arrival.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -14,8 +13,7 @@ const Registration broadcast_multilevel_pipelined{{
     .shapes = passing_shapes,
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
-      const auto program = [tree, ranges = segments(problem)](int rank) {
-        Program steps;
+      const auto program = [tree, ranges = segments(problem)](Program& steps, int rank) {
         Feeder feeder(steps, tree->children[rank]);
         if (tree->parent[rank] < 0) {
           for (const Range& range : ranges) feeder.hand_on(Space::work, range);
@@ -27,9 +25,8 @@ const Registration broadcast_multilevel_pipelined{{
           }
         }
         steps.wait_all();
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

@@ -1,11 +1,11 @@
-// Steps along a tree that several algorithms share.
+// What algorithms need: their registration, and steps along a tree that several share.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "schedule.hpp"
+#include "algorithms.hpp"
 #include "tree.hpp"
 
 namespace scope {
@@ -16,10 +16,6 @@ void receive_confirmed(Program& program, int peer, std::int64_t units);
 
 // Receives the whole message from the parent, and sends it to one child after another.
 void pass_blocking(Program& program, const Tree& tree, int rank, std::int64_t units);
-
-// The message crosses the slow links once, from the root to every cluster's leader, all at the same time;
-// then, inside the clusters, it goes down a binomial tree: to one child after another, or to all at once.
-Schedule cluster_by_cluster(const Problem& problem, bool blocking);
 
 // Sends segments to several children, a limited number ahead per child, such that the slowest link never
 // waits and no library has to hold a whole message.
@@ -63,10 +59,6 @@ class Collector {
   const std::vector<Range>& ranges_;
   std::vector<std::vector<std::int64_t>> posted_;
 };
-
-// Blocks move along the tree; every rank's subtree is contiguous.
-Schedule gather_along(const Problem& problem, Tree tree);
-Schedule scatter_along(const Problem& problem, Tree tree);
 
 // Ranks beyond a power of two are folded into a neighbor, which stands for both.
 struct Folding {

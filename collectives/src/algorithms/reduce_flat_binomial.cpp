@@ -1,5 +1,4 @@
 // A binomial tree over the ranks in order, regardless of their places.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -11,8 +10,7 @@ const Registration reduce_flat_binomial{{
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(problem.ranks());
       join_halving(around(problem.ranks(), problem.root), *tree);
-      const auto program = [tree, units = problem.units](int rank) {
-        Program steps;
+      const auto program = [tree, units = problem.units](Program& steps, int rank) {
         const std::vector<int>& below = tree->children[rank];
         for (auto child = below.rbegin(); child != below.rend(); ++child) {  // the smallest subtree is ready first
           steps.receive(*child, Space::incoming, 0, units);
@@ -20,9 +18,8 @@ const Registration reduce_flat_binomial{{
         }
         if (tree->parent[rank] >= 0)
           steps.send(tree->parent[rank], below.empty() ? Space::input : Space::work, 0, units);
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

@@ -1,5 +1,4 @@
 // The pipelined broadcast in reverse: every segment is reduced on its way up and crosses every slow link once.
-#include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -12,8 +11,7 @@ const Registration reduce_multilevel_pipelined{{
     .shapes = passing_shapes,
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
-      const auto program = [tree, ranges = segments(problem)](int rank) {
-        Program steps;
+      const auto program = [tree, ranges = segments(problem)](Program& steps, int rank) {
         const std::vector<int>& below = tree->children[rank];
         const std::vector<int> above(tree->parent[rank] >= 0, tree->parent[rank]);
         Collector collector(steps, below, ranges);
@@ -23,9 +21,8 @@ const Registration reduce_multilevel_pipelined{{
           feeder.hand_on(below.empty() ? Space::input : Space::work, ranges[i]);
         }
         steps.wait_all();
-        return steps;
       };
-      return {program, {}};
+      return {program};
     },
 }};
 

@@ -97,10 +97,8 @@ void doubling_allgather(Program& steps, const Blocks& blocks, int place, const a
 }  // namespace
 
 Schedule scheduled(std::vector<Phase> phases, std::vector<int> order) {
-  const auto program = [phases = std::move(phases)](int rank) {
-    Program steps;
+  const auto program = [phases = std::move(phases)](Program& steps, int rank) {
     for (const Phase& phase : phases) phase(steps, rank);
-    return steps;
   };
   return {program, std::move(order)};
 }

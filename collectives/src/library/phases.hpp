@@ -9,8 +9,7 @@
 
 namespace scope {
 
-// The steps of a rank within a subset of ranks; the other ranks have none.
-using Phase = std::function<void(Program&, int rank)>;
+// Each phase is that of a subset of ranks; the other ranks have no steps.
 
 // One phase after the other; `order` as in Schedule.
 Schedule scheduled(std::vector<Phase> phases, std::vector<int> order = {});
