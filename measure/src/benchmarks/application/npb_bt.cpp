@@ -38,8 +38,13 @@ SCOPE_INLINE inline void subtract_row(Real (&row)[quantities], const Real& facto
 }
 
 template <int axis>
-class BlockTridiagonal {
+class BlockTridiagonal : public LineSolver<axis, BlockTridiagonal> {
+  using Base = LineSolver<axis, npb::BlockTridiagonal>;
+  using Base::cell_;
+
  public:
+  using Base::Base;
+
   static constexpr bool needs_sound = false;
   // Doubles per point for the substitution: the right block of its eliminated row.
   static constexpr int kept = quantities * quantities;
@@ -48,51 +53,16 @@ class BlockTridiagonal {
   static constexpr int forward = kept + quantities;
   static constexpr int backward = quantities;
 
-  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights) : cell_(cell), flow_(flow), rights_(rights) {}
-
-  template <int lanes>
-  SCOPE_INLINE void solve(const Passage& passage) {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
-      if constexpr (run.count == 1)
-        solve_one(passage, line, i, j, k);
-      else
-        solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
-    });
-  }
-
- private:
   // The row of a point after elimination: change + right * (change at the next point) = value.
   template <class Real>
   struct Row {
     Real right[quantities][quantities];
     Real value[quantities];
   };
-
-  // Single lines are rare: one function serves every width of the others.
-  [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
-    solve_run<double>(passage, line, i, j, k);
-  }
-
   template <class Real>
-  SCOPE_INLINE void solve_run(const Passage& passage, int line, int i, int j, int k) {
-    double* const rights = passage.at_once() ? rights_ : rights_of(line);
-    if (passage.forth) {
-      Row<Real> row{};
-      if (passage.received != nullptr) std::memcpy(&row, passage.received + line * forward, sizeof row);
-      eliminate(row, rights, i, j, k);
-      if (passage.sent != nullptr) std::memcpy(passage.sent + line * forward, &row, sizeof row);
-    }
-    if (passage.back) {
-      Real change[quantities]{};
-      if (passage.received != nullptr) std::memcpy(&change, passage.received + line * backward, sizeof change);
-      substitute(change, rights, i, j, k);
-      if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &change, sizeof change);
-    }
-  }
-
-  double* rights_of(int line) {
-    return rights_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
-  }
+  using Forward = Row<Real>;
+  template <class Real>
+  using Backward = Real[quantities];
 
   template <class Real>
   SCOPE_INLINE void eliminate(Row<Real>& before, double* rights, int i, int j, int k) {
@@ -116,14 +86,14 @@ class BlockTridiagonal {
       Real value[quantities];
       each<quantities>([&](auto row) SCOPE_INLINE {
         each<quantities>([&](auto column) SCOPE_INLINE {
-          middle[row][column] = middle_block<axis, row, column>(here, flow_);
+          middle[row][column] = middle_block<axis, row, column>(here, this->flow_);
           right[row][column] = Real{};
         });
         value[row] = Lines<axis>::template get<Real>(residual + row * mr, residuals_apart);
         each<quantities>([&](auto column) SCOPE_INLINE {
           if constexpr (present(axis, row, column)) {
-            right[row][column] = outer_block<axis, 1, row, column>(ahead, flow_);
-            const Real left = outer_block<axis, -1, row, column>(behind, flow_);
+            right[row][column] = outer_block<axis, 1, row, column>(ahead, this->flow_);
+            const Real left = outer_block<axis, -1, row, column>(behind, this->flow_);
             subtract_row(middle[row], left, before.right[column]);
             value[row] -= left * before.value[column];
           }
@@ -146,6 +116,31 @@ class BlockTridiagonal {
     }
   }
 
+  template <class Real>
+  SCOPE_INLINE void substitute(Real (&change)[quantities], const double* rights, int i, int j, int k) {
+    const Stride mr = cell_.residual.component();
+    const Stride apart = cell_.residual.along(Lines<axis>::inner);
+    const int length = Lines<axis>::length(cell_);
+    double* residual = cell_.residual.at(i, j, k) + (length - 1) * cell_.residual.along(axis);
+    rights += (length - 1) * kept * lanes_of<Real>;
+    for (int left = length; left > 0; --left) {
+      Real next[quantities];
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        next[row] = Lines<axis>::template get<Real>(residual + row * mr, apart);
+        each<quantities>([&](auto column) SCOPE_INLINE {
+          next[row] -= load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
+        });
+      });
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        change[row] = next[row];
+        Lines<axis>::put(residual + row * mr, apart, next[row]);
+      });
+      residual -= cell_.residual.along(axis);
+      rights -= kept * lanes_of<Real>;
+    }
+  }
+
+ private:
   // The columns in which the right block may be non-zero in a row when that row becomes the pivot.
   static constexpr unsigned filled(int row) {
     unsigned columns = 0;
@@ -182,34 +177,6 @@ class BlockTridiagonal {
       });
     });
   }
-
-  template <class Real>
-  SCOPE_INLINE void substitute(Real (&change)[quantities], const double* rights, int i, int j, int k) {
-    const Stride mr = cell_.residual.component();
-    const Stride apart = cell_.residual.along(Lines<axis>::inner);
-    const int length = Lines<axis>::length(cell_);
-    double* residual = cell_.residual.at(i, j, k) + (length - 1) * cell_.residual.along(axis);
-    rights += (length - 1) * kept * lanes_of<Real>;
-    for (int left = length; left > 0; --left) {
-      Real next[quantities];
-      each<quantities>([&](auto row) SCOPE_INLINE {
-        next[row] = Lines<axis>::template get<Real>(residual + row * mr, apart);
-        each<quantities>([&](auto column) SCOPE_INLINE {
-          next[row] -= load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
-        });
-      });
-      each<quantities>([&](auto row) SCOPE_INLINE {
-        change[row] = next[row];
-        Lines<axis>::put(residual + row * mr, apart, next[row]);
-      });
-      residual -= cell_.residual.along(axis);
-      rights -= kept * lanes_of<Real>;
-    }
-  }
-
-  Cell& cell_;
-  const Flow& flow_;
-  double* rights_;
 };
 
 namespace {
@@ -218,35 +185,25 @@ constexpr const char* name = "application.npb_bt";
 
 // Sizes and norms: NPB 3.4, the norms with the digits of its verification.
 constexpr PerClass<FlowProblem> problems{
-    {{12,
-      60,
-      0.01,
+    {{{12, 60, 0.01},
       {1.7034283709541311e-01, 1.2975252070034097e-02, 3.2527926989486055e-02, 2.6436421275166801e-02,
        1.9211784131744430e-01},
       {4.9976913345811579e-04, 4.5195666782961927e-05, 7.3973765172921357e-05, 7.3821238632439731e-05,
        8.9269630987491446e-04}},
-     {24,
-      200,
-      0.0008,
+     {{24, 200, 0.0008},
       {0.1125590409344e+03, 0.1180007595731e+02, 0.2710329767846e+02, 0.2469174937669e+02, 0.2638427874317e+03},
       {0.4419655736008e+01, 0.4638531260002e+00, 0.1011551749967e+01, 0.9235878729944e+00, 0.1018045837718e+02}},
-     {64,
-      200,
-      0.0008,
+     {{64, 200, 0.0008},
       {1.0806346714637264e+02, 1.1319730901220813e+01, 2.5974354511582465e+01, 2.3665622544678910e+01,
        2.5278963211748344e+02},
       {4.2348416040525025e+00, 4.4390282496995698e-01, 9.6692480136345650e-01, 8.8302063039765474e-01,
        9.7379901770829278e+00}},
-     {102,
-      200,
-      0.0003,
+     {{102, 200, 0.0003},
       {1.4233597229287254e+03, 9.9330522590150238e+01, 3.5646025644535285e+02, 3.2485447959084092e+02,
        3.2707541254659363e+03},
       {5.2969847140936856e+01, 4.4632896115670668e+00, 1.3122573342210174e+01, 1.2006925323559144e+01,
        1.2459576151035986e+02}},
-     {162,
-      200,
-      0.0001,
+     {{162, 200, 0.0001},
       {0.62398116551764615e+04, 0.50793239190423964e+03, 0.15423530093013596e+04, 0.13302387929291190e+04,
        0.11604087428436455e+05},
       {0.16462008369091265e+03, 0.11497107903824313e+02, 0.41207446207461508e+02, 0.37087651059694167e+02,

@@ -95,8 +95,13 @@ SCOPE_INLINE inline void out_of_z(Real (&r)[quantities], const Motion<Real>& at)
 }  // namespace characteristic
 
 template <int axis>
-class ScalarPentadiagonal {
+class ScalarPentadiagonal : public LineSolver<axis, ScalarPentadiagonal> {
+  using Base = LineSolver<axis, npb::ScalarPentadiagonal>;
+  using Base::cell_, Base::flow_;
+
  public:
+  using Base::Base;
+
   static constexpr bool needs_sound = true;
   // Doubles per point for the substitution: two factors of every matrix.
   static constexpr int kept = 2 * systems;
@@ -105,20 +110,6 @@ class ScalarPentadiagonal {
   static constexpr int forward = 2 * (kept + quantities);
   static constexpr int backward = 2 * quantities;
 
-  ScalarPentadiagonal(Cell& cell, const Flow& flow, double* factors)
-      : cell_(cell), flow_(flow), factors_(factors) {}
-
-  template <int lanes>
-  SCOPE_INLINE void solve(const Passage& passage) {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
-      if constexpr (run.count == 1)
-        solve_one(passage, line, i, j, k);
-      else
-        solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
-    });
-  }
-
- private:
   // The row of a point after elimination: x + next * (x of the next point) + far * (x of the one after it)
   // = value, for each of the matrices.
   template <class Real>
@@ -127,63 +118,10 @@ class ScalarPentadiagonal {
     Real far[systems];
     Real value[quantities];
   };
-
-  // The matrix of a characteristic variable.
-  static constexpr int system_of(int variable) { return variable < 3 ? 0 : variable - 2; }
-
-  // The data that the matrices of a line need at a point.
   template <class Real>
-  struct Speeds {
-    Real along;
-    Real sound;
-    Real diffusion;
-  };
-
-  // Single lines are rare: one function serves every width of the others.
-  [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
-    solve_run<double>(passage, line, i, j, k);
-  }
-
+  using Forward = Row<Real>[2];
   template <class Real>
-  SCOPE_INLINE void solve_run(const Passage& passage, int line, int i, int j, int k) {
-    double* const factors = passage.at_once() ? factors_ : factors_of(line);
-    if (passage.forth) {
-      Row<Real> rows[2]{};
-      if (passage.received != nullptr) std::memcpy(&rows, passage.received + line * forward, sizeof rows);
-      eliminate(rows, factors, i, j, k);
-      if (passage.sent != nullptr) std::memcpy(passage.sent + line * forward, &rows, sizeof rows);
-    }
-    if (passage.back) {
-      Real ahead[2][quantities]{};
-      if (passage.received != nullptr) std::memcpy(&ahead, passage.received + line * backward, sizeof ahead);
-      substitute(ahead, factors, i, j, k);
-      if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &ahead, sizeof ahead);
-    }
-  }
-
-  double* factors_of(int line) {
-    return factors_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
-  }
-
-  template <class Real>
-  SCOPE_INLINE Real derived_at(const double* d, int number) const {
-    return Lines<axis>::template get<Real>(d + number * cell_.derived.component(),
-                                           cell_.derived.along(Lines<axis>::inner));
-  }
-  // Energy diffuses fastest (k1 k5 > 4/3), and its diffusion bounds all others.
-  template <class Real>
-  SCOPE_INLINE Speeds<Real> speeds_at(const double* d) const {
-    return {derived_at<Real>(d, derived::velocity + axis), derived_at<Real>(d, derived::sound),
-            diffusion[axis] + conductivity * derived_at<Real>(d, derived::volume)};
-  }
-  template <class Real>
-  SCOPE_INLINE Motion<Real> motion_at(const double* d) const {
-    return {derived_at<Real>(d, derived::volume),
-            {derived_at<Real>(d, derived::velocity), derived_at<Real>(d, derived::velocity + 1),
-             derived_at<Real>(d, derived::velocity + 2)},
-            derived_at<Real>(d, derived::kinetic),
-            derived_at<Real>(d, derived::sound)};
-  }
+  using Backward = Real[2][quantities];
 
   // `before`: the rows of the last two points.
   template <class Real>
@@ -270,9 +208,37 @@ class ScalarPentadiagonal {
     }
   }
 
-  Cell& cell_;
-  const Flow& flow_;
-  double* factors_;
+ private:
+  // The matrix of a characteristic variable.
+  static constexpr int system_of(int variable) { return variable < 3 ? 0 : variable - 2; }
+
+  // The data that the matrices of a line need at a point.
+  template <class Real>
+  struct Speeds {
+    Real along;
+    Real sound;
+    Real diffusion;
+  };
+
+  template <class Real>
+  SCOPE_INLINE Real derived_at(const double* d, int number) const {
+    return Lines<axis>::template get<Real>(d + number * cell_.derived.component(),
+                                           cell_.derived.along(Lines<axis>::inner));
+  }
+  // Energy diffuses fastest (k1 k5 > 4/3), and its diffusion bounds all others.
+  template <class Real>
+  SCOPE_INLINE Speeds<Real> speeds_at(const double* d) const {
+    return {derived_at<Real>(d, derived::velocity + axis), derived_at<Real>(d, derived::sound),
+            diffusion[axis] + conductivity * derived_at<Real>(d, derived::volume)};
+  }
+  template <class Real>
+  SCOPE_INLINE Motion<Real> motion_at(const double* d) const {
+    return {derived_at<Real>(d, derived::volume),
+            {derived_at<Real>(d, derived::velocity), derived_at<Real>(d, derived::velocity + 1),
+             derived_at<Real>(d, derived::velocity + 2)},
+            derived_at<Real>(d, derived::kinetic),
+            derived_at<Real>(d, derived::sound)};
+  }
 };
 
 namespace {
@@ -281,33 +247,23 @@ constexpr const char* name = "application.npb_sp";
 
 // Sizes and norms: NPB 3.4, the norms with the digits of its verification.
 constexpr PerClass<FlowProblem> problems{
-    {{12,
-      100,
-      0.015,
+    {{{12, 100, 0.015},
       {2.7470315451339479e-02, 1.0360746705285417e-02, 1.6235745065095532e-02, 1.5840557224455615e-02,
        3.4849040609362460e-02},
       {2.7289258557377227e-05, 1.0364446640837285e-05, 1.6154798287166471e-05, 1.5750704994480102e-05,
        3.4177666183390531e-05}},
-     {36,
-      400,
-      0.0015,
+     {{36, 400, 0.0015},
       {0.1893253733584e-02, 0.1717075447775e-03, 0.2778153350936e-03, 0.2887475409984e-03, 0.3143611161242e-02},
       {0.7542088599534e-04, 0.6512852253086e-05, 0.1049092285688e-04, 0.1128838671535e-04, 0.1212845639773e-03}},
-     {64,
-      400,
-      0.0015,
+     {{64, 400, 0.0015},
       {2.4799822399300195e0, 1.1276337964368832e0, 1.5028977888770491e0, 1.4217816211695179e0,
        2.1292113035138280e0},
       {1.0900140297820550e-04, 3.7343951769282091e-05, 5.0092785406541633e-05, 4.7671093939528255e-05,
        1.3621613399213001e-04}},
-     {102,
-      400,
-      0.001,
+     {{102, 400, 0.001},
       {0.6903293579998e+02, 0.3095134488084e+02, 0.4103336647017e+02, 0.3864769009604e+02, 0.5643482272596e+02},
       {0.9810006190188e-02, 0.1022827905670e-02, 0.1720597911692e-02, 0.1694479428231e-02, 0.1847456263981e-01}},
-     {162,
-      400,
-      0.00067,
+     {{162, 400, 0.00067},
       {0.5881691581829e+03, 0.2454417603569e+03, 0.3293829191851e+03, 0.3081924971891e+03, 0.4597223799176e+03},
       {0.2598120500183e+00, 0.2590888922315e-01, 0.5132886416320e-01, 0.4806073419454e-01, 0.5483377491301e+00}}}};
 

@@ -6,14 +6,17 @@
 
 namespace scope::npb {
 
-struct FlowProblem {
+struct FlowSize {
   int n;
   int iterations;
   double dt;
-  Quantities residual;  // root mean squares after the last iteration
-  Quantities error;
 
   std::string size() const { return sentence({n, "^3 points"}); }
+};
+
+struct FlowProblem : FlowSize {
+  Quantities residual;  // root mean squares after the last iteration
+  Quantities error;
 };
 
 inline std::vector<Published> published_norms(const FlowProblem& problem) {

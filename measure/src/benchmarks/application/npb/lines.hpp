@@ -55,4 +55,59 @@ struct Lines {
   }
 };
 
+// A method that eliminates along the lines of a cell, and substitutes back. `Method<axis>` has the numbers `kept` of a point
+// for the substitution, and those that a line sends to the next cell (`forward`) and back (`backward`); its type
+// `Forward<Real>` is what goes forward, `Backward<Real>` what goes back.
+template <int axis, template <int> class Method>
+class LineSolver {
+ public:
+  LineSolver(Cell& cell, const Flow& flow, double* factors) : cell_(cell), flow_(flow), factors_(factors) {}
+
+  template <int lanes>
+  SCOPE_INLINE void solve(const Passage& passage) {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
+      if constexpr (run.count == 1)
+        solve_one(passage, line, i, j, k);
+      else
+        solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
+    });
+  }
+
+ protected:
+  Cell& cell_;
+  const Flow& flow_;
+
+ private:
+  // Single lines are rare: one function serves every width of the others.
+  [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
+    solve_run<double>(passage, line, i, j, k);
+  }
+
+  template <class Real>
+  SCOPE_INLINE void solve_run(const Passage& passage, int line, int i, int j, int k) {
+    auto& method = static_cast<Method<axis>&>(*this);
+    double* const factors = passage.at_once() ? factors_ : factors_of(line);
+    if (passage.forth) {
+      typename Method<axis>::template Forward<Real> rows{};
+      if (passage.received != nullptr)
+        std::memcpy(&rows, passage.received + line * Method<axis>::forward, sizeof rows);
+      method.eliminate(rows, factors, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * Method<axis>::forward, &rows, sizeof rows);
+    }
+    if (passage.back) {
+      typename Method<axis>::template Backward<Real> ahead{};
+      if (passage.received != nullptr)
+        std::memcpy(&ahead, passage.received + line * Method<axis>::backward, sizeof ahead);
+      method.substitute(ahead, factors, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * Method<axis>::backward, &ahead, sizeof ahead);
+    }
+  }
+
+  double* factors_of(int line) {
+    return factors_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * Method<axis>::kept;
+  }
+
+  double* factors_;
+};
+
 }  // namespace scope::npb
