@@ -128,21 +128,16 @@ class GridProduct : public Benchmark {
 
   // Brings the dense blocks of all processes to their positions in C on the root: gathered by rank, then copied.
   void gather(const double* mine) {
-    std::vector<int> counts;
-    std::vector<int> places;
+    const auto sizes =
+        of_each_process([&](int row, int column) { return rows_.size(row) * columns_.size(column); });
+    const Parcels parcels(std::vector<int>(sizes.begin(), sizes.end()));
     Values packed(communicator_.root() ? std::int64_t{size_} * size_ : 0);
-    int place = 0;
-    for_each_process([&](int row, int column) {
-      counts.push_back(static_cast<int>(rows_.size(row) * columns_.size(column)));
-      places.push_back(place);
-      place += counts.back();
-    });
-    MPI_Gatherv(mine, static_cast<int>(share_values()), MPI_DOUBLE, packed.data(), counts.data(), places.data(),
-                MPI_DOUBLE, 0, communicator_.handle());
+    MPI_Gatherv(mine, static_cast<int>(share_values()), MPI_DOUBLE, packed.data(), parcels.counts.data(),
+                parcels.begins.data(), MPI_DOUBLE, 0, communicator_.handle());
     if (!communicator_.root()) return;
     for_each_process([&](int row, int column) {
       const Block target = share(row, column);
-      copy(dense(packed.data() + places[grid_.rank(row, column)], target.rows, target.columns), target);
+      copy(dense(packed.data() + parcels.begins[grid_.rank(row, column)], target.rows, target.columns), target);
     });
   }
 
@@ -179,6 +174,32 @@ class GridProduct : public Benchmark {
   void for_each_process(Action action) const {
     for (int row = 0; row < grid_.rows(); ++row)
       for (int column = 0; column < grid_.columns(); ++column) action(row, column);
+  }
+
+  template <class Value>
+  std::vector<std::int64_t> of_each_process(Value value) const {
+    std::vector<std::int64_t> values;
+    for_each_process([&](int row, int column) { values.push_back(value(row, column)); });
+    return values;
+  }
+
+  // Whether this process uses its blocks of the whole matrices where they are.
+  bool in_place() const { return overlapped() && communicator_.root(); }
+  // The part of C of this process; `own` is its memory.
+  Block share_in(Values& own) {
+    if (in_place()) return share(0, 0);
+    return dense(own.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
+  }
+  // A block of B of this process, transposed where requested.
+  Block dense_b(double* values, std::int64_t inner) const {
+    const std::int64_t columns = columns_.size(grid_.column());
+    return product_->turned() ? dense(values, columns, inner) : dense(values, inner, columns);
+  }
+  void copy_b(const Block& from, double* to) const {
+    if (product_->turned())
+      copy_turned(from, dense(to, from.columns, from.rows));
+    else
+      copy(from, dense(to, from.rows, from.columns));
   }
 
   static void copy_turned(const Block& from, const Block& to) {

@@ -271,33 +271,33 @@ class Linpack final : public Benchmark {
     for (int j = 0; j < panel.width(); ++j) up[layout_.rows.owner(exchange.sources[j])].push_back(j);
     for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i)
       aside[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
-    const Pieces above(up, columns);
-    const Pieces below(aside, columns);
+    const Parcels above = parcels(up, columns);
+    const Parcels below = parcels(aside, columns);
     sent_.resize(above.total() + below.total());
     got_.resize(std::max<std::size_t>(1, std::size_t(below.counts[mine])));
     double* const all = sent_.data();
     double* const going = sent_.data() + above.total();
 
     // All values are read before any is written.
-    pack(up[mine], from, columns, all + above.places[mine], [&](int j) { return exchange.sources[j]; });
+    pack(up[mine], from, columns, all + above.begins[mine], [&](int j) { return exchange.sources[j]; });
     if (mine == owner) {
       for (int part = 0; part < parts; ++part) {
-        pack(aside[part], from, columns, going + below.places[part],
+        pack(aside[part], from, columns, going + below.begins[part],
              [&](int i) { return exchange.displaced[i].second; });
       }
     }
-    MPI_Scatterv(going, below.counts.data(), below.places.data(), MPI_DOUBLE, got_.data(), below.counts[mine],
+    MPI_Scatterv(going, below.counts.data(), below.begins.data(), MPI_DOUBLE, got_.data(), below.counts[mine],
                  MPI_DOUBLE, owner, column_.handle());
     if (swap_in_tree_) {
-      MPI_Gatherv(mine == owner ? MPI_IN_PLACE : static_cast<void*>(all + above.places[mine]), above.counts[mine],
-                  MPI_DOUBLE, all, above.counts.data(), above.places.data(), MPI_DOUBLE, owner, column_.handle());
-      MPI_Bcast(all, static_cast<int>(above.total()), MPI_DOUBLE, owner, column_.handle());
+      MPI_Gatherv(mine == owner ? MPI_IN_PLACE : static_cast<void*>(all + above.begins[mine]), above.counts[mine],
+                  MPI_DOUBLE, all, above.counts.data(), above.begins.data(), MPI_DOUBLE, owner, column_.handle());
+      MPI_Bcast(all, above.total(), MPI_DOUBLE, owner, column_.handle());
     } else {
-      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, above.counts.data(), above.places.data(), MPI_DOUBLE,
+      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, above.counts.data(), above.begins.data(), MPI_DOUBLE,
                      column_.handle());
     }
     for (int part = 0; part < parts; ++part) {
-      const double* piece = all + above.places[part];
+      const double* piece = all + above.begins[part];
       const auto& places = up[part];
       for (int j = 0; j < columns; ++j) {
         double* const u = upper_.data() + std::ptrdiff_t{j} * panel.width();
@@ -329,20 +329,12 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // Where the values of each process begin when lists of rows of this many columns follow one another.
-  struct Pieces {
-    Pieces(const std::vector<std::vector<int>>& rows, int columns) {
-      int place = 0;
-      for (const auto& each : rows) {
-        counts.push_back(static_cast<int>(each.size()) * columns);
-        places.push_back(place);
-        place += counts.back();
-      }
-    }
-    std::size_t total() const { return static_cast<std::size_t>(places.back()) + counts.back(); }
-    std::vector<int> counts;
-    std::vector<int> places;
-  };
+  // The values in this many columns of each process's list of rows.
+  static Parcels parcels(const std::vector<std::vector<int>>& rows, int columns) {
+    std::vector<int> sizes;
+    for (const auto& list : rows) sizes.push_back(static_cast<int>(list.size()) * columns);
+    return Parcels(std::move(sizes));
+  }
 
   template <class RowOf>
   void pack(const std::vector<int>& list, std::int64_t from, int columns, double* to, RowOf row_of) {

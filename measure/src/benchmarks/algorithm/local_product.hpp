@@ -14,6 +14,7 @@ struct Block {
   std::int64_t columns;
   std::int64_t stride;
 
+  int values() const { return static_cast<int>(rows * columns); }
   Block part(std::int64_t row, std::int64_t column, std::int64_t height, std::int64_t width) const {
     return {data + row * stride + column, height, width, stride};
   }

@@ -112,35 +112,28 @@ class Cannon final : public GridProduct {
 
   void scatter_b() {
     scatter(b_counts(), blocks_->b.at(0), [&](int row, int column, double* to) {
-      for (int step = 0; step < held_b_; ++step, to += b_block(column)) {
-        const Block from = b_part(inner_at(row, column, step), column);
-        if (product_->turned())
-          copy_turned(from, dense(to, from.columns, from.rows));
-        else
-          copy(from, dense(to, from.rows, from.columns));
-      }
+      for (int step = 0; step < held_b_; ++step, to += b_block(column))
+        copy_b(b_part(inner_at(row, column, step), column), to);
     });
   }
 
   // Packed by `pack` for one process after another, so that each receives one message.
   template <class Pack>
   void scatter(const std::vector<std::int64_t>& values, double* mine, Pack pack) {
-    std::vector<int> counts(values.begin(), values.end());
-    std::vector<int> places(counts.size());
-    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    Values packed(communicator_.root() ? places.back() + counts.back() : 0);
+    const Parcels parcels(std::vector<int>(values.begin(), values.end()));
+    Values packed(communicator_.root() ? parcels.total() : 0);
     if (communicator_.root()) {
-      for_each_process(
-          [&](int row, int column) { pack(row, column, packed.data() + places[grid_.rank(row, column)]); });
+      for_each_process([&](int row, int column) {
+        pack(row, column, packed.data() + parcels.begins[grid_.rank(row, column)]);
+      });
     }
-    MPI_Scatterv(packed.data(), counts.data(), places.data(), MPI_DOUBLE, mine, counts[communicator_.rank()],
-                 MPI_DOUBLE, 0, communicator_.handle());
+    MPI_Scatterv(packed.data(), parcels.counts.data(), parcels.begins.data(), MPI_DOUBLE, mine,
+                 parcels.counts[communicator_.rank()], MPI_DOUBLE, 0, communicator_.handle());
   }
 
   void shift(const Block& gone, int to, const Block& come, int from, int tag) {
-    MPI_Sendrecv(gone.data, static_cast<int>(gone.rows * gone.columns), MPI_DOUBLE, to, tag, come.data,
-                 static_cast<int>(come.rows * come.columns), MPI_DOUBLE, from, tag, communicator_.handle(),
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(gone.data, gone.values(), MPI_DOUBLE, to, tag, come.data, come.values(), MPI_DOUBLE, from, tag,
+                 communicator_.handle(), MPI_STATUS_IGNORE);
   }
 
   // Blocks of the next step travel during the product; the root uses its own blocks in place.
@@ -239,30 +232,19 @@ class Cannon final : public GridProduct {
   }
   Block b(int step) {
     if (in_place() && step < held_b_) return b_part(inner_here(step), grid_.column());
-    const std::int64_t inner = inner_.size(inner_here(step));
-    const std::int64_t columns = columns_.size(grid_.column());
-    return product_->turned() ? dense(blocks_->b.at(step), columns, inner)
-                              : dense(blocks_->b.at(step), inner, columns);
+    return dense_b(blocks_->b.at(step), inner_.size(inner_here(step)));
   }
-  Block c() {
-    if (in_place()) return share(0, 0);
-    return dense(blocks_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
-  }
-  bool in_place() const { return overlapped() && communicator_.root(); }
+  Block c() { return share_in(blocks_->c); }
 
   // One more than are held, for the incoming block; none where blocks lie in a whole matrix.
   int places(int held) const { return std::min(held + 1, in_place() ? steps_ - held : steps_); }
 
   // The initial blocks of each process.
   std::vector<std::int64_t> a_counts() const {
-    std::vector<std::int64_t> counts;
-    for_each_process([&](int row, int) { counts.push_back(held_a_ * a_block(row)); });
-    return counts;
+    return of_each_process([&](int row, int) { return held_a_ * a_block(row); });
   }
   std::vector<std::int64_t> b_counts() const {
-    std::vector<std::int64_t> counts;
-    for_each_process([&](int, int column) { counts.push_back(held_b_ * b_block(column)); });
-    return counts;
+    return of_each_process([&](int, int column) { return held_b_ * b_block(column); });
   }
 
   static std::int64_t total(const std::vector<std::int64_t>& counts) {

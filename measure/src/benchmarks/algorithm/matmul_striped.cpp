@@ -123,28 +123,18 @@ class Striped final : public GridProduct {
 
   // Stripes of N values per row of A or column of B follow one another.
   void scatter(const Partition& stripes, const double* all, double* mine, MPI_Comm communicator) const {
-    std::vector<int> counts;
-    std::vector<int> places;
-    for (int part = 0; part < stripes.parts(); ++part) {
-      counts.push_back(static_cast<int>(stripes.size(part) * size_));
-      places.push_back(static_cast<int>(stripes.begin(part) * size_));
-    }
+    const Parcels parcels(stripes, size_);
     int rank = 0;
     MPI_Comm_rank(communicator, &rank);
-    MPI_Scatterv(all, counts.data(), places.data(), MPI_DOUBLE, mine, counts[rank], MPI_DOUBLE, 0, communicator);
+    MPI_Scatterv(all, parcels.counts.data(), parcels.begins.data(), MPI_DOUBLE, mine, parcels.counts[rank],
+                 MPI_DOUBLE, 0, communicator);
   }
 
   // A stripe of columns is not contiguous: the root packs it, transposed where requested.
   void scatter_b() {
     Values packed(communicator_.root() ? std::int64_t{size_} * size_ : 0);
-    for (int part = 0; communicator_.root() && part < columns_.parts(); ++part) {
-      const Block from = b_part(part);
-      double* to = packed.data() + columns_.begin(part) * size_;
-      if (product_->turned())
-        copy_turned(from, dense(to, from.columns, from.rows));
-      else
-        copy(from, dense(to, from.rows, from.columns));
-    }
+    for (int part = 0; communicator_.root() && part < columns_.parts(); ++part)
+      copy_b(b_part(part), packed.data() + columns_.begin(part) * size_);
     scatter(columns_, packed.data(), b().data, row());
   }
 
@@ -224,8 +214,7 @@ class Striped final : public GridProduct {
 
   void broadcast(int band, Requests& requests) {
     const Block part = band_of(a(), band);
-    MPI_Ibcast(part.data, static_cast<int>(part.rows * part.columns), MPI_DOUBLE, 0, row(),
-               &requests.emplace_back());
+    MPI_Ibcast(part.data, part.values(), MPI_DOUBLE, 0, row(), &requests.emplace_back());
   }
 
   void multiply(int band, Traffic& traffic) {
@@ -245,17 +234,8 @@ class Striped final : public GridProduct {
 
   // The stripes of this process, and its share of C.
   Block a() { return in_place() ? a_part(0) : dense(stripes_->a.data(), rows_.size(grid_.row()), size_); }
-  Block b() {
-    if (in_place()) return b_part(0);
-    const std::int64_t columns = columns_.size(grid_.column());
-    return product_->turned() ? dense(stripes_->b.data(), columns, size_)
-                              : dense(stripes_->b.data(), size_, columns);
-  }
-  Block c() {
-    if (in_place()) return share(0, 0);
-    return dense(stripes_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
-  }
-  bool in_place() const { return overlapped() && communicator_.root(); }
+  Block b() { return in_place() ? b_part(0) : dense_b(stripes_->b.data(), size_); }
+  Block c() { return share_in(stripes_->c); }
 
   std::int64_t a_values() const { return in_place() ? 0 : rows_.size(grid_.row()) * size_; }
   std::int64_t b_values() const { return in_place() ? 0 : columns_.size(grid_.column()) * size_; }

@@ -113,20 +113,14 @@ class PanelBroadcast {
   }
 
   void scatter_and_pass_round() {
-    const Partition parts(count(), row_.size());
-    std::vector<int> counts(row_.size());
-    std::vector<int> places(row_.size());
-    for (int rank = 0; rank < row_.size(); ++rank) {
-      counts[rank] = static_cast<int>(parts.size(rank));
-      places[rank] = static_cast<int>(parts.begin(rank));
-    }
-    double* const mine = message_.data() + places[row_.rank()];
+    const Parcels parcels(Partition(count(), row_.size()));
+    double* const mine = message_.data() + parcels.begins[row_.rank()];
     const bool root = row_.rank() == root_;
-    MPI_Scatterv(message_.data(), counts.data(), places.data(), MPI_DOUBLE,
-                 root ? MPI_IN_PLACE : static_cast<void*>(mine), counts[row_.rank()], MPI_DOUBLE, root_,
+    MPI_Scatterv(message_.data(), parcels.counts.data(), parcels.begins.data(), MPI_DOUBLE,
+                 root ? MPI_IN_PLACE : static_cast<void*>(mine), parcels.counts[row_.rank()], MPI_DOUBLE, root_,
                  row_.handle());
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), counts.data(), places.data(), MPI_DOUBLE,
-                   row_.handle());
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), parcels.counts.data(),
+                   parcels.begins.data(), MPI_DOUBLE, row_.handle());
   }
 
   const Communicator& row_;

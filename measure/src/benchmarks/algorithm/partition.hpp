@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace scope {
@@ -39,6 +40,26 @@ class Partition {
   std::int64_t items_;
   int parts_;
   std::vector<std::int64_t> begins_;  // empty where all parts are equal
+};
+
+// The data of all processes, one after another: counts and displacements of MPI's vector collectives.
+struct Parcels {
+  Parcels() = default;
+  explicit Parcels(std::vector<int> sizes) : counts(std::move(sizes)), begins(counts.size()) {
+    std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
+  }
+  // Of each part, whose items are `width` elements.
+  explicit Parcels(const Partition& parts, int width = 1) {
+    for (int part = 0; part < parts.parts(); ++part) {
+      counts.push_back(static_cast<int>(parts.size(part)) * width);
+      begins.push_back(static_cast<int>(parts.begin(part)) * width);
+    }
+  }
+
+  int total() const { return counts.empty() ? 0 : begins.back() + counts.back(); }
+
+  std::vector<int> counts;
+  std::vector<int> begins;
 };
 
 }  // namespace scope

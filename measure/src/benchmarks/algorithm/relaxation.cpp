@@ -296,28 +296,19 @@ class Relaxation final : public Benchmark {
     const int stride = static_cast<int>(current_->stride());
     column_.emplace(Datatype::vector(rows, 1, stride, 1, MPI_DOUBLE, sizeof(double)));
     if (!communicator_.root()) return;
-    packed_ = Buffer(static_cast<std::size_t>(layout(1).total) * sizeof(double));
+    packed_ = Buffer(static_cast<std::size_t>(layout(1).total()) * sizeof(double));
     whole_ = Buffer(static_cast<std::size_t>(size_ + 2) * (size_ + 2) * sizeof(double));
     for (int row = -1; row <= size_; ++row)
       for (int column = -1; column <= size_; ++column) *whole_at(row, column) = problem_->start(row, column);
   }
 
   // The position of each rank's block, with a halo of this many points, among the packed blocks of all.
-  struct Layout {
-    std::vector<int> counts;
-    std::vector<int> begins;
-    int total = 0;
-  };
-  Layout layout(int ring) const {
-    Layout layout;
-    for (int rank = 0; rank < communicator_.size(); ++rank) {
-      const auto rows = rows_.size(rank / grid_.columns()) + 2 * ring;
-      const auto columns = columns_.size(rank % grid_.columns()) + 2 * ring;
-      layout.counts.push_back(static_cast<int>(rows * columns));
-      layout.begins.push_back(layout.total);
-      layout.total += layout.counts.back();
-    }
-    return layout;
+  Parcels layout(int ring) const {
+    std::vector<int> sizes;
+    for (int rank = 0; rank < communicator_.size(); ++rank)
+      sizes.push_back(static_cast<int>((rows_.size(rank / grid_.columns()) + 2 * ring) *
+                                       (columns_.size(rank % grid_.columns()) + 2 * ring)));
+    return Parcels(std::move(sizes));
   }
 
   // Calls `row_of` with the packed and the whole form of each row of each block, and its length.
@@ -337,7 +328,7 @@ class Relaxation final : public Benchmark {
   }
 
   void distribute() {
-    const auto [counts, begins, total] = layout(1);
+    const auto [counts, begins] = layout(1);
     if (communicator_.root()) {
       for_each_packed_row(
           1, [](double* packed, const double* whole, int length) { std::copy(whole, whole + length, packed); });
@@ -356,7 +347,7 @@ class Relaxation final : public Benchmark {
     double* to = mine_.as<double>().data();
     for (int row = 0; row < current_->rows(); ++row)
       to = std::copy(current_->at(row, 0), current_->at(row, current_->columns()), to);
-    const auto [counts, begins, total] = layout(0);
+    const auto [counts, begins] = layout(0);
     MPI_Gatherv(mine_.data(), counts[communicator_.rank()], MPI_DOUBLE, packed_.data(), counts.data(),
                 begins.data(), MPI_DOUBLE, 0, communicator_.handle());
     if (!communicator_.root()) return;

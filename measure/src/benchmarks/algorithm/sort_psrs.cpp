@@ -209,12 +209,7 @@ class RegularSampling final : public Benchmark {
   }
 
   void distribute() {
-    std::vector<int> counts(p_);
-    std::vector<int> begins(p_);
-    for (int rank = 0; rank < p_; ++rank) {
-      counts[rank] = static_cast<int>(blocks_.size(rank));
-      begins[rank] = static_cast<int>(blocks_.begin(rank));
-    }
+    const auto [counts, begins] = Parcels(blocks_);
     MPI_Scatterv(input_.data(), counts.data(), begins.data(), MPI_UINT32_T, block_.data(),
                  counts[communicator_.rank()], MPI_UINT32_T, 0, communicator_.handle());
   }
@@ -302,12 +297,11 @@ class RegularSampling final : public Benchmark {
 
   void collect() {
     sizes_.assign(p_, 0);
-    std::vector<int> begins(p_);
     const int mine = static_cast<int>(sorted_.size());
     MPI_Gather(&mine, 1, MPI_INT, sizes_.data(), 1, MPI_INT, 0, communicator_.handle());
-    std::exclusive_scan(sizes_.begin(), sizes_.end(), begins.begin(), 0);
-    MPI_Gatherv(sorted_.data(), mine, MPI_UINT32_T, result_.data(), sizes_.data(), begins.data(), MPI_UINT32_T, 0,
-                communicator_.handle());
+    const Parcels parcels(sizes_);
+    MPI_Gatherv(sorted_.data(), mine, MPI_UINT32_T, result_.data(), parcels.counts.data(), parcels.begins.data(),
+                MPI_UINT32_T, 0, communicator_.handle());
   }
 
   std::string result_problem(std::uint64_t seed) {

@@ -4,7 +4,6 @@
 // and a checksum; the slowest process counts. After kernel FT of the NAS Parallel Benchmarks (RNR-94-007,
 // section 2.2.4). Each transform sends the whole grid in an all-to-all.
 #include <numbers>
-#include <numeric>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
@@ -250,14 +249,8 @@ class FourierTransform final : public Kernel {
   int own_z() const { return static_cast<int>(z_layers_.size(rank())); }
 
   void lay_out_parcels() {
-    for (int other = 0; other < ranks(); ++other) {
-      z_parcels_.counts.push_back(own_z() * static_cast<int>(y_layers_.size(other)) * nx());
-      y_parcels_.counts.push_back(own_y() * static_cast<int>(z_layers_.size(other)) * nx());
-    }
-    for (Parcels* parcels : {&z_parcels_, &y_parcels_}) {
-      parcels->begins.resize(ranks());
-      std::exclusive_scan(parcels->counts.begin(), parcels->counts.end(), parcels->begins.begin(), 0);
-    }
+    z_parcels_ = Parcels(y_layers_, own_z() * nx());
+    y_parcels_ = Parcels(z_layers_, own_y() * nx());
     for (int other = 0; other < ranks(); ++other) {
       for (int y = 0; y < y_layers_.size(other); ++y) {
         row_begins_.push_back(z_parcels_.begins[other] + y * nx());

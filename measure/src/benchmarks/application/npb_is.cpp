@@ -187,10 +187,9 @@ class IntegerSort final : public Kernel {
     std::array<Key, buckets> all = mine;
     exchange().sum(std::span(all));
 
-    begins_[0] = 0;
     std::exclusive_scan(mine.begin(), mine.end(), begins_.begin(), 0);
     std::iota(stream_.begin(), stream_.end(), 0);
-    sent_ = {std::vector<int>(ranks(), 0), std::vector<int>(ranks(), 0)};
+    std::vector<int> counts(ranks());
     std::int64_t before = 0;
     int owner = 0;
     int owner_before = 0;
@@ -209,10 +208,10 @@ class IntegerSort final : public Kernel {
       // Two neighboring buckets of one owner are filled towards each other: half as many write streams.
       if (bucket % 2 != 0 && owner == owner_before) stream_[bucket] = bucket - 1;
       owner_before = owner;
-      sent_.counts[owner] += mine[bucket];
+      counts[owner] += mine[bucket];
       before += all[bucket];
     }
-    std::exclusive_scan(sent_.counts.begin(), sent_.counts.end(), sent_.begins.begin(), 0);
+    sent_ = Parcels(std::move(counts));
     first_ = first_bucket < 0 ? 0 : first_bucket << shift_;
     end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
   }

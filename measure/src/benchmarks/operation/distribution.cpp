@@ -51,18 +51,18 @@ class Distribution final : public Benchmark {
     const MPI_Datatype theirs = whole_type_->handle();
     const MPI_Datatype mine = stripe_type_->handle();
     const MPI_Comm comm = communicator_.handle();
-    const int count = counts_[communicator_.rank()];
+    const int count = parcels_.counts[communicator_.rank()];
     MPI_Request request = MPI_REQUEST_NULL;
     const auto finish = [&](int) { MPI_Wait(&request, MPI_STATUS_IGNORE); };
     if (direction_ == Direction::scatter) {
       call_.time(
           repetition,
           [&](int set) {
-            MPI_Scatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs, sets_[set].stripe.data(),
-                         count, mine, 0, comm);
+            MPI_Scatterv(sets_[set].whole.data(), parcels_.counts.data(), parcels_.begins.data(), theirs,
+                         sets_[set].stripe.data(), count, mine, 0, comm);
           },
           [&](int set) {
-            MPI_Iscatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs,
+            MPI_Iscatterv(sets_[set].whole.data(), parcels_.counts.data(), parcels_.begins.data(), theirs,
                           sets_[set].stripe.data(), count, mine, 0, comm, &request);
           },
           finish);
@@ -70,12 +70,12 @@ class Distribution final : public Benchmark {
       call_.time(
           repetition,
           [&](int set) {
-            MPI_Gatherv(sets_[set].stripe.data(), count, mine, sets_[set].whole.data(), counts_.data(),
-                        places_.data(), theirs, 0, comm);
+            MPI_Gatherv(sets_[set].stripe.data(), count, mine, sets_[set].whole.data(), parcels_.counts.data(),
+                        parcels_.begins.data(), theirs, 0, comm);
           },
           [&](int set) {
-            MPI_Igatherv(sets_[set].stripe.data(), count, mine, sets_[set].whole.data(), counts_.data(),
-                         places_.data(), theirs, 0, comm, &request);
+            MPI_Igatherv(sets_[set].stripe.data(), count, mine, sets_[set].whole.data(), parcels_.counts.data(),
+                         parcels_.begins.data(), theirs, 0, comm, &request);
           },
           finish);
     }
@@ -129,12 +129,9 @@ class Distribution final : public Benchmark {
       whole_type_.emplace(Datatype::vector(size_, piece, size_, piece, MPI_DOUBLE, sizeof(double)));
       stripe_type_.emplace(Datatype::vector(size_, piece, width_, piece, MPI_DOUBLE, sizeof(double)));
     }
-    counts_.resize(ranks);
-    places_.resize(ranks);
-    for (int rank = 0; rank < ranks; ++rank) {
-      counts_[rank] = static_cast<int>(stripes_.size(rank)) / piece;
-      places_[rank] = static_cast<int>(stripes_.begin(rank)) / piece;
-    }
+    parcels_ = Parcels(stripes_);
+    for (auto* numbers : {&parcels_.counts, &parcels_.begins})
+      for (int& number : *numbers) number /= piece;
   }
 
   std::span<std::uint64_t> words(Buffer& buffer) { return buffer.as<std::uint64_t>(); }
@@ -174,8 +171,7 @@ class Distribution final : public Benchmark {
   std::vector<Set> sets_;
   std::optional<Datatype> whole_type_;
   std::optional<Datatype> stripe_type_;
-  std::vector<int> counts_;
-  std::vector<int> places_;
+  Parcels parcels_;
   std::uint64_t seed_ = 0;
 };
 

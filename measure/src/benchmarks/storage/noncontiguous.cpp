@@ -5,6 +5,7 @@
 // not transferred, as an application's field is. Before a read, untimed, the file is written anew and evicted.
 #include <unistd.h>
 
+#include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/mpi_file.hpp"
@@ -221,29 +222,25 @@ class Noncontiguous final : public Benchmark {
   // the other, packed row by row.
   void exchange() {
     const int ranks = communicator_.size();
-    std::vector<int> of_block(ranks);
-    std::vector<int> of_slab(ranks);
+    std::vector<int> of_block;
+    std::vector<int> of_slab;
     for (int rank = 0; rank < ranks; ++rank) {
-      of_block[rank] = static_cast<int>(common(rows_, part(n_, ranks, rank)).size() * columns_.size() * item);
-      of_slab[rank] = static_cast<int>(common(slab_, rows_of(rank)).size() * columns_of(rank).size() * item);
+      of_block.push_back(static_cast<int>(common(rows_, part(n_, ranks, rank)).size() * columns_.size() * item));
+      of_slab.push_back(static_cast<int>(common(slab_, rows_of(rank)).size() * columns_of(rank).size() * item));
     }
-    std::vector<int> from_block(ranks);
-    std::vector<int> from_slab(ranks);
-    for (int rank = 1; rank < ranks; ++rank) {
-      from_block[rank] = from_block[rank - 1] + of_block[rank - 1];
-      from_slab[rank] = from_slab[rank - 1] + of_slab[rank - 1];
-    }
+    const Parcels block(std::move(of_block));
+    const Parcels slab(std::move(of_slab));
     std::byte* const parts = rows_of_slab_.data() + slab_.size() * n_ * item;
     if (reads_) {
-      copy_slab(parts, from_slab, true);
-      MPI_Alltoallv(parts, of_slab.data(), from_slab.data(), MPI_BYTE, outgoing_.data(), of_block.data(),
-                    from_block.data(), MPI_BYTE, communicator_.handle());
+      copy_slab(parts, slab.begins, true);
+      MPI_Alltoallv(parts, slab.counts.data(), slab.begins.data(), MPI_BYTE, outgoing_.data(), block.counts.data(),
+                    block.begins.data(), MPI_BYTE, communicator_.handle());
       copy_block(true);
     } else {
       copy_block(false);
-      MPI_Alltoallv(outgoing_.data(), of_block.data(), from_block.data(), MPI_BYTE, parts, of_slab.data(),
-                    from_slab.data(), MPI_BYTE, communicator_.handle());
-      copy_slab(parts, from_slab, false);
+      MPI_Alltoallv(outgoing_.data(), block.counts.data(), block.begins.data(), MPI_BYTE, parts,
+                    slab.counts.data(), slab.begins.data(), MPI_BYTE, communicator_.handle());
+      copy_slab(parts, slab.begins, false);
     }
   }
 

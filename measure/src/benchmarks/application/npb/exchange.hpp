@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "benchmark.hpp"
+#include "benchmarks/algorithm/partition.hpp"
 #include "faults/faults.hpp"
 #include "sampling/phases.hpp"
 
@@ -25,14 +26,6 @@ struct Side {
   int from;
   std::span<double> received;
   int tag;
-};
-
-// The counts and displacements of an all-to-all, for each process, in items.
-struct Parcels {
-  std::vector<int> counts;
-  std::vector<int> begins;
-
-  int total() const { return counts.empty() ? 0 : begins.back() + counts.back(); }
 };
 
 // A collective counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
