@@ -25,6 +25,7 @@
 #include "declaration.hpp"
 #include "memory/buffer.hpp"
 #include "memory/message_slots.hpp"
+#include "memory/not_copied.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/optional.hpp"
 #include "sampling/repetition.hpp"
@@ -71,7 +72,7 @@ inline constexpr std::int64_t slow_operations_back_to_back = 16;
 
 // One case of a benchmark on one rank. The constructor prepares (allocates, connects; collective), the
 // destructor releases.
-class Benchmark {
+class Benchmark : NotCopied {
  public:
   virtual ~Benchmark() = default;
 

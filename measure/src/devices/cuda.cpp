@@ -234,8 +234,6 @@ class CudaArray final : public Array {
   explicit CudaArray(std::int64_t bytes)
       : address(made("cuMemAlloc", api().cuMemAlloc, static_cast<Size>(bytes))) {}
   ~CudaArray() override { api().cuMemFree(address); }
-  CudaArray(const CudaArray&) = delete;
-  CudaArray& operator=(const CudaArray&) = delete;
 
   const Address address;
 };
@@ -247,8 +245,6 @@ class CudaPinnedMemory final : public PinnedMemory {
   explicit CudaPinnedMemory(std::int64_t bytes)
       : bytes_(static_cast<Size>(bytes)), start_(made("cuMemHostAlloc", api().cuMemHostAlloc, bytes_, Flags{0})) {}
   ~CudaPinnedMemory() override { api().cuMemFreeHost(start_); }
-  CudaPinnedMemory(const CudaPinnedMemory&) = delete;
-  CudaPinnedMemory& operator=(const CudaPinnedMemory&) = delete;
 
   std::span<std::byte> bytes() override { return {static_cast<std::byte*>(start_), bytes_}; }
 
@@ -296,8 +292,6 @@ class CudaQueue final : public Queue {
     for (const Handle event : events_) api().cuEventDestroy(event);
     api().cuStreamDestroy(stream_);
   }
-  CudaQueue(const CudaQueue&) = delete;
-  CudaQueue& operator=(const CudaQueue&) = delete;
 
   void write(const Array& to, std::span<const std::byte> from) override {
     enqueue("cuMemcpyHtoDAsync", api().cuMemcpyHtoDAsync, address_of(to), from.data(), from.size(), stream_);

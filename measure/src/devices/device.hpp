@@ -15,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include "memory/not_copied.hpp"
+
 namespace scope::devices {
 
 enum class Kind { gpu, accelerator, cpu };
@@ -44,13 +46,13 @@ struct Facts {
 std::string pci_address(const std::array<std::uint32_t, 4>& place);
 
 // Memory of a device.
-class Array {
+class Array : NotCopied {
  public:
   virtual ~Array() = default;
 };
 
 // Memory of the host that the device reaches without a copy by the driver.
-class PinnedMemory {
+class PinnedMemory : NotCopied {
  public:
   virtual ~PinnedMemory() = default;
   virtual std::span<std::byte> bytes() = 0;
@@ -59,14 +61,14 @@ class PinnedMemory {
 using Argument = std::variant<const Array*, std::uint32_t, std::int64_t, float, double>;
 
 // A compiled function, with the arguments of its next launch.
-class Kernel {
+class Kernel : NotCopied {
  public:
   virtual ~Kernel() = default;
   virtual void set(const std::vector<Argument>& arguments) = 0;
 };
 
 // Commands that run one after another. None is complete before `finish`, and memory of the host must live until then.
-class Queue {
+class Queue : NotCopied {
  public:
   virtual ~Queue() = default;
   virtual void write(const Array& to, std::span<const std::byte> from) = 0;

@@ -195,8 +195,6 @@ class ClArray final : public Array {
       : handle(made("clCreateBuffer", api().clCreateBuffer, context, flags, static_cast<Size>(bytes),
                     static_cast<void*>(nullptr))) {}
   ~ClArray() override { api().clReleaseMemObject(handle); }
-  ClArray(const ClArray&) = delete;
-  ClArray& operator=(const ClArray&) = delete;
 
   const Handle handle;
 };
@@ -208,8 +206,6 @@ class ClKernel final : public Kernel {
   ClKernel(Handle program, const char* name)
       : handle(made("clCreateKernel", api().clCreateKernel, program, name)) {}
   ~ClKernel() override { api().clReleaseKernel(handle); }
-  ClKernel(const ClKernel&) = delete;
-  ClKernel& operator=(const ClKernel&) = delete;
 
   void set(const std::vector<Argument>& arguments) override {
     for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -235,8 +231,6 @@ class ClQueue final : public Queue {
     forget();
     api().clReleaseCommandQueue(handle_);
   }
-  ClQueue(const ClQueue&) = delete;
-  ClQueue& operator=(const ClQueue&) = delete;
 
   void write(const Array& to, std::span<const std::byte> from) override {
     require(
@@ -298,8 +292,6 @@ class ClPinnedMemory final : public PinnedMemory {
     api().clFinish(queue_);
     api().clReleaseCommandQueue(queue_);
   }
-  ClPinnedMemory(const ClPinnedMemory&) = delete;
-  ClPinnedMemory& operator=(const ClPinnedMemory&) = delete;
 
   std::span<std::byte> bytes() override { return {start_, bytes_}; }
 

@@ -22,8 +22,6 @@ class File {
   ~File() { close(); }
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }

@@ -21,12 +21,10 @@ void give_back_freed_memory(const Communicator& communicator);
 
 // The bytes of every buffer are claimed while it lives. While claims are questioned, those that do not fit into the
 // memory of this host are refused: Unavailable, naming both amounts. Else a claim costs nothing.
-class QuestionedClaims {
+class QuestionedClaims : NotCopied {
  public:
   QuestionedClaims();
   ~QuestionedClaims();
-  QuestionedClaims(const QuestionedClaims&) = delete;
-  QuestionedClaims& operator=(const QuestionedClaims&) = delete;
 
   // Throws Unavailable where the claims of all ranks of this host do not fit together. Collective.
   void require_together(const Communicator& communicator) const;

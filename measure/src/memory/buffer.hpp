@@ -15,8 +15,6 @@ class Buffer {
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
 
   std::byte* data() { return data_; }
   std::size_t size() const { return bytes_; }

@@ -13,13 +13,11 @@
 namespace scope {
 
 // Initializes MPI for the life of the program.
-class MpiEnvironment {
+class MpiEnvironment : NotCopied {
  public:
   // `threads`: several threads of each process may call MPI at once, if the library supports that.
   MpiEnvironment(int& argc, char**& argv, bool threads);
   ~MpiEnvironment();
-  MpiEnvironment(const MpiEnvironment&) = delete;
-  MpiEnvironment& operator=(const MpiEnvironment&) = delete;
 
   std::string library() const;   // the library's version string, first line
   std::string standard() const;  // for example 3.1

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "memory/not_copied.hpp"
+
 namespace scope {
 
 struct ControlVariable {
@@ -16,12 +18,10 @@ struct ControlVariable {
 // Opens the tools interface for its lifetime. Opened before MPI, it costs Open MPI 4 nothing; opened later,
 // Open MPI registers all its components a second time, which takes 0.2 s. Closed after MPI, Open MPI removes
 // its files twice.
-class ToolsInterface {
+class ToolsInterface : NotCopied {
  public:
   ToolsInterface();
   ~ToolsInterface();
-  ToolsInterface(const ToolsInterface&) = delete;
-  ToolsInterface& operator=(const ToolsInterface&) = delete;
 
   // The sizes at which the library changes its protocol or algorithm, then the components and algorithms selected
   // by the user; at most 100. Settings left to the library are omitted. Empty where the library reports none.

@@ -28,8 +28,6 @@ class Datatype {
   }
   Datatype(Datatype&& other) noexcept : handle_(std::exchange(other.handle_, MPI_DATATYPE_NULL)) {}
   Datatype& operator=(Datatype&&) = delete;
-  Datatype(const Datatype&) = delete;
-  Datatype& operator=(const Datatype&) = delete;
 
   MPI_Datatype handle() const { return handle_; }
 

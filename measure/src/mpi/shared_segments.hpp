@@ -15,12 +15,10 @@ namespace scope {
 Communicator one_host(const Communicator& communicator);
 
 // A window of MPI_Win_allocate_shared. Collective over `host`, whose processes share a host, as is its end.
-class SharedSegments {
+class SharedSegments : NotCopied {
  public:
   SharedSegments(const Communicator& host, std::int64_t bytes_of_each);
   ~SharedSegments();
-  SharedSegments(const SharedSegments&) = delete;
-  SharedSegments& operator=(const SharedSegments&) = delete;
 
   // The segment of one process; it begins at a page.
   std::span<std::byte> of(int rank) const;

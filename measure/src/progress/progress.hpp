@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "memory/not_copied.hpp"
+
 namespace scope {
 
 enum class Stage {
@@ -23,13 +25,11 @@ enum class Stage {
   finished
 };
 
-class Progress {
+class Progress : NotCopied {
  public:
   // Without a path, counts and writes nothing. Throws std::system_error when the file cannot be opened.
   Progress(const std::string& path, int rank);
   ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   void begin_case(int position);
   void enter(Stage stage) { stage_.store(stage, std::memory_order_relaxed); }

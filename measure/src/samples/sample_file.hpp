@@ -45,13 +45,11 @@ struct CaseResult {
 };
 
 // Whole lines appended to a file by rank 0. All calls are collective and throw OutputError on every rank.
-class LineFile {
+class LineFile : NotCopied {
  public:
   // An empty path is standard output.
   LineFile(const std::string& path, const Communicator& world);
   ~LineFile();
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
 
   void append(const std::string& line);
 

@@ -23,12 +23,10 @@ class Routine : public FortranRoutine {
 using Descriptor = std::array<int, 9>;
 
 // A process grid over a communicator; ScaLAPACK calls it a context.
-class Context {
+class Context : NotCopied {
  public:
   Context(const Communicator& communicator, const ProcessGrid& grid);
   ~Context();
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
 
   int handle() const { return handle_; }
 

@@ -25,12 +25,10 @@ struct Destination {
   std::int64_t places = 1;
 };
 
-class Transport {
+class Transport : NotCopied {
  public:
   explicit Transport(bool sleeps) : sleeps_(sleeps) {}
   virtual ~Transport() = default;
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
 
   // A message stays unchanged until the partner has answered it: losses are retransmitted from its memory.
   void send(std::span<const std::byte> message);

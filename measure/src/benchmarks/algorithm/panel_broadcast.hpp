@@ -20,14 +20,12 @@ inline constexpr const char* broadcasts = "ring_modified,ring,binomial,long";
 inline constexpr const char* broadcasts_with_library =
     "ring_modified,ring,binomial,long,library,library_nonblocking";
 
-class PanelBroadcast {
+class PanelBroadcast : NotCopied {
  public:
   // `row`: a row or a column of the grid. `tag`: different from that of any other broadcast in flight.
   PanelBroadcast(const Communicator& row, std::string kind, int tag)
       : row_(row), kind_(std::move(kind)), tag_(tag) {}
   ~PanelBroadcast() { finish(); }
-  PanelBroadcast(const PanelBroadcast&) = delete;
-  PanelBroadcast& operator=(const PanelBroadcast&) = delete;
 
   // The root has the message; the others have it after `wait`. It must stay unchanged until `finish`.
   void start(std::span<double> message, int root) {

@@ -138,8 +138,6 @@ class Collective : public Benchmark {
           "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialized");
     }
   }
-  Collective(const Collective&) = delete;
-  Collective& operator=(const Collective&) = delete;
   ~Collective() override { free_requests(); }
 
   void run(Repetition& repetition) override {

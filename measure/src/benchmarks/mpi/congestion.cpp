@@ -255,8 +255,6 @@ class PutIncast final : public Blocks {
                    &window_);
   }
   ~PutIncast() override { MPI_Win_free(&window_); }
-  PutIncast(const PutIncast&) = delete;
-  PutIncast& operator=(const PutIncast&) = delete;
 
   void run(int) override {
     if (!side_.root()) {

@@ -20,14 +20,12 @@ constexpr std::int64_t most_places = 65;
 std::int64_t in_lines(std::int64_t bytes) { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 
 // Memory of rank 1 that rank 0 may access, in whole cache lines as in programs.
-class Window {
+class Window : NotCopied {
  public:
   Window(std::int64_t bytes, MPI_Comm comm) : bytes_(bytes) {
     MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, comm, &memory_, &handle_);
   }
   ~Window() { MPI_Win_free(&handle_); }
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
 
   MPI_Win handle() const { return handle_; }
   std::span<std::byte> bytes() { return {static_cast<std::byte*>(memory_), static_cast<std::size_t>(bytes_)}; }
@@ -39,7 +37,7 @@ class Window {
 };
 
 // The other rank alone, for post and start.
-class Partner {
+class Partner : NotCopied {
  public:
   explicit Partner(const Communicator& communicator) {
     MPI_Group all = MPI_GROUP_NULL;
@@ -49,8 +47,6 @@ class Partner {
     MPI_Group_free(&all);
   }
   ~Partner() { MPI_Group_free(&group_); }
-  Partner(const Partner&) = delete;
-  Partner& operator=(const Partner&) = delete;
 
   MPI_Group group() const { return group_; }
 

@@ -32,7 +32,7 @@ Way way_of(const std::string& name) {
 }
 
 // Sends of one buffer, each in one call that is timed and one that completes it.
-class Sends {
+class Sends : NotCopied {
  public:
   Sends(const Parameters& parameters, void* data, int bytes, int partner, MPI_Comm comm, int window)
       : mode_(send_mode<int>(parameters.choice("mode"))),
@@ -49,8 +49,6 @@ class Sends {
     if (way_ != Way::persistent) return;
     for (auto& request : requests_) MPI_Request_free(&request);
   }
-  Sends(const Sends&) = delete;
-  Sends& operator=(const Sends&) = delete;
 
   void begin(int number = 0) {
     if (way_ == Way::blocking)
@@ -77,7 +75,7 @@ class Sends {
 };
 
 // Receives into places of their own; blocking ones are posted where they are completed.
-class Receives {
+class Receives : NotCopied {
  public:
   Receives(Way way, int bytes, int partner, MPI_Comm comm, std::vector<void*> places)
       : way_(way),
@@ -94,8 +92,6 @@ class Receives {
     if (way_ != Way::persistent) return;
     for (auto& request : requests_) MPI_Request_free(&request);
   }
-  Receives(const Receives&) = delete;
-  Receives& operator=(const Receives&) = delete;
 
   void post() {
     if (way_ == Way::nonblocking)

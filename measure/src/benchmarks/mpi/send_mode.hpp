@@ -86,7 +86,7 @@ SendMode<Count> send_mode(const std::string& name) {
 
 // Buffer space for this many buffered sends, attached for its lifetime; none for other modes. At least a byte:
 // some libraries need no space for an empty message, but a buffer.
-class AttachedBuffer {
+class AttachedBuffer : NotCopied {
  public:
   AttachedBuffer(const std::string& mode, std::int64_t messages, std::int64_t message_bytes)
       : memory_(mode == "buffered" ? checked(messages * (message_bytes + MPI_BSEND_OVERHEAD) + 1) : 0) {
@@ -97,8 +97,6 @@ class AttachedBuffer {
     int size = 0;
     if (memory_.size() > 0) MPI_Buffer_detach(&address, &size);
   }
-  AttachedBuffer(const AttachedBuffer&) = delete;
-  AttachedBuffer& operator=(const AttachedBuffer&) = delete;
 
  private:
   static std::int64_t checked(std::int64_t bytes) {

@@ -203,7 +203,7 @@ Routine<Real> routine(const std::string& name) {
 }
 
 // The library's own threads, for the lifetime of a case.
-class Threads {
+class Threads : NotCopied {
  public:
   explicit Threads(std::int64_t asked) {
     const auto usable = static_cast<std::int64_t>(allowed_processors().size());
@@ -215,8 +215,6 @@ class Threads {
     blas::set_threads(number_);
   }
   ~Threads() { blas::set_threads(1); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
 
   int number() const { return number_; }
 

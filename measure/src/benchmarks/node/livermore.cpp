@@ -96,7 +96,7 @@ double weighted_sum(std::span<const double> values) {
   return sum;
 }
 
-class Kernels {
+class Kernels : NotCopied {
  public:
   Kernels(int kernel, int length)
       : kernel_(kernel),
@@ -126,8 +126,6 @@ class Kernels {
     zone = Numbers(zone_.data());
     restore();
   }
-  Kernels(const Kernels&) = delete;
-  Kernels& operator=(const Kernels&) = delete;
 
   int kernel() const { return kernel_; }
   int passes() const { return multiple * pass_counts[length_][kernel_ - 1] * pass_factors[length_]; }

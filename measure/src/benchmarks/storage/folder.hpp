@@ -25,7 +25,7 @@ std::string evict(const std::string& path);
 // The share of the file's pages that this host's page cache holds.
 double resident_share(const std::string& path, std::int64_t bytes);
 
-class Folder {
+class Folder : NotCopied {
  public:
   // Makes a folder below $SCOPE_STORAGE; without that variable in the working directory. Where `needs.shared` is false,
   // hosts with file systems of their own make one each. Throws Unavailable, on all ranks, where the folder cannot
@@ -33,8 +33,6 @@ class Folder {
   // a constructor.
   Folder(const Communicator& communicator, const Needs& needs);
   ~Folder();  // not collective: all files are closed by then
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
 
   const std::string& path() const { return path_; }
   bool one_for_all() const { return one_for_all_; }  // all ranks see the same folder

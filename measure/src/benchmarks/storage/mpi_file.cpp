@@ -47,7 +47,7 @@ std::string described(int code) {
 }
 
 // The hints of a method under the names by which the libraries know them; what a library does not know, it ignores.
-class Hints {
+class Hints : NotCopied {
  public:
   explicit Hints(const Method& method) {
     MPI_Info_create(&handle_);
@@ -67,8 +67,6 @@ class Hints {
     set("striping_unit", method.stripe_bytes);
   }
   ~Hints() { MPI_Info_free(&handle_); }
-  Hints(const Hints&) = delete;
-  Hints& operator=(const Hints&) = delete;
 
   MPI_Info handle() const { return handle_; }
 

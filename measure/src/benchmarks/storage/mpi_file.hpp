@@ -15,8 +15,6 @@ class MpiFile final : public OpenFile {
   // Collective over `ranks`.
   MpiFile(const Method& method, MPI_Comm ranks, const std::string& path, Mode mode);
   ~MpiFile() override;
-  MpiFile(const MpiFile&) = delete;
-  MpiFile& operator=(const MpiFile&) = delete;
 
   void write(const std::byte* data, std::int64_t bytes, std::int64_t offset) override;
   void read(std::byte* data, std::int64_t bytes, std::int64_t offset) override;

@@ -41,7 +41,7 @@ bool has_mpi_io();
 enum class Mode { create, update, read };
 
 // Errors are kept: calls that all ranks make together are made on all ranks, whatever happened before.
-class OpenFile {
+class OpenFile : NotCopied {
  public:
   virtual ~OpenFile() = default;
 

@@ -74,7 +74,7 @@ inline void choose(void* mine, void* theirs, int* count, MPI_Datatype* type) {
 // Recursive: the left half, its effect on the right half, the right half (Toledo 1997, SIAM J. Matrix Anal.
 // Appl. 18). The pivot rows are in the panel's square, identical on all processes, so that only the search
 // for a pivot communicates.
-class PanelFactors {
+class PanelFactors : NotCopied {
  public:
   // `block`: the widest panel.
   PanelFactors(const Communicator& column, const BlockCyclic& rows, int block)
@@ -82,8 +82,6 @@ class PanelFactors {
     MPI_Op_create(choose, 1, &choose_);
   }
   ~PanelFactors() { MPI_Op_free(&choose_); }
-  PanelFactors(const PanelFactors&) = delete;
-  PanelFactors& operator=(const PanelFactors&) = delete;
 
   // Factors the columns that begin at `a` (local row `top` and below). Returns the first column, counted from
   // 1 in the panel, that had no pivot; 0 when all had. Collective over the column of the grid.
