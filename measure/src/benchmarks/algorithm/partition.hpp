@@ -50,6 +50,7 @@ struct Parcels {
   }
   // Of each part, whose items are `width` elements.
   explicit Parcels(const Partition& parts, int width = 1) {
+    for (auto* numbers : {&counts, &begins}) numbers->reserve(parts.parts());
     for (int part = 0; part < parts.parts(); ++part) {
       counts.push_back(static_cast<int>(parts.size(part)) * width);
       begins.push_back(static_cast<int>(parts.begin(part)) * width);
