@@ -23,7 +23,7 @@ from quartiles import quartiles
 
 from hpcscope.build import active_messages
 from hpcscope.build.compiler import system_compiler
-from tests.active_messages.two_hosts import INTERFACE, TwoHosts, run, running, two_hosts, written
+from tests.active_messages.two_hosts import INTERFACE, TwoHosts, exchange_program, run, running, two_hosts, written
 
 HERE = Path(__file__).resolve().parent
 SHAPED = "tbf rate 1gbit burst 125000 limit 2000000"
@@ -187,7 +187,7 @@ def main() -> None:
             attack(Path(folder), asked.frames)
             return
         plain = compiled(Path(folder) / "plain_wires", HERE / "plain_wires.cpp")
-        program = active_messages.build().program
+        program = exchange_program()
         print(f"{asked.launches} interleaved launches of each, one processor per process")
         print(f"{'':<72}{'ours us':>11}{'other us':>11}{'ratio':>8}{'limit':>7}   quartiles of pairs")
         for row in ROWS:

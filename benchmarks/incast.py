@@ -15,12 +15,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from hpcscope.build import active_messages
 from hpcscope.lab import emulation
 from hpcscope.lab.active import INTERFACE
 from hpcscope.lab.description import read
 from hpcscope.lab.entry import Emulation
-from tests.active_messages.two_hosts import running, written
+from tests.active_messages.two_hosts import exchange_program, running, written
 
 LAB = "gamma"
 PATIENCE_S = 120
@@ -64,7 +63,7 @@ def main() -> None:
 
 def incast(up: Emulation, flow: str, size: int, puts: int) -> Incast:
     """Let all hosts but the first send to the first."""
-    program = str(active_messages.build().program)
+    program = str(exchange_program())
     first, *others = [host.name for host in up.state.hosts]
     key = secrets.token_hex(16)
     words = {first: ["answer", "0", str(len(others))], **{host: ["put", str(size), str(puts)] for host in others}}

@@ -1,7 +1,6 @@
-"""The active messages: the libfabric provider that MPI libraries load, and the program that tests and measures."""
+"""The active messages: the libfabric provider that MPI libraries load."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.build import cmake, libraries
@@ -10,7 +9,6 @@ from hpcscope.errors import UsageError
 from hpcscope.machine.machine import MpiInstallation
 
 NAME = "scope-active-messages"
-PROGRAM = "scope-exchange"
 PROVIDER = "scope-fi"
 PROVIDER_HEADER = "rdma/providers/fi_prov.h"
 PROVIDER_NAME = "scope"
@@ -19,42 +17,25 @@ _DEVICE = re.compile(r"--with-device=ch4:([\w,]+)")
 """In what the launcher of MPICH says of its build."""
 
 
-@dataclass(frozen=True)
-class ActiveMessagesBuild:
-    """What was compiled."""
-
-    program: Path
-    provider: Path | None
-    """The libfabric provider; None without the headers of libfabric."""
-
-
-def build() -> ActiveMessagesBuild:
-    """Return program and provider, compiled now if these very ones are not in the cache.
-
-    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when the
-    compiler, CMake or Ninja is missing.
-    """
-    library = f"lib{PROVIDER}.so"
-    asked = project()
-    with_provider = PROVIDER in asked.targets
-    directory = cmake.compiled(asked, (PROGRAM, library) if with_provider else (PROGRAM,))
-    return ActiveMessagesBuild(directory / PROGRAM, directory / library if with_provider else None)
-
-
 def provider_for(mpi: MpiInstallation) -> Path:
-    """Return the provider for programs of `mpi`, as `build` does; UsageError where libfabric is missing."""
+    """Return the provider for programs of `mpi`, compiled now if this very one is not in the cache.
+
+    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when the
+    compiler, CMake, Ninja or libfabric is missing.
+    """
     device = _DEVICE.search(libraries.ask([mpi.launcher, "-info"]))
     if device and "ofi" not in device[1].split(","):
         raise UsageError(
             f"{mpi.name} {mpi.version} was built without libfabric (device ch4:{device[1]}), which the active "
             "messages need; name another MPI with --mpi"
         )
-    provider = build().provider
-    if provider is None:
+    asked = project()
+    if not asked.targets:
         raise UsageError(
             f"the compiler finds no {PROVIDER_HEADER}: install the headers of libfabric (libfabric-dev)"
         )
-    return provider
+    library = f"lib{PROVIDER}.so"
+    return cmake.compiled(asked, (library,)) / library
 
 
 def source_directory() -> Path:
@@ -68,9 +49,9 @@ def _headers() -> str:
 
 
 def project() -> cmake.Project:
-    """Return what is compiled: with the provider where the headers of libfabric are."""
+    """Return what is compiled: nothing without the headers of libfabric."""
     headers = _headers()
-    targets = (PROGRAM, PROVIDER) if headers else (PROGRAM,)
+    targets = (PROVIDER,) if headers else ()
     # An empty value keeps CMake from searching by itself, which the fingerprint could not know.
     facts = (f"libfabric headers: {bool(headers)}",)
     return cmake.Project(

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hpcscope.build import active_messages
-from tests.active_messages.two_hosts import TwoHosts, two_hosts
+from tests.active_messages.two_hosts import TwoHosts, exchange_program, two_hosts
 
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """Without optimization, as the tests of its parts: the program for users is in the native program, with it."""
+    """Without optimization, as the tests of its parts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CXXFLAGS", "-O0")
-        return active_messages.build().program
+        return exchange_program()
 
 
 @pytest.fixture(scope="module")

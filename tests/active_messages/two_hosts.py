@@ -11,10 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from hpcscope.build import active_messages, cmake
 from tests.patience import PATIENCE_S, until
 
 INTERFACE = "eth0"
@@ -24,6 +25,20 @@ off = array.array("B", struct.pack("II", 0x17, 0))  # ETHTOOL_STXCSUM
 request = struct.pack("16sP", sys.argv[1].encode(), off.buffer_info()[0])
 fcntl.ioctl(socket.socket(), 0x8946, request)  # SIOCETHTOOL
 """
+
+
+def exchange_program() -> Path:
+    """Return the program whose processes exchange active messages, compiled if it is not in the cache."""
+    name = "scope-exchange"
+    project = active_messages.project()
+    source = project.sources / "tests" / "programs" / "exchange.cpp"
+    asked = replace(
+        project,
+        targets=(*project.targets, name),
+        facts=(*project.facts, source.read_text()),
+        definitions=(*project.definitions, "-DSCOPE_TESTS=ON"),
+    )
+    return cmake.compiled(asked, (name,)) / name
 
 
 @dataclass(frozen=True)
