@@ -187,8 +187,8 @@ int Exchange::send(const Send& send) {
 }
 
 void Exchange::send_queued() {
-  for (auto each = queued_.begin(); each != queued_.end();) {
-    std::deque<Queued>& messages = each->second;
+  for (auto queue = queued_.begin(); queue != queued_.end();) {
+    std::deque<Queued>& messages = queue->second;
     while (!messages.empty()) {
       const Send& next = messages.front().send;
       const int result = send_now(next);
@@ -197,7 +197,7 @@ void Exchange::send_queued() {
       messages.pop_front();
       --queued_messages_;
     }
-    each = messages.empty() ? queued_.erase(each) : std::next(each);
+    queue = messages.empty() ? queued_.erase(queue) : std::next(queue);
   }
 }
 
@@ -618,10 +618,10 @@ bool Exchange::progress() {
     waiting_.pop_front();
     if (attempt(next) == Outcome::again) waiting_.push_back(next);
   }
-  for (auto each = leaving_.begin(); each != leaving_.end();) {
-    auto& [bytes, offset, sent] = each->second;
-    sent += push(each->first, Bytes(bytes).subspan(sent), offset + sent);
-    each = sent == bytes.size() ? leaving_.erase(each) : std::next(each);
+  for (auto parts = leaving_.begin(); parts != leaving_.end();) {
+    auto& [bytes, offset, sent] = parts->second;
+    sent += push(parts->first, Bytes(bytes).subspan(sent), offset + sent);
+    parts = sent == bytes.size() ? leaving_.erase(parts) : std::next(parts);
   }
   send_queued();
   return fruitless_polls_ <= polls_before_yield;
@@ -672,14 +672,15 @@ void Exchange::died(Peer peer, bool farewell, const std::string& how) {
   leaving_.erase(peer);
   assembled_.erase(peer);
   departed_[peer].how = endpoint_.name(peer) + " " + how;
-  for (const std::uint64_t number : operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
+  for (const std::uint64_t number :
+       operations_.numbers([=](const Operation& operation) { return operation.peer == peer; }))
     complete(number, FI_EHOSTDOWN);
   if (const auto queued = queued_.extract(peer)) {
     queued_messages_ -= queued.mapped().size();
-    for (const Queued& each : queued.mapped()) fail(each.send);
+    for (const Queued& queued_send : queued.mapped()) fail(queued_send.send);
   }
   for (const std::uint64_t number :
-       landings_.numbers([=](const Landing& each) { return each.done.source == peer; })) {
+       landings_.numbers([=](const Landing& landing) { return landing.done.source == peer; })) {
     Landing landing = std::move(*landings_.find(number));
     landings_.remove(number);
     endpoint_.remove(landing.region);

@@ -36,12 +36,12 @@ const Arrival* Matching::first_for(const Receive& receive) const {
 
 std::vector<Receive> Matching::withdraw(Peer source) {
   std::vector<Receive> withdrawn;
-  for (auto each = posted_.begin(); each != posted_.end();) {
-    if (each->source == source && !(source == any_peer && each->shared)) {
-      withdrawn.push_back(std::move(*each));
-      each = posted_.erase(each);
+  for (auto receive = posted_.begin(); receive != posted_.end();) {
+    if (receive->source == source && !(source == any_peer && receive->shared)) {
+      withdrawn.push_back(std::move(*receive));
+      receive = posted_.erase(receive);
     } else {
-      ++each;
+      ++receive;
     }
   }
   return withdrawn;

@@ -397,8 +397,9 @@ int Endpoint::poll() {
   if (!state_->with_replies.empty()) state_->send_replies(now);
   int done = 0;
   for (Channel* channel : state_->channels) done += channel->poll(now, *state_);
-  for (const Departed& each : std::exchange(state_->departed, {}))
-    if (state_->on_death != nullptr) state_->on_death(state_->of_death, each.peer, each.farewell, each.how);
+  for (const Departed& departed : std::exchange(state_->departed, {}))
+    if (state_->on_death != nullptr)
+      state_->on_death(state_->of_death, departed.peer, departed.farewell, departed.how);
   if (done > 0) state_->fruitless_waits = 0;
   return done;
 }

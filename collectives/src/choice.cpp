@@ -39,10 +39,10 @@ std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>
       std::min_element(tried.begin(), tried.end(),
                        [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; });
   auto best = fastest;
-  for (auto each = tried.begin(); each != tried.end(); ++each) {
-    if (each->seconds > as_fast * fastest->seconds) continue;
-    const bool fewer = each->segment_units > best->segment_units;
-    if (fewer || (each->segment_units == best->segment_units && each < best)) best = each;
+  for (auto candidate = tried.begin(); candidate != tried.end(); ++candidate) {
+    if (candidate->seconds > as_fast * fastest->seconds) continue;
+    const bool fewer = candidate->segment_units > best->segment_units;
+    if (fewer || (candidate->segment_units == best->segment_units && candidate < best)) best = candidate;
   }
   return best;
 }

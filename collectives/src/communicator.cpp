@@ -215,8 +215,8 @@ Candidate Communicator::choose(const Problem& problem) const {
 void Communicator::log(const Problem& problem, const Candidate& taken, const std::vector<Candidate>& all) const {
   const auto forced = state().settings.forced.find(problem.operation);
   const bool another = forced != state().settings.forced.end() && library_named(forced->second);
-  const auto name = [&](const Candidate& each) -> std::string {
-    if (each.algorithm) return each.algorithm->name;
+  const auto name = [&](const Candidate& candidate) -> std::string {
+    if (candidate.algorithm) return candidate.algorithm->name;
     return another ? forced->second : "library";
   };
   const bool segmented = taken.algorithm && taken.algorithm->segmented;
@@ -230,7 +230,7 @@ void Communicator::log(const Problem& problem, const Candidate& taken, const std
   line.member("shape", taken.algorithm && taken.algorithm->shapes.size() > 1 ? name_of(taken.shape) : "");
   line.member("segment", segmented ? taken.segment_units * problem.unit_bytes : 0);
   line.object("estimated_s");
-  for (const Candidate& each : all) line.member(name(each), each.seconds);
+  for (const Candidate& candidate : all) line.member(name(candidate), candidate.seconds);
   line.end();
   line.end();
   if (std::FILE* file = std::fopen(state().settings.log.c_str(), "a")) {

@@ -265,7 +265,8 @@ class Simulation {
       end_flow(id, at);
       return;
     }
-    for (const int each : network_.route(message.from, message.to).resources) result_.carried[each] += part;
+    for (const int resource : network_.route(message.from, message.to).resources)
+      result_.carried[resource] += part;
     flows_.push_back({id, 0});
     stale_ = true;
   }
@@ -317,26 +318,27 @@ class Simulation {
     open_.clear();
     for (std::size_t i = 0; i < flows_.size(); ++i) {
       open_.push_back(static_cast<int>(i));
-      for (const int each : route_of(flows_[i]).resources) {
-        if (stamp_[each] != round_) {
-          stamp_[each] = round_;
-          residual_[each] = network_.resources()[each].bytes_per_s;
-          users_[each] = 0;
-          touched_.push_back(each);
+      for (const int resource : route_of(flows_[i]).resources) {
+        if (stamp_[resource] != round_) {
+          stamp_[resource] = round_;
+          residual_[resource] = network_.resources()[resource].bytes_per_s;
+          users_[resource] = 0;
+          touched_.push_back(resource);
         }
-        ++users_[each];
+        ++users_[resource];
       }
     }
     while (!open_.empty()) {
       double least = infinity;
-      for (const int each : touched_)
-        if (users_[each] > 0) least = std::min(least, residual_[each] / users_[each]);
-      for (const int each : open_) least = std::min(least, route_of(flows_[each]).limit_bytes_per_s);
+      for (const int resource : touched_)
+        if (users_[resource] > 0) least = std::min(least, residual_[resource] / users_[resource]);
+      for (const int flow : open_) least = std::min(least, route_of(flows_[flow]).limit_bytes_per_s);
       const double fixed = least * (1 + 1e-9);
       std::erase_if(open_, [&](int index) {
         const Route& route = route_of(flows_[index]);
         bool bound = route.limit_bytes_per_s <= fixed;
-        for (const int each : route.resources) bound = bound || residual_[each] / users_[each] <= fixed;
+        for (const int resource : route.resources)
+          bound = bound || residual_[resource] / users_[resource] <= fixed;
         if (bound) {
           flows_[index].rate = least;
           chosen_.push_back(index);
@@ -344,9 +346,9 @@ class Simulation {
         return bound;
       });
       for (const int index : chosen_)
-        for (const int each : route_of(flows_[index]).resources) {
-          residual_[each] = std::max(0.0, residual_[each] - least);
-          --users_[each];
+        for (const int resource : route_of(flows_[index]).resources) {
+          residual_[resource] = std::max(0.0, residual_[resource] - least);
+          --users_[resource];
         }
       chosen_.clear();
     }

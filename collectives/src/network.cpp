@@ -147,7 +147,7 @@ const std::vector<Route>& Network::routes_from(int host) const {
 double Network::bytes_per_s(int from, int to) const {
   const Route& way = route(from, to);
   double rate = way.limit_bytes_per_s;
-  for (const int each : way.resources) rate = std::min(rate, resources_[each].bytes_per_s);
+  for (const int resource : way.resources) rate = std::min(rate, resources_[resource].bytes_per_s);
   return rate;
 }
 

@@ -13,9 +13,9 @@ const char* name_of(Operation operation) {
 Operation operation_named(const std::string& where, const std::string& name) {
   std::string allowed;
   for (int i = 0; i < operation_count; ++i) {
-    const char* const each = name_of(static_cast<Operation>(i));
-    if (name == each) return static_cast<Operation>(i);
-    allowed += (i ? ", " : "") + std::string(each);
+    const char* const known = name_of(static_cast<Operation>(i));
+    if (name == known) return static_cast<Operation>(i);
+    allowed += (i ? ", " : "") + std::string(known);
   }
   throw std::invalid_argument(where + ": allowed: " + allowed);
 }

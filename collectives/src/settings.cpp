@@ -32,8 +32,8 @@ void check_algorithm(const std::string& item, Operation operation, const std::st
   for (int i = 0; i < library_count; ++i)
     if (const auto library = static_cast<Library>(i); has_rules(operation, library))
       allowed += ", " + std::string(name_of(library));
-  for (const Algorithm& each : algorithms())
-    if (each.operation == operation) allowed += ", " + std::string(each.name);
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.operation == operation) allowed += ", " + std::string(algorithm.name);
   throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such algorithm; allowed: " + allowed);
 }
 

@@ -115,9 +115,9 @@ class Reader {
                      const std::string& usual) {
     const std::string value = take<std::string>(key, "a string").value_or(usual);
     std::string names;
-    for (const char* each : allowed) {
-      if (value == each) return value;
-      names += (names.empty() ? "" : ", ") + std::string(each);
+    for (const char* name : allowed) {
+      if (value == name) return value;
+      names += (names.empty() ? "" : ", ") + std::string(name);
     }
     refuse(key + " = \"" + value + "\": allowed: " + names);
   }

@@ -64,7 +64,7 @@ inline std::vector<int> members(const std::string& list) {
   for (std::string part; std::getline(parts, part, ',');) {
     int first = 0, last = 0;
     const int read = std::sscanf(part.c_str(), "%d-%d", &first, &last);
-    for (int each = first; read > 0 && each <= (read == 2 ? last : first); ++each) found.push_back(each);
+    for (int number = first; read > 0 && number <= (read == 2 ? last : first); ++number) found.push_back(number);
   }
   return found;
 }
@@ -75,8 +75,8 @@ inline std::vector<int> allowed_processors() {
   const int most = 16384;
   cpu_set_t* const set = CPU_ALLOC(most);
   if (set != nullptr && sched_getaffinity(0, CPU_ALLOC_SIZE(most), set) == 0)
-    for (int each = 0; each < most; ++each)
-      if (CPU_ISSET_S(each, CPU_ALLOC_SIZE(most), set)) allowed.push_back(each);
+    for (int processor = 0; processor < most; ++processor)
+      if (CPU_ISSET_S(processor, CPU_ALLOC_SIZE(most), set)) allowed.push_back(processor);
   CPU_FREE(set);
   return allowed;
 }
@@ -97,8 +97,8 @@ inline std::string value_of(const std::string& text, const std::string& key) {
 
 inline std::string joined(const std::set<std::string>& texts) {
   std::string all;
-  for (const auto& each : texts)
-    if (!each.empty()) all += (all.empty() ? "" : ", ") + each;
+  for (const auto& text : texts)
+    if (!text.empty()) all += (all.empty() ? "" : ", ") + text;
   return all;
 }
 
@@ -233,7 +233,8 @@ inline Facts facts(const std::string& root) {
   facts["hardware threads"] = std::to_string(processors.size());
   // Not the file `offline`: it also has processors that could be plugged in.
   if (online.empty()) present.clear();
-  std::erase_if(present, [&](int each) { return std::binary_search(online.begin(), online.end(), each); });
+  std::erase_if(present,
+                [&](int processor) { return std::binary_search(online.begin(), online.end(), processor); });
   facts["offline processors"] = std::to_string(present.size());
   facts["NUMA nodes"] = std::to_string(entries(system + "node", "node", true).size());
   facts["memory"] = mebibytes(memory, "MemTotal");

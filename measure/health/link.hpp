@@ -143,7 +143,7 @@ inline Link measure_link(const Socket& socket, double seconds, int repetitions) 
     socket.receive(&value, sizeof value);
     return value;
   };
-  for (int each = 0; each < repetitions; ++each) {
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
     std::vector<double> times;
     for (const double end = now_s() + part; times.size() < 3 || now_s() < end;) {
       const double begun = now_s();
@@ -193,15 +193,15 @@ inline std::vector<std::string> addresses(const std::string& interface) {
   std::multimap<std::pair<long, std::string>, std::string> found;
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return {};
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    const std::string name = each->ifa_name;
-    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_RUNNING) == 0 || !of_the_host(name)) continue;
+  for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
+    const std::string name = entry->ifa_name;
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_RUNNING) == 0 || !of_the_host(name)) continue;
     if (!interface.empty() && name != interface) continue;
     char text[INET6_ADDRSTRLEN] = "";
-    if (each->ifa_addr->sa_family == AF_INET)
-      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr, text, sizeof text);
-    const auto* six = reinterpret_cast<const sockaddr_in6*>(each->ifa_addr);
-    if (each->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
+    if (entry->ifa_addr->sa_family == AF_INET)
+      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr, text, sizeof text);
+    const auto* six = reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr);
+    if (entry->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
       inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
     Facts known;
     ask_interface(name, known);

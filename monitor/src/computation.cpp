@@ -113,9 +113,9 @@ void begin_computation_samples(double rate_hz) {
   if (sigaction(SIGPROF, &action, nullptr) != 0 || timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
     return complain(std::string("sample: ") + std::strerror(errno) + "; the computation is not sampled");
   const long period_ns = static_cast<long>(1e9 / rate_hz);
-  itimerspec each{};
-  each.it_interval = each.it_value = {period_ns / 1'000'000'000, period_ns % 1'000'000'000};
-  runs = timer_settime(timer, 0, &each, nullptr) == 0;
+  itimerspec interval{};
+  interval.it_interval = interval.it_value = {period_ns / 1'000'000'000, period_ns % 1'000'000'000};
+  runs = timer_settime(timer, 0, &interval, nullptr) == 0;
 }
 
 // The handler stays: a signal may be under way.

@@ -80,7 +80,7 @@ constexpr std::array<MpiAction, routine_count> mpi_actions = [] {
 
 u8 hash_of(std::string_view text) {
   u8 hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3u;
+  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3u;
   return hash;
 }
 

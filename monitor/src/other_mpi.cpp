@@ -37,8 +37,8 @@ const char* family_of(void* library, void* init) {
 
 std::string without_this_library(const char* preloaded) {
   std::string list = preloaded ? preloaded : "";
-  for (char& each : list)
-    if (each == ':') each = ' ';
+  for (char& character : list)
+    if (character == ':') character = ' ';
   std::istringstream words(list);
   std::string kept;
   for (std::string word; words >> word;)

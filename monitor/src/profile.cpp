@@ -70,9 +70,9 @@ std::vector<Table> layout(const Options& options, const Identity& identity) {
       table("samples", profile.sample_rows, profile.samples),
   };
   std::size_t end = header_bytes;
-  for (Table& each : tables) {
-    each.offset = end;
-    end = (end + each.stride * each.rows + page - 1) / page * page;
+  for (Table& table : tables) {
+    table.offset = end;
+    end = (end + table.stride * table.rows + page - 1) / page * page;
   }
   return tables;
 }
@@ -129,9 +129,9 @@ std::string header(const Options& options, const Identity& identity, const std::
   text << "routines";
   for (int i = 1; i < routine_count; ++i) text << " MPI_" << routine_names[i];
   text << '\n';
-  for (const Table& each : tables)
-    text << "table " << each.name << " offset " << each.offset << " rows " << each.rows << " stride "
-         << each.stride << " columns " << each.columns << '\n';
+  for (const Table& table : tables)
+    text << "table " << table.name << " offset " << table.offset << " rows " << table.rows << " stride "
+         << table.stride << " columns " << table.columns << '\n';
   return text.str();
 }
 
@@ -191,7 +191,7 @@ bool open_profile(const Options& options, const Identity& identity) {
     unlink(path.c_str());
     return refuse(path, error);
   }
-  for (const Table& each : tables) *each.where = static_cast<char*>(memory) + each.offset;
+  for (const Table& table : tables) *table.where = static_cast<char*>(memory) + table.offset;
   const std::string text = header(options, identity, tables);
   std::memcpy(memory, text.data(), std::min(text.size(), header_bytes - 1));
   return true;

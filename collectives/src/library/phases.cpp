@@ -216,7 +216,9 @@ Phase allgather_doubling(const Problem& problem) {
   return [ranks = problem.ranks(), units = problem.units](Program& steps, int rank) {
     for (int distance = 1; distance < ranks; distance *= 2) {
       const int other = rank ^ distance;
-      const auto half_of = [&](int one) { return Range{one / distance * distance * units, distance * units}; };
+      const auto half_of = [&](int member) {
+        return Range{member / distance * distance * units, distance * units};
+      };
       exchange(steps, other, half_of(rank), other, half_of(other));
     }
   };

@@ -16,7 +16,7 @@ void add(Devices& devices, Devices further) {
   for (auto& device : further) {
     const std::string& place = device->facts().pci_address;
     const auto known = std::ranges::find_if(
-        devices, [&](const auto& each) { return !place.empty() && each->facts().pci_address == place; });
+        devices, [&](const auto& device) { return !place.empty() && device->facts().pci_address == place; });
     if (known == devices.end()) {
       devices.push_back(std::move(device));
     } else if (!(*known)->facts().no_kernels.empty()) {

@@ -180,8 +180,9 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
   std::vector<double> numbers;
   const auto deliveries =
       carry_out(command.transfers, command.seconds, command.nap, world, faults, start_together);
-  for (const Delivery& each : deliveries)
-    numbers.insert(numbers.end(), {each.bytes, each.seconds, each.starved, static_cast<double>(each.correct)});
+  for (const Delivery& delivery : deliveries)
+    numbers.insert(numbers.end(),
+                   {delivery.bytes, delivery.seconds, delivery.starved, static_cast<double>(delivery.correct)});
   return numbers;
 }
 
@@ -207,7 +208,7 @@ void follow(const Communicator& world, const Faults& faults) {
 std::vector<std::vector<double>> lead(const std::string& line, const Command& command, const Communicator& world,
                                       const Faults& faults) {
   std::set<int> others;
-  for (const Transfer& each : command.transfers) others.insert({each.from, each.to});
+  for (const Transfer& transfer : command.transfers) others.insert({transfer.from, transfer.to});
   if (command.echo) others.insert({command.echo->from, command.echo->to});
   const bool here = others.erase(0) > 0;
   for (const int rank : others)
@@ -237,8 +238,8 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
 void write_transfers(Json& json, const Command& command, const std::vector<std::vector<double>>& answers) {
   std::vector<std::size_t> read(answers.size());
   json.array("transfers");
-  for (const Transfer& each : command.transfers) {
-    const double* numbers = &answers[each.to][4 * read[each.to]++];
+  for (const Transfer& transfer : command.transfers) {
+    const double* numbers = &answers[transfer.to][4 * read[transfer.to]++];
     json.object();
     json.member("bytes", numbers[0]);
     json.member("seconds", numbers[1]);

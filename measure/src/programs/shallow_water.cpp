@@ -35,8 +35,8 @@ class Options {
   // The place of a word among those allowed.
   int word(const char* name, std::initializer_list<const char*> allowed) const {
     int place = 0;
-    for (const char* one : allowed) {
-      if (text(name) == one) return place;
+    for (const char* word : allowed) {
+      if (text(name) == word) return place;
       ++place;
     }
     throw std::out_of_range(text(name));

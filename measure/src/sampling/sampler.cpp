@@ -400,7 +400,7 @@ class Sampling {
   std::vector<double> counted_times() const {
     std::vector<double> times_s(headline_.size());
     std::transform(headline_.begin(), headline_.end(), times_s.begin(),
-                   [](const Headline& one) { return one.time_s; });
+                   [](const Headline& headline) { return headline.time_s; });
     const double tolerated_s = times_s.empty() ? 0
                                                : std::max(tolerated_clock_errors * setting_.clock_error_s,
                                                           tolerated_skew * median(times_s));

@@ -30,11 +30,11 @@ constexpr std::uint32_t float_of_key(Key key) {
 // In place; integers are their own keys.
 inline void items_to_keys(std::span<Key> items, Item item) {
   if (item == Item::integer) return;
-  for (Key& each : items) each = key_of_float(each);
+  for (Key& item : items) item = key_of_float(item);
 }
 inline void keys_to_items(std::span<Key> keys, Item item) {
   if (item == Item::integer) return;
-  for (Key& each : keys) each = float_of_key(each);
+  for (Key& key : keys) key = float_of_key(key);
 }
 
 }  // namespace scope

@@ -69,8 +69,8 @@ double resident_share(const std::string& path, std::int64_t bytes) {
 }
 
 void agree(const Communicator& communicator, const std::string& problem) {
-  for (const auto& each : communicator.all_gather(problem))
-    if (!each.empty()) throw Unavailable(each);
+  for (const auto& rank_problem : communicator.all_gather(problem))
+    if (!rank_problem.empty()) throw Unavailable(rank_problem);
 }
 
 Folder::Folder(const Communicator& communicator, const Needs& needs)

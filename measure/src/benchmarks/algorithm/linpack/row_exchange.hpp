@@ -18,8 +18,8 @@ struct RowExchange {
         std::swap(sources[j], sources[row - first]);
         continue;
       }
-      const auto known =
-          std::find_if(displaced.begin(), displaced.end(), [&](const auto& each) { return each.first == row; });
+      const auto known = std::find_if(displaced.begin(), displaced.end(),
+                                      [&](const auto& exchange) { return exchange.first == row; });
       if (known != displaced.end())
         std::swap(sources[j], known->second);
       else

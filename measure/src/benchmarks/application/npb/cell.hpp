@@ -60,7 +60,7 @@ constexpr int with_sound = 7;
 struct FourthDifference {
   // For `size` points from `begin`, of n in all.
   FourthDifference(int begin, int size, int n) {
-    for (auto& one : weights) one.assign(size, 0);
+    for (auto& weight : weights) weight.assign(size, 0);
     for (int i = 0; i < size; ++i) {
       const int below = begin + i;  // points on this side
       const int above = n - 1 - below;

@@ -40,7 +40,7 @@ class RandomNumbers {
     constexpr std::uint64_t stride = power(random_multiplier, lanes);
     std::array<std::uint64_t, lanes> states;
     std::uint64_t state = state_;
-    for (auto& one : states) one = state = product(random_multiplier, state);
+    for (auto& first : states) first = state = product(random_multiplier, state);
     std::size_t at = 0;
     for (; at + lanes <= numbers.size(); at += lanes) {
       for (int lane = 0; lane < lanes; ++lane) {

@@ -33,7 +33,7 @@ Line::Line(const Communicator& world, int number, int place)
   std::vector<int> ranks(communicator_.size());
   const int rank = world.rank();
   MPI_Allgather(&rank, 1, MPI_INT, ranks.data(), 1, MPI_INT, communicator_.handle());
-  for (const int one : ranks) partners_.push_back(Partners::these({one}));
+  for (const int rank : ranks) partners_.push_back(Partners::these({rank}));
   std::erase(ranks, rank);
   others_ = Partners::these(ranks);
 }

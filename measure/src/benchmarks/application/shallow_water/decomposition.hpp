@@ -29,8 +29,8 @@ constexpr std::array<Resolution, 6> resolutions{{{"T42", 42, 128, 64},
                                                  {"T170", 170, 512, 256}}};
 
 constexpr const Resolution& resolution_named(std::string_view name) {
-  for (const Resolution& one : resolutions)
-    if (one.name == name) return one;
+  for (const Resolution& resolution : resolutions)
+    if (resolution.name == name) return resolution;
   return resolutions.front();
 }
 

@@ -321,11 +321,11 @@ void LongitudeTransform::synthesize_distributed(const double* fourier, double* g
 void LongitudeTransform::butterfly(double* grid, int distance, bool forward) {
   const Line& row = decomposition_.row();
   const int partner = row.place() ^ distance;
-  const std::ptrdiff_t each = longitudes_.size() * element();
+  const std::ptrdiff_t values = longitudes_.size() * element();
   const int pairs = pairs_.size();
   if (!forward) turn(grid, distance, false);
   if (!exchange_.nonblocking()) {
-    exchange_.swap(row, grid, each * pairs, partner, received_.data(), each * pairs, partner);
+    exchange_.swap(row, grid, values * pairs, partner, received_.data(), values * pairs, partner);
     combine(grid, {0, pairs}, distance);
   } else {
     // While the second half of the pairs travels, the first one is combined.
@@ -333,11 +333,11 @@ void LongitudeTransform::butterfly(double* grid, int distance, bool forward) {
     MPI_Request requests[2][2];  // of each half: to receive and to send
     exchange_.communicate();
     for (int half = 0; half < 2; ++half) {
-      Exchange::start_receive(row, received_.data() + halves[half].begin * each, halves[half].size() * each,
+      Exchange::start_receive(row, received_.data() + halves[half].begin * values, halves[half].size() * values,
                               partner, &requests[half][0]);
     }
     for (int half = 0; half < 2; ++half) {
-      exchange_.start_send(row, grid + halves[half].begin * each, halves[half].size() * each, partner,
+      exchange_.start_send(row, grid + halves[half].begin * values, halves[half].size() * values, partner,
                            &requests[half][1]);
     }
     exchange_.offer();
@@ -357,11 +357,11 @@ void LongitudeTransform::butterfly(double* grid, int distance, bool forward) {
 // second.
 void LongitudeTransform::combine(double* grid, Range pairs, int distance) {
   const double sign = (decomposition_.row().place() & distance) != 0 ? -1 : 1;
-  const std::ptrdiff_t each = longitudes_.size() * element();
-  double* const own = grid + pairs.begin * each;
-  const double* const theirs = received_.data() + pairs.begin * each;
+  const std::ptrdiff_t values = longitudes_.size() * element();
+  double* const own = grid + pairs.begin * values;
+  const double* const theirs = received_.data() + pairs.begin * values;
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-    npb::in_runs<lanes>(0, static_cast<int>(pairs.size() * each), [&](auto run, int at) SCOPE_INLINE {
+    npb::in_runs<lanes>(0, static_cast<int>(pairs.size() * values), [&](auto run, int at) SCOPE_INLINE {
       using Real = typename decltype(run)::Real;
       npb::store(own + at, npb::load<Real>(theirs + at) + sign * npb::load<Real>(own + at));
     });
