@@ -78,8 +78,6 @@ class Channel {
 
   // Receives, delivers, completes, sends what is due. Returns the number of deliveries and completions.
   virtual int poll(Time now, Sink& sink) = 0;
-  // What a progress thread does: all of poll() but deliveries, completions and deaths, which wait for the next poll().
-  virtual void progress(Time /*now*/, Sink& /*sink*/) {}
   // Whether all that was sent has arrived: the endpoint lingers a little before it ends.
   virtual bool idle() const = 0;
   // The last words to every live peer. Polled on until idle() or out of patience.

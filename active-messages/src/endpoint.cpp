@@ -2,22 +2,16 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "channel.hpp"
-#include "descriptor.hpp"
 #include "identity.hpp"
 #include "inbox.hpp"
 #include "interface.hpp"
@@ -32,7 +26,6 @@ constexpr std::size_t peers_limit = 65'536;
 constexpr auto linger_limit = std::chrono::milliseconds(500);
 constexpr int yields_before_sleep = 16;
 constexpr auto unpollable_nap = std::chrono::microseconds(50);  // where a channel has no descriptor
-constexpr int progress_nap_ms = 2;
 
 // A reply that found no room. Its bytes are the endpoint's own.
 struct QueuedReply {
@@ -89,12 +82,6 @@ struct Endpoint::State final : Sink {
   void check(Peer peer, Handler handler, Bytes header, Bytes payload) const;
   void send_replies(Time now);
   Arrivals arrivals(std::chrono::nanoseconds at_most);
-  void keep_alive();
-
-  // Held by calls of the program and by the progress thread; without that thread nobody needs it.
-  std::unique_lock<std::recursive_mutex> lock() {
-    return options.progress_thread ? std::unique_lock(mutex) : std::unique_lock<std::recursive_mutex>();
-  }
 
   Options options;
   std::optional<Port> port;
@@ -113,11 +100,6 @@ struct Endpoint::State final : Sink {
   Time polled{};  // when the poll began from which handlers run: reading the clock costs as much as a tag
   int fruitless_waits = 0;
   bool ending = false;
-
-  std::recursive_mutex mutex;
-  std::atomic<std::uint64_t> polls = 0;
-  Descriptor stop;  // an event that ends the progress thread
-  std::thread progress;
 };
 
 Endpoint::State::State(const Options& asked) : options(asked) {
@@ -140,20 +122,9 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   memory = shared_memory(options, self);
   for (Channel* channel : {memory.get(), wire.get()})
     if (channel != nullptr) channels.push_back(channel);
-  if (options.progress_thread) {
-    stop = Descriptor(::eventfd(0, EFD_CLOEXEC));
-    if (!stop) throw Error(std::string("the progress thread has no event: ") + std::strerror(errno));
-    progress = std::thread([this] { keep_alive(); });
-  }
 }
 
 Endpoint::State::~State() {
-  if (progress.joinable()) {
-    const std::uint64_t one = 1;
-    while (::write(stop.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
-    progress.join();
-  }
   ending = true;
   const Time patience = Clock::now() + linger_limit;
   send_replies(Clock::now());
@@ -255,22 +226,6 @@ Arrivals Endpoint::State::arrivals(std::chrono::nanoseconds at_most) {
   return all;
 }
 
-// The progress thread: what a polling program does anyway, it leaves to the program.
-void Endpoint::State::keep_alive() {
-  for (std::uint64_t seen = 0;;) {
-    pollfd waiting[3] = {{stop.get(), POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}};
-    const std::uint64_t before = polls.load(std::memory_order_relaxed);
-    const bool program_polls = before != seen;
-    seen = before;
-    if (!program_polls && wire) waiting[1] = {wire->descriptor(), POLLIN, 0};
-    ::poll(waiting, 2, progress_nap_ms);
-    if (waiting[0].revents != 0) return;
-    if (polls.load(std::memory_order_relaxed) != seen) continue;
-    const std::lock_guard held(mutex);
-    for (Channel* channel : channels) channel->progress(Clock::now(), *this);
-  }
-}
-
 Endpoint::Endpoint(const Options& options) : state_(std::make_unique<State>(options)) {}
 Endpoint::~Endpoint() = default;
 
@@ -280,13 +235,9 @@ std::string Endpoint::wire() const {
   return state_->wire ? state_->wire->name() : state_->memory ? state_->memory->name() : "no wire";
 }
 
-Peer Endpoint::add(const Address& address) {
-  const auto held = state_->lock();
-  return state_->add(address);
-}
+Peer Endpoint::add(const Address& address) { return state_->add(address); }
 
 std::string Endpoint::name(Peer peer) const {
-  const auto held = state_->lock();
   const Address& address = state_->peers.at(peer).address;
   std::string text;
   for (const std::byte byte : address.ethernet) {
@@ -299,38 +250,30 @@ std::string Endpoint::name(Peer peer) const {
   return text + " port " + std::to_string(address.port) + " process " + std::to_string(process_number(address));
 }
 
-std::size_t Endpoint::peers() const {
-  const auto held = state_->lock();
-  return state_->peers.size();
-}
+std::size_t Endpoint::peers() const { return state_->peers.size(); }
 
 bool Endpoint::alone() const {
-  const auto held = state_->lock();
   return std::ranges::none_of(state_->peers, [this](const Known& known) {
     return known.alive && known.address.process != state_->self.process;
   });
 }
 
 Handler Endpoint::handle(Action action, void* context) {
-  const auto held = state_->lock();
   state_->handlers.emplace_back(action, context);
   return static_cast<Handler>(state_->handlers.size() - 1);
 }
 
 void Endpoint::on_death(Death action, void* context) {
-  const auto held = state_->lock();
   state_->on_death = action;
   state_->of_death = context;
 }
 
 void Endpoint::await(Peer peer) {
-  const auto held = state_->lock();
   const Known& known = state_->peers.at(peer);
   if (known.alive) known.channel->await(Clock::now(), peer);
 }
 
 Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload, bool more) {
-  const auto held = state_->lock();
   state_->check(peer, handler, header, payload);
   const Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
@@ -343,7 +286,6 @@ Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload, 
 }
 
 Outcome Endpoint::reply(Peer peer, Handler handler, Bytes header, Bytes payload) {
-  const auto held = state_->lock();
   state_->check(peer, handler, header, payload);
   Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
@@ -356,26 +298,18 @@ Outcome Endpoint::reply(Peer peer, Handler handler, Bytes header, Bytes payload)
   return Outcome::done;
 }
 
-std::size_t Endpoint::message_limit(Peer peer) const {
-  const auto held = state_->lock();
-  return state_->peers.at(peer).channel->message_limit();
-}
+std::size_t Endpoint::message_limit(Peer peer) const { return state_->peers.at(peer).channel->message_limit(); }
 
 Region Endpoint::expose(void* memory, std::size_t bytes) {
-  const auto held = state_->lock();
   const Region region = state_->next_region++;
   state_->regions[region] = {static_cast<std::byte*>(memory), bytes};
   return region;
 }
 
-void Endpoint::remove(Region region) {
-  const auto held = state_->lock();
-  state_->regions.erase(region);
-}
+void Endpoint::remove(Region region) { state_->regions.erase(region); }
 
 Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
                       Completion completion, void* context) {
-  const auto held = state_->lock();
   state_->check(peer, handler, header, {});
   const Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
@@ -386,13 +320,10 @@ Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source
 }
 
 void Endpoint::share_processor(bool shared) {
-  const auto held = state_->lock();
   for (Channel* channel : state_->channels) channel->share_processor(shared);
 }
 
 int Endpoint::poll() {
-  const auto held = state_->lock();
-  if (state_->options.progress_thread) state_->polls.fetch_add(1, std::memory_order_relaxed);
   const Time now = state_->polled = Clock::now();
   if (!state_->with_replies.empty()) state_->send_replies(now);
   int done = 0;
@@ -413,13 +344,9 @@ void Endpoint::wait(std::chrono::microseconds at_most) {
   sleep(state_->arrivals(at_most));
 }
 
-Arrivals Endpoint::arrivals(std::chrono::nanoseconds at_most) {
-  const auto held = state_->lock();
-  return state_->arrivals(at_most);
-}
+Arrivals Endpoint::arrivals(std::chrono::nanoseconds at_most) { return state_->arrivals(at_most); }
 
 Statistics Endpoint::statistics() const {
-  const auto held = state_->lock();
   Statistics all{};
   for (const Channel* channel : state_->channels) channel->add_to(all);
   all.credit_waits += state_->refused_calls;

@@ -32,7 +32,6 @@ struct Options {
   double loss = 0;  // share of the arriving frames that the kernel drops, as a bad link would; needs AF_PACKET
   std::array<std::byte, 16> session_key{};         // frames and segments with another key are dropped
   std::chrono::milliseconds peer_timeout{10'000};  // without a sign of life the peer is dead
-  bool progress_thread = false;                    // for programs that compute long between calls
 };
 
 // What another process needs in order to reach this endpoint. Plain bytes: it travels through any launcher.

@@ -148,22 +148,8 @@ void WireChannel::share_processor(bool shared) {
 }
 
 int WireChannel::poll(Time now, Sink& sink) {
-  delivering_ = polling_ = true;
-  delivered_ = 0;
-  for (std::size_t index = 0; index < busy_.size(); ++index) deliver_waiting(sink, *busy_[index]);
-  receive(now, sink);
-  delivering_ = false;
-  // A completion may start further puts.
-  std::vector<Finished> finished;
-  finished.swap(finished_);
-  for (const Finished& put : finished) sink.completed(put.completion, put.context, put.outcome);
-  return delivered_ + static_cast<int>(finished.size());
-}
-
-void WireChannel::progress(Time now, Sink& sink) { receive(now, sink); }
-
-void WireChannel::receive(Time now, Sink& sink) {
   polling_ = true;
+  delivered_ = 0;
   if (last_poll_ != Time{} && now - last_poll_ > pause)
     for (const auto& remote : remotes_) remote->heard += now - last_poll_;
   last_poll_ = now;
@@ -185,6 +171,11 @@ void WireChannel::receive(Time now, Sink& sink) {
   if (now >= next_watch_) watch(now, sink);
   wire_->flush();
   polling_ = false;
+  // A completion may start further puts.
+  std::vector<Finished> finished;
+  finished.swap(finished_);
+  for (const Finished& put : finished) sink.completed(put.completion, put.context, put.outcome);
+  return delivered_ + static_cast<int>(finished.size());
 }
 
 // A frame from anybody: nothing is believed before its tag was verified, no length before it was compared.
@@ -294,18 +285,14 @@ void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t num
       ++counted_.foreign;
     body = {};
   }
-  if (delivering_ && incoming.passes(number)) {
+  if (incoming.passes(number)) {
     incoming.pass();
     deliver(sink, remote, header, body);
   } else {
     incoming.keep(number, header, body);
   }
-  if (delivering_) deliver_waiting(sink, remote);
-}
-
-void WireChannel::deliver_waiting(Sink& sink, Remote& remote) {
-  while (remote.incoming.waits()) {
-    const WaitingFrame frame = remote.incoming.take();
+  while (incoming.waits()) {
+    const WaitingFrame frame = incoming.take();
     deliver(sink, remote, frame.header, frame.body);
   }
 }

@@ -28,7 +28,6 @@ class WireChannel final : public Channel {
   Outcome put(Time now, Peer peer, const Put& put) override;
   void share_processor(bool shared) override;
   int poll(Time now, Sink& sink) override;
-  void progress(Time now, Sink& sink) override;
   bool idle() const override;
   void farewell(Time now) override;
   int descriptor() const override { return wire_->descriptor(); }
@@ -43,7 +42,6 @@ class WireChannel final : public Channel {
     Outcome outcome;
   };
 
-  void receive(Time now, Sink& sink);
   void take(Time now, Sink& sink, Bytes frame);
   void foreign();
   Remote* source_of(Sink& sink, const Ethernet& source, const FrameHeader& header, Bytes body,
@@ -51,7 +49,6 @@ class WireChannel final : public Channel {
   void accept(Time now, Sink& sink, Remote& remote, std::uint64_t number, const FrameHeader& header,
               const PartHeader& part, Bytes body);
   void deliver(Sink& sink, Remote& remote, const FrameHeader& header, Bytes body);
-  void deliver_waiting(Sink& sink, Remote& remote);
 
   void serve(Time now, Sink& sink, Remote& remote);
   void watch(Time now, Sink& sink);
@@ -83,7 +80,7 @@ class WireChannel final : public Channel {
   std::vector<Finished> finished_;
   std::uint64_t last_place_ = 0;
   Remote* last_remote_ = nullptr;  // at last_place_: most frames come from where the last one came from
-  bool delivering_ = false, polling_ = false;
+  bool polling_ = false;
   int delivered_ = 0;
   std::size_t share_ = 0;
   Time last_poll_{}, next_watch_{};

@@ -2,8 +2,8 @@
 // run. With COUNT, this many processes may ask the one that answers.
 //
 // usage: scope-exchange INTERFACE automatic|xdp|packet|none on|off ACTION [BYTES COUNT]
-//   on|off: flow control. ACTION: latency, stream, put, check; answer; late and
-//   absent: answer, but only after three seconds without a call, with and without a progress thread
+//   on|off: flow control. ACTION: latency, stream, put, check; answer; absent: answer, but only after three seconds
+//   without a call
 //   SCOPE_EXCHANGE_PATIENCE_S: after so many seconds of silence the other is dead
 // The process writes one line, its address, and reads two lines: the session key and the other's address, all in
 // hexadecimal digits. At its end it writes one line of JSON. Exit codes: 0; 1 wrong data or a dead peer; 2 bad usage,
@@ -263,7 +263,6 @@ int run(const std::vector<std::string>& words) {
   options.flow_control = one_of<bool>(words[2], {{"on", true}, {"off", false}});
   using Measure = std::vector<double> (Process::*)(std::size_t, std::size_t);
   const auto measure = one_of<Measure>(words[3], {{"answer", nullptr},
-                                                  {"late", nullptr},
                                                   {"absent", nullptr},
                                                   {"check", nullptr},
                                                   {"latency", &Process::latency},
@@ -276,7 +275,6 @@ int run(const std::vector<std::string>& words) {
 
   if (const char* patience = std::getenv("SCOPE_EXCHANGE_PATIENCE_S"))
     options.peer_timeout = std::chrono::seconds(number(patience));
-  options.progress_thread = words[3] == "late";
   read_digits(options.session_key.data(), options.session_key.size(), "a session key");
   Process process(options);
   std::printf("%s\n", digits_of(&process.endpoint().address(), sizeof(Address)).c_str());
@@ -285,7 +283,7 @@ int run(const std::vector<std::string>& words) {
   read_digits(&other, sizeof other, "an address");
   process.connect(other);
   std::vector<double> seconds;
-  const bool late = words[3] == "late" || words[3] == "absent";
+  const bool late = words[3] == "absent";
   if (late) std::this_thread::sleep_for(std::chrono::seconds(3));
   if (late || words[3] == "answer") {
     process.answer(words.size() > 4 ? count : 1);

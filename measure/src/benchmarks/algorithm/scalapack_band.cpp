@@ -41,7 +41,6 @@ class BandSolve : public ScalapackCase<Real> {
   }
 
   void fill(std::uint64_t seed) override {
-    ScalapackCase<Real>::fill(seed);
     matrix_.emplace(this->n_, band_, condition_, seed);
     right_ = probe(this->n_, seed);
     for (auto& value : right_) value = static_cast<Real>(value);

@@ -78,7 +78,6 @@ class ScalapackCase : public Benchmark {
       repetition.observe(name, seconds);
   }
 
-  void fill(std::uint64_t seed) override { seed_ = seed; }
   bool loops() const override { return false; }
 
   Check verify(std::uint64_t seed) override {
@@ -133,7 +132,6 @@ class ScalapackCase : public Benchmark {
   int n_;
   int block_;
   scalapack::Context context_;
-  std::uint64_t seed_ = 0;
   int info_ = 0;
 };
 

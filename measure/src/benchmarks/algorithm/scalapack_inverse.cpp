@@ -31,7 +31,6 @@ class Inverse final : public ScalapackCase<Real> {
   }
 
   void fill(std::uint64_t seed) override {
-    ScalapackCase<Real>::fill(seed);
     matrix_.emplace(this->n_, condition_, seed, false);
   }
 

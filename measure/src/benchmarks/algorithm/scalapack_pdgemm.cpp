@@ -23,7 +23,6 @@ class Product final : public ScalapackCase<Real> {
   }
 
   void fill(std::uint64_t seed) override {
-    ScalapackCase<Real>::fill(seed);
     const std::int64_t n = this->n_;
     a_.fill([&](std::int64_t row, std::int64_t column) { return matrix_value(seed, row + column * n); });
     b_.fill([&](std::int64_t row, std::int64_t column) { return matrix_value(~seed, row + column * n); });

@@ -23,7 +23,6 @@ class Solve : public ScalapackCase<Real> {
         b_(this->vector()) {}
 
   void fill(std::uint64_t seed) override {
-    ScalapackCase<Real>::fill(seed);
     matrix_.emplace(this->n_, condition_, seed, symmetric_);
     right_ = probe(this->n_, seed);
     for (auto& value : right_) value = static_cast<Real>(value);

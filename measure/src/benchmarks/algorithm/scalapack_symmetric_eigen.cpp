@@ -43,7 +43,6 @@ class SymmetricEigen final : public ScalapackCase<Real> {
   }
 
   void fill(std::uint64_t seed) override {
-    ScalapackCase<Real>::fill(seed);
     matrix_.emplace(this->n_, condition_, seed, true);
   }
 

@@ -25,7 +25,7 @@ class Multipartition {
 
   // Throws Unavailable, with the nearest counts that fit, where a cell would have too few points.
   Multipartition(const std::string& benchmark, int n, int processes, int rank)
-      : n_(n), processes_(processes), rank_(rank), slabs_(slabs_of(processes)) {
+      : n_(n), rank_(rank), slabs_(slabs_of(processes)) {
     const auto fits = [&](int count) { return n / slabs_of(count)[0] >= fewest_points; };
     if (!fits(processes)) {
       throw Unavailable(
@@ -75,7 +75,6 @@ class Multipartition {
   }
 
   int n_;
-  int processes_;
   int rank_;
   Extents slabs_;
 };
