@@ -51,14 +51,14 @@ std::uint64_t block_seed(std::uint64_t seed, int from, int to) {
   return pattern_word(seed, (static_cast<std::uint64_t>(from) << 32) + static_cast<std::uint64_t>(to));
 }
 
-// One kind of operation of one side. All calls are collective over the side.
-class Exchange {
+// One kind of operation of one side; by itself it does nothing. All calls are collective over the side.
+class Exchange : NotCopied {
  public:
   virtual ~Exchange() = default;
-  virtual void fill(std::uint64_t seed) = 0;
-  virtual void run(int number) = 0;
-  virtual Check verify(std::uint64_t seed) = 0;
-  virtual std::span<std::byte> received() = 0;
+  virtual void fill(std::uint64_t /*seed*/) {}
+  virtual void run(int /*number*/) {}
+  virtual Check verify(std::uint64_t /*seed*/) { return {}; }
+  virtual std::span<std::byte> received() { return {}; }
 };
 
 // Each process exchanges a message with both its neighbors on a ring: in the order of the ranks, or in a random
@@ -319,7 +319,6 @@ class Files final : public Exchange {
     if (!file->problem().empty()) return {bytes_, file->problem()};
     return {bytes_, pattern_problem(arrived_.bytes(), block_seed(seed, side_.rank(), 0))};
   }
-  std::span<std::byte> received() override { return {}; }
 
  private:
   const Communicator& side_;
@@ -328,15 +327,6 @@ class Files final : public Exchange {
   std::string problem_;
   Buffer sent_;
   Buffer arrived_;
-};
-
-// Nothing: what two operations of the victims differ by alone.
-class Silence final : public Exchange {
- public:
-  void fill(std::uint64_t) override {}
-  void run(int) override {}
-  Check verify(std::uint64_t) override { return {}; }
-  std::span<std::byte> received() override { return {}; }
 };
 
 class Congestion final : public Benchmark {
@@ -409,7 +399,7 @@ class Congestion final : public Benchmark {
     if (aggressor_ == "put_incast") return std::make_unique<PutIncast>(side_, bytes);
     if (aggressor_ == "broadcast") return std::make_unique<Broadcast>(side_, bytes);
     if (aggressor_ == "files") return std::make_unique<Files>(side_, bytes, folder_->path());
-    return std::make_unique<Silence>();
+    return std::make_unique<Exchange>();  // what two operations of the victims differ by alone
   }
 
   // The victims' timed operation, from the aggressors' first round on until they are told to stop.
