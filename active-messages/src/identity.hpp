@@ -9,7 +9,7 @@ namespace scope::active_messages {
 // Equal for processes under one kernel that see the same network interfaces and the same /dev/shm.
 std::uint64_t host_identity();
 
-// The process number in the lowest bits, the rest drawn anew at each call: tells an endpoint from any later
+// The process number in the lowest bits, the rest drawn again at each call: tells an endpoint from any later
 // one with its port, and the processes of its host where to find it.
 std::uint64_t process_identity();
 inline constexpr int process_number_bits = 22;  // Linux gives no larger numbers

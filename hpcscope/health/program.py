@@ -15,6 +15,7 @@ PARTS = ("measure/src/processors/caches.cpp", "measure/src/text/words.cpp", "jso
 HEADERS = (
     *("measure/health/checks.hpp", "measure/health/host.hpp", "measure/health/link.hpp"),
     "measure/src/processors/multiply_add.hpp",
+    "measure/src/sampling/median.hpp",
     *(
         "measure/src/processors/caches.hpp",
         "measure/src/unavailable.hpp",

@@ -24,6 +24,7 @@
 #include "memory/large_pages.hpp"
 #include "processors/caches.hpp"
 #include "processors/multiply_add.hpp"
+#include "sampling/median.hpp"
 
 namespace scope::health {
 
@@ -31,12 +32,6 @@ inline double now_s(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time{};
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 inline void stay_on(int processor) {

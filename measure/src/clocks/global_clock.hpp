@@ -39,7 +39,7 @@ class GlobalClock {
   GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew = {});
 
   void synchronize();  // first model of every host's clock; collective
-  void refresh();      // a few more points, and the model anew; collective, cheap on one host
+  void refresh();      // a few more points, and the model again; collective, cheap on one host
   // Largest offset found between the clocks of two hosts, or of two ranks of a host, in s. Collective.
   double measure_error();
 

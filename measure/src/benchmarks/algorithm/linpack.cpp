@@ -266,13 +266,13 @@ class Linpack final : public Benchmark {
     const int parts = column_.size();
     const int mine = column_.rank();
     const int owner = layout_.rows.owner(panel.first());
-    std::vector<std::vector<int>> up(parts);     // by process: positions of its rows in the panel
-    std::vector<std::vector<int>> aside(parts);  // by process: the displaced rows that it receives
+    std::vector<std::vector<int>> up(parts);        // by process: positions of its rows in the panel
+    std::vector<std::vector<int>> incoming(parts);  // by process: the displaced rows that it receives
     for (int j = 0; j < panel.width(); ++j) up[layout_.rows.owner(exchange.sources[j])].push_back(j);
     for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i)
-      aside[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
+      incoming[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
     const Parcels above = parcels(up, columns);
-    const Parcels below = parcels(aside, columns);
+    const Parcels below = parcels(incoming, columns);
     sent_.resize(above.total() + below.total());
     got_.resize(std::max<std::size_t>(1, std::size_t(below.counts[mine])));
     double* const all = sent_.data();
@@ -282,7 +282,7 @@ class Linpack final : public Benchmark {
     pack(up[mine], from, columns, all + above.begins[mine], [&](int j) { return exchange.sources[j]; });
     if (mine == owner) {
       for (int part = 0; part < parts; ++part) {
-        pack(aside[part], from, columns, going + below.begins[part],
+        pack(incoming[part], from, columns, going + below.begins[part],
              [&](int i) { return exchange.displaced[i].second; });
       }
     }
@@ -307,7 +307,7 @@ class Linpack final : public Benchmark {
     const double* piece = got_.data();
     for (int j = 0; j < columns; ++j) {
       double* const column = at(0, from + j);
-      for (const int i : aside[mine]) column[layout_.rows.place(exchange.displaced[i].first)] = *piece++;
+      for (const int i : incoming[mine]) column[layout_.rows.place(exchange.displaced[i].first)] = *piece++;
     }
   }
 

@@ -65,7 +65,7 @@ class Striped final : public GridProduct {
     // What stays on the root: a stripe of A, one of B, and their product.
     const double kept_a = by_speed_ ? static_cast<double>(rows_.size(0)) / n : 1 / r;
     const double kept_b = 1 / c;
-    // Scattered, broadcast and gathered: A in r stripes to c processes each, B likewise.
+    // Scattered, broadcast and gathered: A in r stripes to c processes each, B the same way.
     const double matrices = (1 - kept_a) + (1 - kept_b) + (c - 1) + (r - 1) + (1 - kept_a * kept_b);
     return {.bytes = sizeof(double) * n * n * matrices,
             .flops = 2 * n * n * n,

@@ -26,9 +26,9 @@ class Bandwidth final : public Benchmark {
         requests_(parameters.integer("window")),
         rewritten_(parameters.choice("source") == "rewritten"),
         many_(parameters.choice("receive_buffers") == "many"),
-        asked_(scope::message_buffers(parameters)),
-        messages_(sender_ ? bytes_ : 0, asked_.layout),
-        arrived_(sender_ ? 0 : bytes_, asked_.layout),
+        requested_(scope::message_buffers(parameters)),
+        messages_(sender_ ? bytes_ : 0, requested_.layout),
+        arrived_(sender_ ? 0 : bytes_, requested_.layout),
         attached_(parameters.choice("mode"), 2 * parameters.integer("window"), bytes_) {}
 
   Work work() const override {
@@ -42,7 +42,7 @@ class Bandwidth final : public Benchmark {
     if (sender_) {
       messages_.use_in_turn(repetition.calls() * window());
       // As a program that computes what it sends: no other processor's cache has a copy.
-      if (rewritten_ && !asked_.cold) rewrite(messages_.bytes());
+      if (rewritten_ && !requested_.cold) rewrite(messages_.bytes());
       repetition.time([&](std::int64_t number) {
         if (ready_) hear();
         blocking_ ? send_window(number) : start_window(number);
@@ -68,11 +68,11 @@ class Bandwidth final : public Benchmark {
   std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
   double kept_share(std::int64_t calls) const override { return arrived_.kept_share(calls * window(), many_); }
   std::int64_t most_operations() const override {
-    return many_ ? std::max<std::int64_t>(1, MessageSlots::most(bytes_, asked_.layout) / window())
+    return many_ ? std::max<std::int64_t>(1, MessageSlots::most(bytes_, requested_.layout) / window())
                  : Benchmark::most_operations();
   }
 
-  bool cold() const override { return asked_.cold; }
+  bool cold() const override { return requested_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override {
     return {sender_ ? messages_.memory() : arrived_.memory()};
   }
@@ -109,7 +109,7 @@ class Bandwidth final : public Benchmark {
   std::vector<MPI_Request> requests_;
   bool rewritten_;
   bool many_;
-  MessageBuffers asked_;
+  MessageBuffers requested_;
   MessageSlots messages_;  // of the sender
   MessageSlots arrived_;   // of the receiver
   AttachedBuffer attached_;

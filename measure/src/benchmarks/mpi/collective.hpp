@@ -124,16 +124,16 @@ inline constexpr bool has_persistent_collectives() { return false; }
 
 class Collective : public Benchmark {
  public:
-  Collective(const Parameters& parameters, const Communicator& communicator, const MessageBuffers& asked = {})
+  Collective(const Parameters& parameters, const Communicator& communicator, const MessageBuffers& requested = {})
       : own_group_(own_group(parameters, communicator)),
         communicator_(own_group_ ? *own_group_ : communicator),
         groups_(communicator.size() / communicator_.size()),
-        asked_(asked),
+        requested_(requested),
         mode_(parameters.choice("call")),
         overlapped_(communicator) {
     if (mode_ == "persistent" && !has_persistent_collectives())
       throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
-    if (mode_ == "persistent" && asked.layout.rotation > 1) {
+    if (mode_ == "persistent" && requested.layout.rotation > 1) {
       throw Unavailable(
           "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialized");
     }
@@ -163,7 +163,7 @@ class Collective : public Benchmark {
 
   std::int64_t most_operations() const override { return received_.most() / 2; }
 
-  bool cold() const override { return asked_.cold; }
+  bool cold() const override { return requested_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override {
     return {sources_.memory(), received_.memory()};
   }
@@ -181,17 +181,17 @@ class Collective : public Benchmark {
 
   // MessageSlots of so many bytes that repetitions of few operations receive into.
   std::int64_t places(std::int64_t received) const {
-    const std::int64_t most = asked_.cold || mpi_simulates ? 1 : MessageSlots::most(received) / 2;
+    const std::int64_t most = requested_.cold || mpi_simulates ? 1 : MessageSlots::most(received) / 2;
     const std::int64_t operations = std::clamp<std::int64_t>(most, 1, slow_operations_back_to_back);
     const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
-    return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
+    return std::max(requested_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
   }
 
   // Each operation of a repetition receives `received` bytes in its own slot; a rank that sends from where the others
   // receive has only the ring.
   void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received, bool sends_in_place = false) {
-    sources_ = MessageSlots(sent, asked_.layout);
-    received_ = MessageSlots(received, asked_.layout);
+    sources_ = MessageSlots(sent, requested_.layout);
+    received_ = MessageSlots(received, requested_.layout);
     sends_in_place_ = sends_in_place;
     arguments_ = std::move(arguments);
     arguments_.comm = communicator_.handle();
@@ -220,7 +220,7 @@ class Collective : public Benchmark {
   std::optional<Communicator> own_group_;  // empty where all ranks are one group
   const Communicator& communicator_;       // of the group of this rank
   int groups_;
-  MessageBuffers asked_;
+  MessageBuffers requested_;
   MessageSlots sources_{0};
   MessageSlots received_{0};
 

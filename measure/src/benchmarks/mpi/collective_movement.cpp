@@ -94,7 +94,7 @@ class Movement final : public Collective {
     lay_out(lengths);
     const std::int64_t sent = in_place() ? 0 : sent_.total();
     const std::int64_t received = arriving_.total();
-    require_memory(asked_.layout.rotation * sent + places(received) * received, communicator);
+    require_memory(requested_.layout.rotation * sent + places(received) * received, communicator);
     Arguments arguments{.count = block_, .root = root_};
     if (row.takes_blocks) {
       arguments.count = lengths[communicator_.rank()];

@@ -98,11 +98,11 @@ class Reduction final : public Collective {
     constexpr std::int64_t item_bytes = sizeof(Item);
     // An exscan may write to the buffer of rank 0.
     const std::int64_t room = row.result == Result::before_me ? count : items;
-    require_memory((asked_.layout.rotation * length + places(room * item_bytes) * room) * item_bytes,
+    require_memory((requested_.layout.rotation * length + places(room * item_bytes) * room) * item_bytes,
                    communicator);
-    if (asked_.layout.offset % item_bytes != 0) {
-      throw Unavailable(sentence({"offset_bytes=", asked_.layout.offset, ": must be a multiple of ", item_bytes,
-                                  ", the size of an element of this operator"}));
+    if (requested_.layout.offset % item_bytes != 0) {
+      throw Unavailable(sentence({"offset_bytes=", requested_.layout.offset, ": must be a multiple of ",
+                                  item_bytes, ", the size of an element of this operator"}));
     }
     vector_bytes_ = length * item_bytes;
     items_ = items;

@@ -17,9 +17,9 @@ class Comms2 final : public Benchmark {
       : partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
         bytes_(static_cast<int>(parameters.integer("message_bytes"))),
-        asked_(scope::message_buffers(parameters)),
-        sent_(bytes_, asked_.layout),
-        arrived_(bytes_, asked_.layout) {}
+        requested_(scope::message_buffers(parameters)),
+        sent_(bytes_, requested_.layout),
+        arrived_(bytes_, requested_.layout) {}
 
   Work work() const override { return {.bytes = 2.0 * bytes_, .messages = 2}; }
 
@@ -41,7 +41,7 @@ class Comms2 final : public Benchmark {
     return {arrived_.count() * bytes_, arrived_.pattern_problem(others(seed))};
   }
 
-  bool cold() const override { return asked_.cold; }
+  bool cold() const override { return requested_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override {
     return {sent_.memory(), arrived_.memory()};
   }
@@ -57,7 +57,7 @@ class Comms2 final : public Benchmark {
   int partner_;
   MPI_Comm comm_;
   int bytes_;
-  MessageBuffers asked_;
+  MessageBuffers requested_;
   MessageSlots sent_;
   MessageSlots arrived_;
 };

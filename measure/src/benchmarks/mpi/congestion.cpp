@@ -62,7 +62,7 @@ class Exchange : NotCopied {
 };
 
 // Each process exchanges a message with both its neighbors on a ring: in the order of the ranks, or in a random
-// one that is drawn anew with the contents.
+// one that is drawn again with the contents.
 class Ring final : public Exchange {
  public:
   Ring(const Communicator& side, std::int64_t bytes, bool random)

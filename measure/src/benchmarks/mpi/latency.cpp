@@ -25,9 +25,9 @@ class PingPong final : public Benchmark {
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
         bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
-        asked_(scope::message_buffers(parameters)),
-        rotates_(asked_.layout.rotation > 1),
-        buffers_(parameters.choice("buffers"), bytes_, asked_.layout, first_, ready_ || !blocking_),
+        requested_(scope::message_buffers(parameters)),
+        rotates_(requested_.layout.rotation > 1),
+        buffers_(parameters.choice("buffers"), bytes_, requested_.layout, first_, ready_ || !blocking_),
         attached_(parameters.choice("mode"), 4, bytes_) {
     if (ready_ && !first_) post();
   }
@@ -56,7 +56,7 @@ class PingPong final : public Benchmark {
   std::span<std::byte> received() override { return buffers_.received(); }
   double kept_share(std::int64_t calls) const override { return buffers_.kept_share(calls); }
 
-  bool cold() const override { return asked_.cold; }
+  bool cold() const override { return requested_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override { return buffers_.memory(); }
 
  private:
@@ -131,7 +131,7 @@ class PingPong final : public Benchmark {
   int partner_;
   MPI_Comm comm_;
   Count bytes_;
-  MessageBuffers asked_;
+  MessageBuffers requested_;
   bool rotates_;
   PingPongBuffers buffers_;
   AttachedBuffer attached_;

@@ -16,8 +16,8 @@ class PingPong final : public Benchmark {
         partner_(partner_in(communicator)),
         transport_(connect(parameters, partner_)),
         bytes_(parameters.integer("message_bytes")),
-        asked_(scope::message_buffers(parameters)),
-        buffers_(parameters.choice("buffers"), parameters.integer("message_bytes"), asked_.layout, client_,
+        requested_(scope::message_buffers(parameters)),
+        buffers_(parameters.choice("buffers"), parameters.integer("message_bytes"), requested_.layout, client_,
                  false) {}
 
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1, .steps = 2}; }
@@ -48,7 +48,7 @@ class PingPong final : public Benchmark {
   double kept_share(std::int64_t calls) const override { return buffers_.kept_share(calls); }
 
   std::vector<ControlVariable> settings() const override { return settings_of(*transport_); }
-  bool cold() const override { return asked_.cold; }
+  bool cold() const override { return requested_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override { return buffers_.memory(); }
 
  private:
@@ -59,7 +59,7 @@ class PingPong final : public Benchmark {
   Partner partner_;
   std::unique_ptr<Transport> transport_;
   std::size_t bytes_;
-  MessageBuffers asked_;
+  MessageBuffers requested_;
   PingPongBuffers buffers_;
 };
 

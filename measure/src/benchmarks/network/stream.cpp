@@ -23,9 +23,9 @@ class Stream final : public Benchmark {
         bytes_(parameters.integer("message_bytes")),
         rewritten_(parameters.choice("source") == "rewritten"),
         many_(parameters.choice("receive_buffers") == "many"),
-        asked_(scope::message_buffers(parameters)),
-        sent_(bytes_, asked_.layout),
-        arrived_(bytes_, asked_.layout) {}
+        requested_(scope::message_buffers(parameters)),
+        sent_(bytes_, requested_.layout),
+        arrived_(bytes_, requested_.layout) {}
 
   Work work() const override {
     const double messages = static_cast<double>(pairs_) * window_ * (sends_ && receives_ ? 2 : 1);
@@ -45,7 +45,7 @@ class Stream final : public Benchmark {
     many_ ? arrived_.use(places * repetition.calls()) : arrived_.use_in_turn(repetition.calls());
     sent_.use_in_turn(repetition.calls());
     // As a program that computes what it sends: no other processor's cache has a copy.
-    if (sends_ && rewritten_ && !asked_.cold) rewrite(sent_.bytes());
+    if (sends_ && rewritten_ && !requested_.cold) rewrite(sent_.bytes());
     repetition.time([&](std::int64_t number) {
       const std::int64_t place = number * places % arrived_.count();
       const Destination window{arrived_.slot(place), arrived_.stride(), places};
@@ -70,7 +70,7 @@ class Stream final : public Benchmark {
   }
 
   std::vector<ControlVariable> settings() const override { return settings_of(*transport_); }
-  bool cold() const override { return asked_.cold; }
+  bool cold() const override { return requested_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override {
     return {sent_.memory(), arrived_.memory()};
   }
@@ -88,7 +88,7 @@ class Stream final : public Benchmark {
   std::int64_t bytes_;
   bool rewritten_;
   bool many_;
-  MessageBuffers asked_;
+  MessageBuffers requested_;
   MessageSlots sent_;  // windows take turns, each with one message
   MessageSlots arrived_;
   const std::byte answer_{1};

@@ -2,7 +2,7 @@
 //
 // Timed: opening the file, transferring each rank's block, flushing where a file is written, and closing, on every rank's own
 // clock after a common start; the slowest rank counts. In memory a block is surrounded by `halo` rows and columns that are
-// not transferred, as an application's field is. Before a read, untimed, the file is written anew and evicted.
+// not transferred, as an application's field is. Before a read, untimed, the file is written again and evicted.
 #include <unistd.h>
 
 #include "benchmarks/algorithm/partition.hpp"
@@ -81,7 +81,7 @@ class Noncontiguous final : public Benchmark {
       settings_ = file.settings();
       file.close();
     }
-    if (reads_) write_anew();
+    if (reads_) rewrite_file();
   }
 
   void run(Repetition& repetition) override {
@@ -180,7 +180,7 @@ class Noncontiguous final : public Benchmark {
   }
 
   // By slabs of rows, which no later error of a view can hide.
-  void write_anew() {
+  void rewrite_file() {
     MPI_Barrier(communicator_.handle());
     ++generation_;
     Buffer slab(slab_.size() * n_ * item);

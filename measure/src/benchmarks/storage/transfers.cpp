@@ -2,7 +2,7 @@
 //
 // Timed: opening, all transfers, synchronizing where `sync` asks for it, and closing, on every rank's own clock after a
 // common start; the slowest rank counts, and each of the four is a phase. Before a repetition, untimed: the file is removed
-// (write), or written anew and evicted from the page cache (all others), as `cache` demands.
+// (write), or written again and evicted from the page cache (all others), as `cache` demands.
 #include <unistd.h>
 
 #include <numeric>
@@ -72,7 +72,7 @@ class Transfers final : public Benchmark {
   void fill(std::uint64_t seed) override {
     if (random_) shuffle(seed);
     if (seed == 1) note_settings();
-    if (operation != Operation::write) write_anew();
+    if (operation != Operation::write) rewrite_file();
   }
 
   void run(Repetition& repetition) override {
@@ -244,7 +244,7 @@ class Transfers final : public Benchmark {
     MPI_Barrier(communicator_.handle());
   }
 
-  void write_anew() {
+  void rewrite_file() {
     MPI_Barrier(communicator_.handle());  // some may still read what was written before
     make_contents();
     const int rank = communicator_.rank();
@@ -267,7 +267,7 @@ class Transfers final : public Benchmark {
       MPI_Barrier(communicator_.handle());
       return;
     }
-    if (cache_ == "other_rank" && !fresh_) write_anew();
+    if (cache_ == "other_rank" && !fresh_) rewrite_file();
     fresh_ = false;
     keep(preparing_);
     const std::string file = path(timed_owner());
