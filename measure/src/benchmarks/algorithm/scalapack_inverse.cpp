@@ -30,9 +30,7 @@ class Inverse final : public ScalapackCase<Real> {
     return {.flops = 2 * n * n * n};
   }
 
-  void fill(std::uint64_t seed) override {
-    matrix_.emplace(this->n_, condition_, seed, false);
-  }
+  void fill(std::uint64_t seed) override { matrix_.emplace(this->n_, condition_, seed, false); }
 
   std::span<std::byte> received() override { return a_.bytes(); }
 

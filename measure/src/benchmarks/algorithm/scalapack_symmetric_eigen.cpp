@@ -42,9 +42,7 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     return {.flops = 10.0 / 3 * n * n * n};
   }
 
-  void fill(std::uint64_t seed) override {
-    matrix_.emplace(this->n_, condition_, seed, true);
-  }
+  void fill(std::uint64_t seed) override { matrix_.emplace(this->n_, condition_, seed, true); }
 
   std::span<std::byte> received() override { return z_.bytes(); }
   std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(values_))}; }
