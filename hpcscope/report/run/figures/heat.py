@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from hpcscope import units
 from hpcscope.report.figure import Plot, log_ticks, number, tick
 
 _NARROWEST = 1.3
@@ -50,8 +51,9 @@ def scale(known: Sequence[float]) -> tuple[float, float]:
 
 def color_bar(low: float, high: float, unit: str = "s") -> Plot:
     """Return the ticks of a logarithmic scale."""
-    ticks = [value for value in log_ticks(low, high, unit) if low <= value <= high] or [low, high]
+    rounded = [value for value in log_ticks(low, high, unit) if low <= value <= high]
+    write = tick if rounded else units.quantity
     return {
-        "tickvals": [number(math.log10(value)) for value in ticks],
-        "ticktext": [tick(value, unit) for value in ticks],
+        "tickvals": [number(math.log10(value)) for value in rounded or (low, high)],
+        "ticktext": [write(value, unit) for value in rounded or (low, high)],
     }
