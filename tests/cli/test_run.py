@@ -178,7 +178,7 @@ def test_a_run_whose_time_is_short_explains_what_it_has_and_is_resumed(
 
     monkeypatch.setattr(time, "time", lambda: clock() + passed_s[0])
     cases = ["mpi.latency ranks=2 message_bytes=8", "mpi.barrier ranks=4"]
-    asked = resolve(None, {"case": cases, "launches": 1, "launcher.oversubscribe": True})
+    asked = resolve(None, {"mpi": "embedded", "case": cases, "launches": 1, "launcher.oversubscribe": True})
     folder = tmp_path / "run"
     ended = runs.run(asked, output=folder, within_s=60.0, progress=lambda *_: nullcontext(Ends()))
     assert ended.well
@@ -190,5 +190,7 @@ def test_a_run_whose_time_is_short_explains_what_it_has_and_is_resumed(
 
 def test_a_run_whose_time_is_over_before_any_case_can_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(OutOfTimeError, match=r"measured for 0 s") as ended:
-        runs.run(resolve(None, {"case": ["mpi.barrier"]}), output=tmp_path / "run", within_s=0.0)
+        runs.run(
+            resolve(None, {"mpi": "embedded", "case": ["mpi.barrier"]}), output=tmp_path / "run", within_s=0.0
+        )
     assert ended.value.resumable == (tmp_path / "run").resolve()
