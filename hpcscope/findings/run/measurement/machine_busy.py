@@ -26,7 +26,7 @@ def find(run: Run) -> list[Finding]:
             code="machine-busy",
             about="measurement",
             severity="warning" if busy[worst] >= usable[worst] else "advice",
-            title=f"{busy[worst]:.3g} other processes were running on {worst} before the run began",
+            title=f"{_others(busy[worst])} running on {worst} before the run began",
             where={"host": several(list(busy))},
             evidence=[
                 Evidence(what=f"run queue of {name}", value=busy[name])
@@ -35,3 +35,7 @@ def find(run: Run) -> list[Finding]:
             advice="Repeat the run on a quiet or reserved machine; the intervals show how much it mattered.",
         )
     ]
+
+
+def _others(queue: float) -> str:
+    return "1 other process was" if queue == 1 else f"{queue:.3g} other processes were"

@@ -73,6 +73,7 @@ const Registration registration{{
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second(), retransmitted_packets()},
     .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1,64,1Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"baseline", "ranks=2 placement=node protocol=tcp message_bytes=1,1Ki,64Ki,1Mi,4Mi"},
                {"baseline", "ranks=2 protocol=shm message_bytes=1,64Ki,4Mi"},
                {"baseline", "ranks=2 protocol=cma message_bytes=1Mi,4Mi"},
                {"baseline", "ranks=2 protocol=tcp nodelay=off message_bytes=1"},

@@ -138,6 +138,7 @@ const Registration bandwidth{declaration(
      .metrics = {bytes_per_second(), messages_per_second()},
      .sweeps = {
          {"baseline", "ranks=2 protocol=tcp message_bytes=1,1Ki,64Ki,1Mi"},
+         {"baseline", "ranks=2 placement=node protocol=tcp message_bytes=1Mi"},
          {"baseline", "ranks=2 protocol=shm,cma message_bytes=1Mi"},
          {"standard",
           "ranks=2 protocol=tcp,udp,unix,shm,cma message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi"},
