@@ -93,10 +93,10 @@ def test_tcp_over_the_loopback(golden_run: Path) -> None:
     assert latency["mpi"].retained == pytest.approx(5 / 6.5, rel=0.02)
 
 
-def between_hosts(run: Path, link: dict[str, Any]) -> None:
+def between_hosts(run: Path, *further: dict[str, Any]) -> None:
     machine = golden.machine()
     first = machine["hosts"][0]
-    links = [*first["links"], link]
+    links = [*first["links"], *further]
     machine["hosts"] = [dict(first, name=name, boot_id=name, links=links) for name in ("node1", "node2")]
     (run / "machine.json").write_text(json.dumps(machine))
     records = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
@@ -159,6 +159,16 @@ def test_a_link_of_unknown_rate_says_so(golden_copy: Path) -> None:
     between_hosts(golden_copy, LINK | {"kind": "virtual", "rate_bits_per_s": None})
     rungs = by_layer(ladders(golden_copy)["TCP over eth0", "bandwidth_bytes_per_s"])
     assert "rate" in rungs["limit"].reason
+
+
+def test_of_several_links_of_unknown_rate_none_is_named(golden_copy: Path) -> None:
+    golden.shorten(golden_copy)
+    unknown = LINK | {"kind": "virtual", "rate_bits_per_s": None}
+    between_hosts(golden_copy, unknown | {"name": "eth1"}, unknown)
+    found = ladders(golden_copy)
+    assert ("the network between hosts", "bandwidth_bytes_per_s") in found
+    rungs = by_layer(found["TCP over the network", "bandwidth_bytes_per_s"])
+    assert "which link" in rungs["limit"].reason
 
 
 def copy_of(size: int, rate: float, benchmark: str = "node.memory_copy", **more: Any) -> Summary:

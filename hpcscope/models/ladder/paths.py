@@ -78,7 +78,10 @@ def _path(transport: str, inside: bool, placements: frozenset[Placement], machin
 
 
 def link_between(machine: Machine) -> Link | None:
-    """Return the fastest link that all hosts have up under one name, at the rate of the slowest host."""
+    """Return the fastest link that all hosts have up under one name, at the rate of the slowest host.
+
+    None where that is a guess: several links, and no rate of any is known.
+    """
     by_name: dict[str, list[Link]] = {}
     for host in machine.hosts:
         for link in host.links:
@@ -86,4 +89,7 @@ def link_between(machine: Machine) -> Link | None:
                 by_name.setdefault(link.name, []).append(link)
     common = [links for links in by_name.values() if len(links) == len(machine.hosts)]
     slowest = [min(links, key=lambda link: link.rate_bits_per_s or 0.0) for links in common]
-    return max(slowest, key=lambda link: link.rate_bits_per_s or 0.0, default=None)
+    rated = [link for link in slowest if link.rate_bits_per_s]
+    if rated:
+        return max(rated, key=lambda link: link.rate_bits_per_s or 0.0)
+    return slowest[0] if len(slowest) == 1 else None
