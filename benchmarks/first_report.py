@@ -24,7 +24,7 @@ EVENTS = {"compiling": "compil", "launching": "launch 1 of", "first value": "so 
 """What a line of Scope's output says."""
 LIMIT_S = 900
 TOOLS = ("sh", "env", "true", "uname", "hostname", "readlink", "timeout", "ssh")
-"""All that is on the PATH beside the environment of a wheel."""
+"""All that is on the PATH next to the environment of a wheel."""
 
 
 def main() -> None:

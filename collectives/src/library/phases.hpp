@@ -9,7 +9,7 @@
 
 namespace scope {
 
-// Each phase is that of a subset of ranks; the other ranks have no steps.
+// A phase belongs to a subset of ranks; the other ranks have no steps.
 
 // One phase after the other; `order` as in Schedule.
 Schedule scheduled(std::vector<Phase> phases, std::vector<int> order = {});

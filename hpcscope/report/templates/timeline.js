@@ -210,7 +210,7 @@
     }
     return calls;
   }
-  // Messages come with the longest waits first; those of the picked call are always drawn.
+  // Messages come with the longest waits first; messages of the picked call are always drawn.
   function drawArrows(x, palette) {
     const [onTime, waited] = [[], []];
     const own = picked?.call ?? -1;

@@ -10,8 +10,8 @@
 
 namespace scope {
 
-// The addresses that stand for an argument: its own, or that of its first item. A type with `fortran_arguments` stands for
-// several.
+// The addresses that stand for an argument: its own, or the address of its first item. A type with
+// `fortran_arguments` stands for several.
 template <class Value>
 auto fortran_arguments(Value& value) {
   if constexpr (requires { value.fortran_arguments(); }) {

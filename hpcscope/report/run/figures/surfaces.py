@@ -204,5 +204,5 @@ def _fastest(group: Sequence[Summary], variable: str) -> str:
     size = units.parameter(variable, best.parameters[variable])
     return (
         f"Medians ({definition(best.definition)}); colors on a logarithmic scale."
-        f" The highest, {shown(best)}, is that of {units.count(best.ranks, 'rank')} with {size}."
+        f" The highest, {shown(best)}, comes from {units.count(best.ranks, 'rank')} with {size}."
     )
