@@ -110,7 +110,7 @@ def main() -> int:
 
 
 def write(folder: Path, ranks: int, calls: int) -> None:
-    """Write the profiles of ranks that exchange messages in pairs, each with the same number of calls in its trace."""
+    """Write the profiles of ranks that exchange messages in pairs, each with this many calls in its trace."""
     synthetic.ROWS["events"] = calls
     synthetic.monitored(folder, [])
     begins, ends, sends, partners = exchanges(ranks, calls)

@@ -143,7 +143,7 @@ def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
         yield f"{ends} no arrow: the other end is outside."
     if width_s:
         width = units.quantity(width_s, "s")
-        yield f"There are {units.grouped(calls)} calls: successive calls of a rank within {width} are drawn as one."
+        yield f"There are {units.grouped(calls)} calls: successive ones of a rank within {width} are drawn as one."
     if (left_out := len(trace.messages) - MOST_MESSAGES) > 0:
         yield f"The {units.grouped(left_out)} messages with the shortest waits are left out."
 
