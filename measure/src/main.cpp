@@ -106,8 +106,6 @@ int main(int argc, char** argv) {
   // A write beyond `ulimit -f` must fail with an error, not end the process. Not before MPI_Init: Open MPI would go on
   // without shared memory, and another transport would be measured.
   std::signal(SIGXFSZ, SIG_IGN);
-  // A rank must not die of writing to a peer or a launcher that has ended: its death would pass for the cause.
-  std::signal(SIGPIPE, SIG_IGN);
   if (options.action == scope::Action::child) return scope::answer_parent();
   return scope::act(options, mpi);
 }
