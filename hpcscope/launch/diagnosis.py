@@ -6,7 +6,8 @@ import errno
 import os
 import re
 import signal
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 OPEN_MPI = re.compile(
@@ -15,7 +16,9 @@ OPEN_MPI = re.compile(
 HYDRA = re.compile(r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)")
 SRUN = re.compile(r"^srun: error: (?P<host>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)$", re.MULTILINE)
 """One line per cause of death and host; Terminated are the ranks that srun ended itself."""
-HYDRA_SIGNAL = re.compile(r"\(signal (?P<signal>\d+)\)")
+HYDRA_SIGNAL = re.compile(r"\(signal \d+\)")
+HYDRA_EXIT_CODES = re.compile(r"\[(?P<host>[^\]\s]+)\] (?P<codes>-?\d+(?:,-?\d+)*)$", re.MULTILINE)
+"""Of the processes of a host as waitpid(2) tells them, in the order of their ranks."""
 MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
 """The last line of an error stack is the deepest cause."""
 NATIVE = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
@@ -28,10 +31,13 @@ class Death:
     """How a launch ended; None where the launcher does not tell."""
 
     text: str
-    rank: int | None = None
+    ranks: tuple[int, ...] = ()
+    """The rank that died; several, where it is one of them."""
     host: str | None = None
     pid: int | None = None
     signal: int | None = None
+    statuses: Mapping[int, int] = field(default_factory=dict)
+    """In place of ranks: how it ended, or those of which it is one; by the places after `pid` on its host."""
 
     @property
     def disk_full(self) -> bool:
@@ -68,18 +74,13 @@ def diagnose(output: str) -> Death:
     if match := OPEN_MPI.search(output):
         number = int(match["signal"])
         rank, host, pid = int(match["rank"]), match["host"], int(match["pid"]) or None
-        return Death(_sentence(f"rank {rank} on {host}", pid, number), rank, host, pid, number)
+        process = f" (pid {pid})" if pid else ""
+        return Death(f"rank {rank} on {host}{process} {_killed(number)}", (rank,), host, pid, number)
     if own:
         who = RANK.match(own["message"])
-        return Death(own["message"].strip(), int(who["rank"]) if who else None, who["host"] if who else None)
+        return Death(own["message"].strip(), (int(who["rank"]),) if who else (), who["host"] if who else None)
     if match := HYDRA.search(output):
-        named = HYDRA_SIGNAL.search(output)
-        code = int(match["code"])
-        host, pid = match["host"], int(match["pid"])
-        if named:
-            number = int(named["signal"])
-            return Death(_sentence(f"a rank on {host}", pid, number), None, host, pid, number)
-        return Death(f"a rank on {host} (pid {pid}) ended with exit code {code}", None, host, pid)
+        return _of_hydra(match, output)
     if victims := [match for match in SRUN.finditer(output) if match["how"] != "Terminated"]:
         return _of_srun(victims[0])
     if stack := MPICH_STACK.findall(output):
@@ -89,19 +90,43 @@ def diagnose(output: str) -> Death:
     return Death((errors or lines or ["it printed nothing"])[0][:200])
 
 
+def _of_hydra(named: re.Match[str], output: str) -> Death:
+    """Read how all processes of the host ended where one died first.
+
+    The process that mpiexec names is only the first of that host which a signal ended. The signal that it names is
+    the OR of all: 13 where one died of signal 4, whereupon mpiexec killed the others with signal 9.
+    """
+    host, pid, code = named["host"], int(named["pid"]), int(named["code"])
+    printed = {match["host"]: match["codes"] for match in HYDRA_EXIT_CODES.finditer(output)}
+    if host not in printed and HYDRA_SIGNAL.search(output) is None:
+        return Death(f"a rank on {host} (pid {pid}) {ended(code << 8)}", (), host, pid)
+    codes = [int(each) for each in printed.get(host, str(code)).split(",")]
+    places = [place for place, each in enumerate(codes) if each not in (0, signal.SIGKILL)]
+    if not any(os.WIFSIGNALED(codes[place]) for place in places):
+        places = [place for place, each in enumerate(codes) if each != 0]
+    process = codes.index(code) if code in codes else 0
+    number = next((os.WTERMSIG(codes[place]) for place in places if os.WIFSIGNALED(codes[place])), None)
+    text = f"a rank on {host} {ended(codes[places[0]])}" if places else "mpiexec ended"
+    return Death(text, (), host, pid, number, {place - process: codes[place] for place in places})
+
+
 def _of_srun(victim: re.Match[str]) -> Death:
     """Read `srun: error: node1: task 0: Killed`, where signals are spelt as by strsignal(3)."""
     rank, host, how = int(victim["rank"]), victim["host"], victim["how"].removesuffix(" (core dumped)")
     number = next((signals for signals in signal.valid_signals() if signal.strsignal(signals) == how), None)
     if number is None:
-        return Death(f"rank {rank} on {host}: {how}", rank, host)
-    return Death(_sentence(f"rank {rank} on {host}", None, number), rank, host, None, number)
+        return Death(f"rank {rank} on {host}: {how}", (rank,), host)
+    return Death(f"rank {rank} on {host} {_killed(number)}", (rank,), host, None, number)
 
 
-def _sentence(who: str, pid: int | None, number: int) -> str:
+def ended(status: int) -> str:
+    """Say how a process ended, whose status is that of waitpid(2)."""
+    return _killed(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else f"ended with exit code {status >> 8}"
+
+
+def _killed(number: int) -> str:
     try:
         name = signal.Signals(number).name
     except ValueError:
         name = "unknown"
-    process = f" (pid {pid})" if pid else ""
-    return f"{who}{process} was killed by signal {number} ({name})"
+    return f"was killed by signal {number} ({name})"

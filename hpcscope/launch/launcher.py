@@ -29,6 +29,8 @@ class MpiProgram:
     binding: Binding = "none"
     oversubscribed: bool = False
     ranks_per_host: int | None = None
+    exit_codes: bool = False
+    """Whether the launcher prints how every process ended, where it can."""
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,37 @@ def await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
         os.close(descriptor)
 
 
+class Ends:
+    """The order in which processes of this host end, which the kernel notes without disturbing them."""
+
+    def __init__(self) -> None:
+        """Watch none yet."""
+        self._events = select.epoll()
+        self._ranks: dict[int, int] = {}
+
+    def watch(self, rank: int, pid: int, argument: str) -> None:
+        """Watch the process of a rank that has `argument`, where the kernel can (Linux 5.3)."""
+        try:
+            descriptor = os.pidfd_open(pid)
+        except OSError:
+            return
+        self._ranks[descriptor] = rank
+        if state(pid, argument) != "gone":  # else the number may be another's
+            self._events.register(descriptor, select.EPOLLIN)
+
+    def order(self) -> list[int]:
+        """Return the ranks whose processes have ended, the first first."""
+        # The events of a file descriptor that nobody has asked for yet stand in the order in which they came.
+        ended = self._events.poll(0, maxevents=max(1, len(self._ranks)))
+        return [self._ranks[descriptor] for descriptor, _ in ended]
+
+    def close(self) -> None:
+        """Watch no more."""
+        for descriptor in self._ranks:
+            os.close(descriptor)
+        self._events.close()
+
+
 def kill(find: Callable[[], list[psutil.Process]]) -> None:
     """Kill what `find` returns until it returns nothing, for a limited time."""
     deadline = time.monotonic() + KILL_S

@@ -70,9 +70,12 @@ class Impatient(Limits):
     """When a hanging case is given up: after it began, or after `stopped`."""
     stopped: threading.Event | None = None
     """Until it is set, nothing hangs."""
+    asked: list[str] = field(default_factory=list)
+    """The benchmarks whose limit the supervisor asked for: once each time after it has read the progress."""
 
     def of(self, case: PlannedCase) -> float:
         """Return the limit of one case."""
+        self.asked.append(case.benchmark)
         hangs = case.benchmark in self.hanging and (self.stopped is None or self.stopped.is_set())
         return self.after_s if hangs else PATIENCE_S
 
@@ -83,7 +86,7 @@ class Trial:
 
     build: NativeBuild
     run: RunDirectory
-    limits: Limits = field(default_factory=Impatient)
+    limits: Impatient = field(default_factory=Impatient)
     place: Place = field(default_factory=lambda: Place((2,)))
     heard: list[str] = field(default_factory=list)
     sentinels: list[float] = field(default_factory=list)
@@ -175,6 +178,8 @@ class Trial:
             if position is None or (launch.number, attempt) != (1, 1):
                 return
             process = psutil.Process(self.wait_for(launch, attempt, position, rank).pid)
+            before = len(self.limits.asked)
+            until(lambda: len(self.limits.asked) > before + 1, "the supervisor knows the processes")
             process.send_signal(number)
             if number == signal.SIGSTOP:
                 until(lambda: process.status() == psutil.STATUS_STOPPED, f"rank {rank} is stopped")

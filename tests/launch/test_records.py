@@ -21,7 +21,7 @@ from hpcscope.launch.diagnosis import Death, diagnose
 from hpcscope.launch.supervision import progress as progress_file
 from hpcscope.launch.supervision.journal import Journal
 from hpcscope.launch.supervision.progress import Slot, Watch
-from hpcscope.launch.supervision.rank_states import missing_ranks, rank_states
+from hpcscope.launch.supervision.rank_states import missing_ranks, named, rank_states
 from hpcscope.launch.supervision.supervisor import remaining, unfinished
 from hpcscope.plan.placement import Placement
 from hpcscope.plan.plan import Launch, Plan, PlannedCase
@@ -49,9 +49,9 @@ MPIDI_UCX_comm_addr_exchange(159).....:  ucx function returned with failed statu
 @pytest.mark.parametrize(
     ("output", "death"),
     [
-        (PRTE, Death("rank 1 on vm (pid 12122) ... signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
-        (ORTE, Death("rank 3 on n7 ... signal 11 (SIGSEGV)", 3, "n7", None, 11)),
-        (HYDRA, Death("rank on vm (pid 12241) ... signal 9 (SIGKILL)", None, "vm", 12241, 9)),
+        (PRTE, Death("rank 1 on vm (pid 12122) ... signal 9 (SIGKILL)", (1,), "vm", 12122, 9)),
+        (ORTE, Death("rank 3 on n7 ... signal 11 (SIGSEGV)", (3,), "n7", None, 11)),
+        (HYDRA, Death("rank on vm ... signal 9 (SIGKILL)", (), "vm", 12241, 9, {0: 9})),
         (STACK, Death("ucx function returned with failed status(Destination is unreachable)")),
         ("scope-measure: /x: No space left on device\n", Death("/x: No space left on device")),
         ("one\ntwo: cannot open shared object\n", Death("two: cannot open shared object")),
@@ -64,12 +64,46 @@ def test_last_words_are_understood(output: str, death: Death) -> None:
     assert replace(found, text=death.text) == death
 
 
+def hydra(codes: str, pid: int, code: int) -> str:
+    """Return what mpiexec prints of processes that ended with these statuses on the second of two hosts."""
+    named = HYDRA.replace("PID 12241", f"PID {pid}").replace("CODE: 9", f"CODE: {code}").replace("(signal 9)", "")
+    return f"{named}\n[mpiexec@login] Exit codes: [n1] 9,9\n[vm] {codes}\n(signal 13)"
+
+
+@pytest.mark.parametrize(
+    ("codes", "pid", "code", "order", "ranks", "how"),
+    [
+        ("0,4,0", 103, 4, (), (3,), "rank 3 on vm (pid 103) was killed by signal 4 (SIGILL)"),
+        ("9,132,9", 102, 9, (), (3,), "rank 3 on vm (pid 103) was killed by signal 4 (SIGILL)"),
+        ("9,768,0", 102, 9, (2,), (2,), "rank 2 on vm (pid 102) was killed by signal 9 (SIGKILL)"),
+        ("9,768,0", 102, 9, (3, 2), (3,), "rank 3 on vm (pid 103) ended with exit code 3"),
+        ("0,9,9", 103, 9, (4, 3), (4,), "rank 4 on vm (pid 104) was killed by signal 9 (SIGKILL)"),
+        ("9,9,0", 102, 9, (0, 4, 3, 2), (3,), "rank 3 on vm (pid 103) was killed by signal 9 (SIGKILL)"),
+        ("9,9,0", 102, 9, (), (2, 3), "rank 2 ... SIGKILL ... rank 3 ... SIGKILL ... does not say ... first"),
+    ],
+)
+def test_the_rank_that_died_is_told_from_those_that_mpiexec_then_killed(
+    codes: str, pid: int, code: int, order: tuple[int, ...], ranks: tuple[int, ...], how: str
+) -> None:
+    """The statuses are in the order of the ranks of each host; 132 is 4 with a core written, 768 exit code 3."""
+    slots = {rank: replace(slot(rank), host="n1" if rank < 2 else "vm") for rank in range(5)}
+    found = named(diagnose(hydra(codes, pid, code)), slots, order)
+    assert found.ranks == ranks
+    assert mentions(found.text, how)
+
+
+def test_of_a_rank_that_never_connected_the_launcher_tells_the_host_and_the_signal() -> None:
+    found = named(diagnose(hydra("9,11,9", 102, 9)), {}, ())
+    assert (found.ranks, found.host, found.signal) == ((), "vm", signal.SIGSEGV)
+    assert mentions(found.text, "a rank on vm ... SIGSEGV")
+
+
 @pytest.mark.parametrize(
     "message", ["rank 3 on node2: out of memory", "mpi.latency: rank 3 on node2: out of memory"]
 )
 def test_the_rank_of_the_programs_own_message_is_the_one_that_died(message: str) -> None:
     found = diagnose(f"scope-measure: {message}\nMPI_ABORT was invoked\n")
-    assert found == Death(message, rank=3, host="node2")
+    assert found == Death(message, (3,), "node2")
 
 
 def test_where_nothing_could_be_written_is_said_as_far_as_it_is_known() -> None:
@@ -112,7 +146,7 @@ def test_a_stopped_or_lost_rank_did_not_arrive(state: str) -> None:
 
 def test_a_rank_that_waits_for_a_stopped_one_is_not_accused() -> None:
     assert judge([slot(0, 7), slot(1, 6), slot(2, 6)], states={1: "stopped"}) == [1]
-    assert judge([slot(0, 7), slot(1, 6), slot(2, 6)], death=Death("", rank=1)) == [1]
+    assert judge([slot(0, 7), slot(1, 6), slot(2, 6)], death=Death("", (1,))) == [1]
 
 
 def test_a_silent_rank_did_not_arrive() -> None:
@@ -139,8 +173,8 @@ def test_equals_are_not_accused() -> None:
 
 def test_the_first_to_die_is_named_by_the_launcher() -> None:
     dead = dict.fromkeys(range(3), "gone")
-    assert judge([slot(0), slot(1), slot(2)], states=dead, death=Death("", rank=1)) == [1]
-    assert judge([slot(0), slot(1), slot(2)], states=dead, death=Death("", pid=102)) == [2]
+    assert judge([slot(0), slot(1), slot(2)], states=dead, death=Death("", (1,))) == [1]
+    assert judge([slot(0), slot(1), slot(2)], states=dead, death=Death("", (1, 2))) == [1, 2]
 
 
 def test_after_a_death_that_names_nobody_nobody_is_accused() -> None:

@@ -190,7 +190,7 @@ def test_srun_names_who_died() -> None:
         "srun: error: node1: task 1: Segmentation fault (core dumped)\n"
         "srun: Terminating StepId=7.0\n"
     )
-    assert (death.rank, death.host, death.signal) == (1, "node1", signal.SIGSEGV)
+    assert (death.ranks, death.host, death.signal) == ((1,), "node1", signal.SIGSEGV)
     death = diagnose("srun: error: node1: tasks 0-1: Exited with exit code 16\n")
-    assert (death.rank, death.signal) == (0, None)
+    assert (death.ranks, death.signal) == ((0,), None)
     assert death.text == "rank 0 on node1: Exited with exit code 16"

@@ -24,6 +24,7 @@ class Mpich:
             *(["-hosts", ",".join(names)] if names else []),
             *(["-ppn", str(per_host)] if per_host else []),
             *words,
+            *(["-print-all-exitcodes"] if program.exit_codes else []),
             *(["-launcher", "ssh", "-launcher-exec", site.remote_shell] if site.remote_shell else []),
             *site.arguments,
             *(program.path, *program.arguments),

@@ -1,7 +1,11 @@
 """The progress file of a launch: one slot of 256 bytes per rank, renewed twice a second by the rank itself."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
+
+from hpcscope.launch import processes
 
 SLOT_BYTES = 256
 
@@ -44,11 +48,31 @@ class Watch:
     path: Path
     slots: dict[int, Slot] = field(default_factory=dict)
     seen_s: dict[int, float] = field(default_factory=dict)
+    _ends: processes.Ends = field(default_factory=processes.Ends)
+
+    def __enter__(self) -> Self:
+        """Watch until the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Watch no more."""
+        self._ends.close()
+
+    @property
+    def argument(self) -> str:
+        """By which every process of the launch is known."""
+        return f"--progress={self.path}"
+
+    def ended(self) -> list[int]:
+        """Return the ranks of this host that have ended, in the order in which they did."""
+        return self._ends.order()
 
     def read(self, now_s: float) -> None:
         """Update the slots as they are at `now_s`."""
         for slot in read(self.path):
             if self.slots.get(slot.rank) != slot:
+                if slot.rank not in self.slots and slot.host == os.uname().nodename:
+                    self._ends.watch(slot.rank, slot.pid, self.argument)
                 self.slots[slot.rank] = slot
                 self.seen_s[slot.rank] = now_s
 

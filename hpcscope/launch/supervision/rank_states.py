@@ -1,9 +1,11 @@
 """Where each rank was when a case was ended from outside, and which ranks the others waited for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from hpcscope.launch.diagnosis import Death
+from hpcscope.launch.diagnosis import Death, ended
 from hpcscope.launch.supervision.progress import Slot
+from hpcscope.names import several
 from hpcscope.samples.records import RankState
 
 SILENCE_S = 2.5
@@ -33,6 +35,28 @@ def rank_states(
     return [_state(rank, slots.get(rank), silence_s, states, rank not in missing) for rank in range(ranks)]
 
 
+def named(death: Death, slots: Mapping[int, Slot], order: Sequence[int]) -> Death:
+    """Return a death with its rank, where the launcher named processes instead.
+
+    `order` has the ranks as this host saw them end. The launcher kills the others only after one has died, perhaps
+    with the same signal: the first of those that it may have been is the one.
+    """
+    process = next((slot for slot in slots.values() if slot.pid == death.pid), None)
+    if process is None or not death.statuses:
+        return death
+    on_host = sorted(rank for rank, slot in slots.items() if slot.host == process.host)
+    first = on_host.index(process.rank)
+    statuses = {
+        on_host[first + places]: status
+        for places, status in death.statuses.items()
+        if 0 <= first + places < len(on_host)
+    }
+    ranks = [rank for rank in order if rank in statuses][:1] or list(statuses)
+    told = [f"rank {rank} on {slots[rank].host} (pid {slots[rank].pid}) {ended(statuses[rank])}" for rank in ranks]
+    unknown = "; the launcher does not say which was first" if len(ranks) > 1 else ""
+    return replace(death, text=several(told) + unknown, ranks=tuple(ranks), host=process.host)
+
+
 def missing_ranks(states: list[RankState]) -> str:
     """Name the ranks that did not arrive, with their hosts."""
     late = [str(state) for state in states if not state.arrived]
@@ -51,7 +75,7 @@ def _absent(
     if rank not in slots:
         return True
     if death is not None:  # the launcher killed all other ranks itself: only its message tells which died first
-        return rank == death.rank or (death.pid is not None and slots[rank].pid == death.pid)
+        return rank in death.ranks
     return states.get(rank) in ("stopped", "gone") or silence_s.get(rank, 0.0) > SILENCE_S
 
 

@@ -27,7 +27,7 @@ from hpcscope.launch.schedulers import Deadline
 from hpcscope.launch.shortage import hindrance, shortage
 from hpcscope.launch.supervision.journal import Journal, unwritable
 from hpcscope.launch.supervision.progress import Watch
-from hpcscope.launch.supervision.rank_states import missing_ranks, rank_states
+from hpcscope.launch.supervision.rank_states import missing_ranks, named, rank_states
 from hpcscope.plan import plan as planning
 from hpcscope.plan.case import Batch
 from hpcscope.plan.place import Place
@@ -209,20 +209,19 @@ class Supervisor:
         command = self.command(self._program(launch, attempt, folder, progress), launch.placement)
         self._shortage = shortage(min(launch.ranks, max(self.place.slots)))
         self._listener.launch_started(launch, attempt, len(todo))
-        watch = Watch(progress)
         kills = kills_for_lack_of_memory()
-        with launch_environment(command.environment) as variables:
+        with Watch(progress) as watch, launch_environment(command.environment) as variables:
             process = self._started(command.arguments, variables, folder)
             try:
                 ending = self._watch(process, launch, attempt, todo, watch)
             finally:
-                processes.end(process, lambda: processes.with_argument(f"--progress={progress}"))
+                processes.end(process, lambda: processes.with_argument(watch.argument))
                 self.journal.complete(samples_bytes)
-        if ending.code not in (None, 0, 1):
-            # A batch system that ends a job ends its ranks too, perhaps first; the case is not to blame.
-            time.sleep(self.job_end_s)
-        if ending.code is not None:
-            ending = self._diagnosed(ending, folder, launch, watch, kills_for_lack_of_memory() > kills)
+            if ending.code not in (None, 0, 1):
+                # A batch system that ends a job ends its ranks too, perhaps first; the case is not to blame.
+                time.sleep(self.job_end_s)
+            if ending.code is not None:
+                ending = self._diagnosed(ending, folder, launch, watch, kills_for_lack_of_memory() > kills)
         self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
         return ending
 
@@ -292,9 +291,10 @@ class Supervisor:
         now_s = time.monotonic()
         watch.read(now_s)
         here = os.uname().nodename
-        argument = f"--progress={watch.path}"
         states = {
-            rank: processes.state(slot.pid, argument) for rank, slot in watch.slots.items() if slot.host == here
+            rank: processes.state(slot.pid, watch.argument)
+            for rank, slot in watch.slots.items()
+            if slot.host == here
         }
         silence_s = {rank: now_s - seen_s for rank, seen_s in watch.seen_s.items()}
         return rank_states(launch.ranks, watch.slots, silence_s, states, death)
@@ -307,7 +307,7 @@ class Supervisor:
         `lacked_memory`: whether the kernel of this host killed a process meanwhile.
         """
         output = "\n".join((folder / name).read_text(errors="replace") for name in ("stderr.txt", "stdout.txt"))
-        death = diagnose(output)
+        death = named(diagnose(output), watch.slots, watch.ended())
         if lacked_memory and death.signal == signal.SIGKILL and death.host in (None, os.uname().nodename):
             death = death.by_kernel()
         return replace(ending, death=death, ranks=self._ranks(launch, watch, death))
@@ -388,6 +388,7 @@ class Supervisor:
             ranks=launch.ranks,
             transport=launch.transport,
             oversubscribed=self.place.oversubscribes(launch.ranks, launch.placement),
+            exit_codes=True,
         )
 
     def _next_attempt(self, launch: Launch) -> int:
