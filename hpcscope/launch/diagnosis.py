@@ -16,7 +16,7 @@ OPEN_MPI = re.compile(
 HYDRA = re.compile(r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)")
 SRUN = re.compile(r"^srun: error: (?P<host>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)$", re.MULTILINE)
 """One line per cause of death and host; Terminated are the ranks that srun ended itself."""
-HYDRA_SIGNAL = re.compile(r"\(signal \d+\)")
+HYDRA_SIGNAL = re.compile(r"\(signal (\d+)\)")
 HYDRA_EXIT_CODES = re.compile(r"\[(?P<host>[^\]\s]+)\] (?P<codes>-?\d+(?:,-?\d+)*)$", re.MULTILINE)
 """Of the processes of a host as waitpid(2) tells them, in the order of their ranks."""
 MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
@@ -98,8 +98,12 @@ def _of_hydra(named: re.Match[str], output: str) -> Death:
     """
     host, pid, code = named["host"], int(named["pid"]), int(named["code"])
     printed = {match["host"]: match["codes"] for match in HYDRA_EXIT_CODES.finditer(output)}
-    if host not in printed and HYDRA_SIGNAL.search(output) is None:
-        return Death(f"a rank on {host} (pid {pid}) {ended(code << 8)}", (), host, pid)
+    if host not in printed:
+        signals = HYDRA_SIGNAL.search(output)
+        if signals is None:
+            return Death(f"a rank on {host} (pid {pid}) {ended(code << 8)}", (), host, pid)
+        if code == signal.SIGKILL != int(signals[1]):
+            return Death(f"a rank on {host} was killed by a signal", (), host)
     codes = [int(each) for each in printed.get(host, str(code)).split(",")]
     places = [place for place, each in enumerate(codes) if each not in (0, signal.SIGKILL)]
     if not any(os.WIFSIGNALED(codes[place]) for place in places):

@@ -49,7 +49,12 @@ def every_host(run: RunOnEveryHost) -> list[Host]:
     return list(hosts.values())
 
 
-def machine(hosts: list[Host], build: NativeBuild | None, lab: EmulatedCluster | None = None) -> Machine:
+def machine(
+    hosts: list[Host],
+    build: NativeBuild | None,
+    lab: EmulatedCluster | None = None,
+    interface: str | None = None,
+) -> Machine:
     """`machine.json` of these hosts."""
     return Machine(
         format=FORMAT,
@@ -59,6 +64,7 @@ def machine(hosts: list[Host], build: NativeBuild | None, lab: EmulatedCluster |
         python=platform.python_version(),
         scope_version=VERSION,
         lab=lab,
+        interface=interface,
     )
 
 

@@ -296,3 +296,5 @@ class Machine(Strict):
     """None where the hosts are real."""
     storage: StorageFolder | None = None
     """Where storage was measured; None where it was not."""
+    interface: str | None = None
+    """The network interface that messages between hosts were told to take (`--interface`); None: not told."""

@@ -92,6 +92,11 @@ def test_the_rank_that_died_is_told_from_those_that_mpiexec_then_killed(
     assert mentions(found.text, how)
 
 
+def test_a_signal_that_mpiexec_mixed_with_its_own_is_not_named() -> None:
+    found = diagnose(HYDRA.replace("(signal 9)", "(signal 13)"))
+    assert (found.ranks, found.signal, found.text) == ((), None, "a rank on vm was killed by a signal")
+
+
 def test_of_a_rank_that_never_connected_the_launcher_tells_the_host_and_the_signal() -> None:
     found = named(diagnose(hydra("9,11,9", 102, 9)), {}, ())
     assert (found.ranks, found.host, found.signal) == ((), "vm", signal.SIGSEGV)

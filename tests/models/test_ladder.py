@@ -93,8 +93,8 @@ def test_tcp_over_the_loopback(golden_run: Path) -> None:
     assert latency["mpi"].retained == pytest.approx(5 / 6.5, rel=0.02)
 
 
-def between_hosts(run: Path, *further: dict[str, Any]) -> None:
-    machine = golden.machine()
+def between_hosts(run: Path, *further: dict[str, Any], interface: str | None = None) -> None:
+    machine = golden.machine() | {"interface": interface}
     first = machine["hosts"][0]
     links = [*first["links"], *further]
     machine["hosts"] = [dict(first, name=name, boot_id=name, links=links) for name in ("node1", "node2")]
@@ -169,6 +169,14 @@ def test_of_several_links_of_unknown_rate_none_is_named(golden_copy: Path) -> No
     assert ("the network between hosts", "bandwidth_bytes_per_s") in found
     rungs = by_layer(found["TCP over the network", "bandwidth_bytes_per_s"])
     assert "which link" in rungs["limit"].reason
+
+
+def test_the_interface_that_the_user_named_limits(golden_copy: Path) -> None:
+    """The hosts have a faster one as well, which messages do not take."""
+    golden.shorten(golden_copy)
+    between_hosts(golden_copy, LINK, LINK | {"name": "eth1", "rate_bits_per_s": 100e9}, interface="eth0")
+    rungs = by_layer(ladders(golden_copy)["TCP over eth0", "bandwidth_bytes_per_s"])
+    assert rungs["limit"].value == pytest.approx(asymptotic_bytes_per_s(25e9, TCP_IP_TIMESTAMPS))
 
 
 def copy_of(size: int, rate: float, benchmark: str = "node.memory_copy", **more: Any) -> Summary:

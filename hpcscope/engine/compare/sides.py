@@ -90,7 +90,7 @@ def _of_run(directory: RunDirectory, only: Collection[str]) -> MeasuredSide:
     build = _build_of_run(directory, begun)
     site = site_of(build.mpi, begun.experiment.launcher, str(directory.experiment))
     cluster = probe_cluster(site)
-    machine = discover.machine(cluster.hosts, build, begun.machine.lab)
+    machine = discover.machine(cluster.hosts, build, begun.machine.lab, site.interface)
     seen: dict[Key, SideCase] = {}
     for launch in begun.plan.launches:
         for case in launch.cases:
@@ -127,7 +127,8 @@ def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
     build = read_json(record, NativeBuild).model_copy(update={"program": str(path.resolve())})
     experiment = resolve(None, {**given, "mpi": build.mpi.compiler})
     cluster = probe_cluster(site_of(build.mpi, experiment.launcher, str(path)))
-    settled = Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None))
+    machine = discover.machine(cluster.hosts, build, interface=cluster.site.interface)
+    settled = Settled(experiment, build, cluster, machine)
     return planned(str(path), settled, registry.load(build.program))
 
 

@@ -58,7 +58,7 @@ class Located:
     def machine(self, build: NativeBuild | None) -> Machine:
         """Return the machine that these hosts are, with a native program."""
         lab = active()
-        return discover.machine(self.hosts, build, lab.facts() if lab else None)
+        return discover.machine(self.hosts, build, lab.facts() if lab else None, self.cluster.site.interface)
 
 
 @dataclass(frozen=True)

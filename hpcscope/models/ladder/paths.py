@@ -78,14 +78,15 @@ def _path(transport: str, inside: bool, placements: frozenset[Placement], machin
 
 
 def link_between(machine: Machine) -> Link | None:
-    """Return the fastest link that all hosts have up under one name, at the rate of the slowest host.
+    """Return the link of the messages that all hosts have up under one name, at the rate of the slowest host.
 
-    None where that is a guess: several links, and no rate of any is known.
+    It is the one of the interface that the user named, else the fastest. None where that is a guess: there are
+    several links, and no rate of any is known.
     """
     by_name: dict[str, list[Link]] = {}
     for host in machine.hosts:
         for link in host.links:
-            if link.up and link.kind != "loopback":
+            if link.up and link.kind != "loopback" and machine.interface in (None, link.name):
                 by_name.setdefault(link.name, []).append(link)
     common = [links for links in by_name.values() if len(links) == len(machine.hosts)]
     slowest = [min(links, key=lambda link: link.rate_bits_per_s or 0.0) for links in common]
