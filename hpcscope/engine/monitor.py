@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from hpcscope.findings import profile as kinds
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.profile.facts import ProfileFacts
 from hpcscope.locks import LOCK, held, release
+from hpcscope.machine import discover
 from hpcscope.programs.profiles import monitored_run, mpip, trace
 from hpcscope.programs.profiles.folder import PROFILES
 from hpcscope.programs.profiles.machine_comparison import FILE as MACHINE_COMPARISON
@@ -59,9 +61,11 @@ def monitor(
     """
     measured = _measured(against)
     directory = new_directory("monitor", output)
-    _prepare()
+    with ThreadPoolExecutor() as others:  # its commands and files do not wait for the modules
+        host = others.submit(discover.this_host)
+        _prepare()
     try:
-        ended = monitored_run.run(command, directory.path, options)
+        ended = monitored_run.run(command, directory.path, options, host=host.result())
     except BaseException:
         release(directory.path)
         _remove_empty(directory.path)

@@ -68,8 +68,14 @@ def run_queue(root: Path) -> float | None:
         words = text_of(root / "proc/loadavg").split()
         if len(words) < 4 or not words[3].partition("/")[0].isdigit():
             return None
-        seen.append(max(int(words[3].partition("/")[0]) - 1, 0))
+        seen.append(max(int(words[3].partition("/")[0]) - _own_threads(root), 0))
     return float(median(seen))
+
+
+def _own_threads(root: Path) -> int:
+    """Return how many threads of this process are runnable: another one may prepare what comes next."""
+    states = [text_of(path).rpartition(")")[2].split() for path in (root / "proc/self/task").glob("*/stat")]
+    return max(1, sum(words[:1] == ["R"] for words in states))
 
 
 def processor(root: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hpcscope.errors import ScopeError, UsageError
 from hpcscope.launch import active_messages
 from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.machine import discover
-from hpcscope.machine.machine import Machine, MpiInstallation
+from hpcscope.machine.machine import Host, Machine, MpiInstallation
 from hpcscope.programs.profiles.folder import PROFILES, complete
 from hpcscope.programs.profiles.program import Program, recognise
 from hpcscope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
@@ -113,6 +113,7 @@ def run(
     stdout: Stream = None,
     stderr: Stream = None,
     timeout_s: float | None = None,
+    host: Host | None = None,
 ) -> Monitored:
     """Run a command under the monitor and return how it ended; its profiles are then in `folder`/profiles.
 
@@ -126,6 +127,7 @@ def run(
         stdout: where its output goes.
         stderr: where its errors go.
         timeout_s: after so much time it is asked to end, and killed when it does not.
+        host: the facts of this host, where they are known.
 
     Raises:
         UsageError: the command does not exist, its MPI is none that is here, an option is not allowed.
@@ -176,7 +178,7 @@ def run(
             WRAPPERS: ",".join(chosen.wrappers),
             "transport": chosen.transport,
         },
-        machine=discover.machine([discover.this_host()], None),
+        machine=discover.machine([host or discover.this_host()], None),
     )
     write_json(folder / MONITOR, begun)
     started_s = time.monotonic()
