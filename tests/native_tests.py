@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from hpcscope.build import cmake
+from hpcscope.build import active_messages, cmake
 from tests.patience import PATIENCE_S
 
 
@@ -18,6 +18,12 @@ def check(project: cmake.Project, folder: Path, environment: Mapping[str, str] |
     )
     cmake.compile_in(folder, asked)
     run(asked.objects, environment)
+
+
+def without_provider(*targets: str) -> cmake.Project:
+    """Return the active messages without what only MPI libraries load."""
+    definitions = ("-DFABRIC_HEADERS=", "-DSCOPE_TESTS=ON")
+    return replace(active_messages.project(), targets=targets, definitions=definitions)
 
 
 def run(compiled: Path, environment: Mapping[str, str] | None = None) -> None:

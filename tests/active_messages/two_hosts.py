@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from hpcscope.build import active_messages, cmake
+from hpcscope.build import cmake
+from tests import native_tests
 from tests.patience import PATIENCE_S, until
 
 INTERFACE = "eth0"
@@ -30,14 +31,9 @@ fcntl.ioctl(socket.socket(), 0x8946, request)  # SIOCETHTOOL
 def exchange_program() -> Path:
     """Return the program whose processes exchange active messages, compiled if it is not in the cache."""
     name = "scope-exchange"
-    project = active_messages.project()
+    project = native_tests.without_provider(name)
     source = project.sources / "tests" / "programs" / "exchange.cpp"
-    asked = replace(
-        project,
-        targets=(*project.targets, name),
-        facts=(*project.facts, source.read_text()),
-        definitions=(*project.definitions, "-DSCOPE_TESTS=ON"),
-    )
+    asked = replace(project, facts=(source.read_text(),))
     return cmake.compiled(asked, (name,)) / name
 
 

@@ -32,7 +32,7 @@ def test_the_tests_of_the_native_program_pass(embedded_build: NativeBuild, tmp_p
 def test_the_tests_of_active_messages_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The protocol on an impaired wire in memory, hostile frames, tags, shared memory: no wire is at work."""
     monkeypatch.setenv("CXXFLAGS", "-O0")  # shares the objects of tests/active_messages
-    native_tests.check(active_messages.project(), tmp_path)
+    native_tests.check(native_tests.without_provider(), tmp_path)
 
 
 @pytest.mark.slow("compiles them once more; in make test the same tests run without sanitizers")
