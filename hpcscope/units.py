@@ -122,9 +122,11 @@ def percent(value: float, decimals: int = 0) -> str:
     return f"{100 * value:.{decimals}f} %"
 
 
-def change(value: float) -> str:
-    """Write a relative change in percent with its sign: `+2.5 %`."""
-    return f"{100 * value:+.1f} %"
+def change(value: float, *bounds: float) -> str:
+    """Write a relative change with its bounds: `+2.5 % [+1.9, +3.1]`, from a doubling on `3.10x [2.80, 3.42]`."""
+    is_factor = max((value, *bounds)) >= 1
+    head, *others = (digits(1 + one) if is_factor else f"{100 * one:+.1f}" for one in (value, *bounds))
+    return f"{head}{'x' if is_factor else ' %'}" + (f" [{', '.join(others)}]" if others else "")
 
 
 def size(count: float) -> str:

@@ -13,7 +13,7 @@ from hpcscope.comparison.paired import PairedCase
 from hpcscope.comparison.times import ComparedRow, rows
 from hpcscope.statistics.course import State
 
-LARGEST_SHOWN = 10.0
+LARGEST_SHOWN = 9.0
 """Larger detectable changes are all alike: nothing would have been seen."""
 
 MOST_OPEN = 20
@@ -94,9 +94,9 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     common = comparison.common
     if common is None:
         return ""
-    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (common.ratio, common.low, common.high))
+    by = units.change(common.ratio - 1, common.low - 1, common.high - 1)
     return (
-        f"{common.agreeing} of {common.cases} cases changed together, by {middle} % (half [{low}, {high}]): "
+        f"{common.agreeing} of {common.cases} cases changed together, by {by} (half of them in the brackets): "
         "the machine was in a different state during one of the runs, or all cases share a cause. "
         f"Each case is judged relative to this change. `scope compare --measure {a} {b}` tells the two apart."
     )
@@ -167,7 +167,9 @@ def detectable(share: float | None) -> str:
     """Return the smallest change that would have been seen; empty where there is a verdict."""
     if share is None:
         return ""
-    return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
+    if share < 1:
+        return units.percent(share)
+    return f"{1 + share:.2g}x" if share < LARGEST_SHOWN else f"over {1 + LARGEST_SHOWN:.0f}x"
 
 
 def factor(case: ComparedCase | PairedCase) -> float:
@@ -189,13 +191,12 @@ def difference(case: ComparedCase | PairedCase) -> tuple[str, str]:
 
 
 def change(case: ComparedCase | PairedCase) -> str:
-    """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
+    """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`, `3.10x [2.80, 3.42]`."""
     if case.ratio is None:
         return "–"
     if case.ratio_low is None or case.ratio_high is None:
-        return f"{100 * (case.ratio - 1):+.1f} %"
-    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
-    return f"{middle} % [{low}, {high}]"
+        return units.change(case.ratio - 1)
+    return units.change(case.ratio - 1, case.ratio_low - 1, case.ratio_high - 1)
 
 
 def _counts(comparison: Comparison) -> Iterator[Text]:

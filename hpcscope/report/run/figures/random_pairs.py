@@ -78,7 +78,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
     }
     hover = [
         [
-            f"{attribute.groups[row]} and {attribute.groups[column]}: {_share(value)}" if value else ""
+            f"{attribute.groups[row]} and {attribute.groups[column]}: {units.change(value - 1)}" if value else ""
             for column, value in enumerate(line)
         ]
         for row, line in enumerate(attribute.between)
@@ -107,7 +107,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
                 f"and {attribute.name}",
                 f"time relative to all pairs, the {len(slowest)} longest of {len(known)}",
             ],
-            [[first, second, _share(value)] for value, first, second in slowest],
+            [[first, second, units.change(value - 1)] for value, first, second in slowest],
         ),
         origins=[sample.origin],
         wide=True,
@@ -151,16 +151,12 @@ def _factor(sample: RandomPairs, row: Sequence[int], place: int) -> float | None
 
 def _words(sample: RandomPairs, row: Sequence[int], place: int) -> str:
     factor = _factor(sample, row, place)
-    return f"{sample.names[row[place]]}: {_share(factor)}" if factor else ""
+    return f"{sample.names[row[place]]}: {units.change(factor - 1)}" if factor else ""
 
 
 def _plural(kind: str) -> str:
     first, of, rest = kind.partition(" ")
     return f"{first}{'es' if first.endswith('ch') else 's'}{of}{rest}"
-
-
-def _share(factor: float) -> str:
-    return f"{(factor - 1) * 100:+.1f} %"
 
 
 def _caption(sample: RandomPairs) -> Iterator[str]:
@@ -199,4 +195,4 @@ def _slowest(sample: RandomPairs) -> Table:
     known = [(value, name) for value, name in zip(sample.excess, sample.names, strict=True) if value is not None]
     slowest = sorted(known, reverse=True)[:_SLOWEST]
     head = f"adds to its pairs, the {len(slowest)} slowest of {len(known)}"
-    return Table(["host", head], [[name, _share(1 + value)] for value, name in slowest])
+    return Table(["host", head], [[name, units.change(value)] for value, name in slowest])
