@@ -1,7 +1,6 @@
 """Results in the formats of other programs."""
 
 import difflib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,4 +89,4 @@ def _chrome(runs: Sequence[Path]) -> str:
     if not any(len(profile.tables["events"]) for profile in profiles):
         raise UsageError(f"{runs[0]}: has no trace; record one with `scope monitor --trace START:SECONDS`")
     hosts = {profile.rank: profile.host for profile in profiles}
-    return json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False) + "\n"
+    return trace.chrome(trace.gather(profiles), hosts) + "\n"

@@ -1,6 +1,5 @@
 """Any MPI program under the monitor: run, its profiles merged, compared with a measured run, and reported."""
 
-import json
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -101,8 +100,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
     if contents.trace is not None:
         hosts = {process.rank: process.host for process in merged.processes}
         logger.info("writing the trace of %d calls ...", merged.events)
-        written = json.dumps(trace.chrome(contents.trace, hosts), allow_nan=False, separators=(",", ":"))
-        write_text(folder / trace.TRACE, written)
+        write_text(folder / trace.TRACE, trace.chrome(contents.trace, hosts))
     return contents
 
 

@@ -179,6 +179,19 @@ def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
     return phrase(declared, name, value) or f"{declared.label if declared else name} {value}"
 
 
+def title_words(catalog: Catalog, cases: Sequence[Case], names: Sequence[str]) -> list[str]:
+    """Return those factors `names` in words that the cases have in common; no parameter at its default."""
+    first, same = cases[0], varying(cases)[1]
+    words = [
+        catalog.differences(first.benchmark, {name: same[name]})
+        if name in first.parameters
+        else [label(catalog, first.benchmark, name, same[name])]
+        for name in names
+        if name in same
+    ]
+    return [word for each in words for word in each]
+
+
 def _is_unsaid(catalog: Catalog, benchmark: str, name: str, value: Value) -> bool:
     """Return whether a factor is what a reader expects: the default transport, a choice without words."""
     declared = catalog[benchmark].parameter.get(name)

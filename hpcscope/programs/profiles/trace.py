@@ -1,13 +1,15 @@
 """The trace window: every call of all processes on one clock, and which send belongs to which receive."""
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hpcscope.programs.profiles.profile import Profile
+from hpcscope.programs.profiles.profile import Profile, Rows
 from hpcscope.programs.profiles.records import Late, LateRank, TraceWindow
 from hpcscope.programs.profiles.routines import kind, plain
 
@@ -18,70 +20,67 @@ _CLOCKS_S = 1e-5
 
 _WITHIN_US = 0.001
 """An arrow ends so much before its call, to belong to it."""
+_CALL = np.dtype(
+    [(name, "i4") for name in ("rank", "partner", "tag", "direction", "routine", "operation", "depth")]
+    + [(name, "u8") for name in ("communicator", "bytes")]
+    + [(name, "f8") for name in ("begin_s", "end_s")]
+)
+"""One call of one process; seconds after the first process left MPI_Init, routines by their number in the trace.
 
+`operation` is the routine that made the request which this call completed; 0 of a call that completed none.
+"""
 
-@dataclass(frozen=True)
-class Event:
-    """One call of one process; seconds after the first process left MPI_Init."""
-
-    rank: int
-    routine: str
-    begin_s: float
-    end_s: float
-    depth: int
-    partner: int
-    tag: int
-    communicator: int
-    bytes: int
-    direction: int
-    operation: str
-    """The routine that made the request which this call completed; empty of a call that completed none."""
-
-
-@dataclass(frozen=True)
-class Message:
-    """A send and the call that received it."""
-
-    send: Event
-    receive: Event
-
-    @property
-    def late_sender_s(self) -> float:
-        """How long the receiver was in its call before the send began."""
-        end = min(self.send.begin_s, self.receive.end_s)
-        return max(0.0, end - self.receive.begin_s)
-
-    @property
-    def late_receiver_s(self) -> float:
-        """How long the sender was in its blocking call before the receive began."""
-        if plain(self.send.routine).removeprefix("MPI_").startswith("I"):
-            return 0.0
-        return max(0.0, min(self.receive.begin_s, self.send.end_s) - self.send.begin_s)
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """All events of the window by rank, and the messages among them."""
+    """All calls of the window by rank, and the messages among them."""
 
-    events: dict[int, list[Event]]
-    messages: list[Message]
+    calls: Rows
+    """Rank by rank, each in the order of time; a million of them are too many for an object each."""
+    routines: list[str]
+    """By number, from 0; number 0 is "none"."""
+    sends: Integers
+    receives: Integers
+    """Of each message: the places in `calls` of its send, and of the call that received it."""
     unmatched: int
     """Receives and sends whose other end lies outside the window."""
     spans: dict[int, tuple[float, float]]
     """From when to when each rank was traced."""
 
+    @cached_property
+    def late_sender_s(self) -> Floats:
+        """How long the receiver of each message was in its call before the send began."""
+        send, receive = self.calls[self.sends], self.calls[self.receives]
+        return np.maximum(0.0, np.minimum(send["begin_s"], receive["end_s"]) - receive["begin_s"])
+
+    @cached_property
+    def late_receiver_s(self) -> Floats:
+        """How long the sender of each message was in its blocking call before the receive began."""
+        send, receive = self.calls[self.sends], self.calls[self.receives]
+        waited_s = np.minimum(receive["begin_s"], send["end_s"]) - send["begin_s"]
+        return np.where(_begins(self.routines, "I")[send["routine"]], 0.0, np.maximum(0.0, waited_s))
+
+    def of(self, rank: int) -> Rows:
+        """Return the calls of a rank in the order of time."""
+        return self.calls[slice(*np.searchsorted(self.calls["rank"], [rank, rank + 1]))]
+
 
 def gather(profiles: Sequence[Profile]) -> Trace:
-    """Bring the events of all processes to one clock and match sends with receives.
+    """Bring the calls of all processes to one clock and match sends with receives.
 
     Messages of one sender, receiver, tag and communicator arrive in the order in which they were sent (MPI 3.1,
     sec. 3.5): the first send belongs to the first receive. A receive that ends before that was sent earlier.
     """
     clockeds = on_one_clock(profiles)
-    events = {clocked.rank: sorted(_events(clocked), key=_order) for clocked in clockeds}
-    messages, unmatched = matched([event for found in events.values() for event in found])
-    spans = {clocked.rank: _span(clocked, events[clocked.rank]) for clocked in clockeds}
-    return Trace(events, messages, unmatched, spans)
+    numbers = {"none": 0}
+    calls = np.concatenate([_calls(clocked, numbers) for clocked in clockeds])
+    sends, receives, unmatched = _matched(calls, list(numbers))
+    found = Trace(calls, list(numbers), sends, receives, unmatched, {})
+    found.spans.update({clocked.rank: _span(clocked, found.of(clocked.rank)) for clocked in clockeds})
+    return found
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,10 @@ class Clocked:
     def second(self, tick: int) -> float:
         """Return when a tick was."""
         return self.zero_s + (tick - self.zero_tick) * self.tick_s
+
+    def seconds(self, ticks: NDArray[np.uint64]) -> Floats:
+        """Return when ticks were."""
+        return np.asarray(self.zero_s + (ticks.astype(np.int64) - self.zero_tick) * self.tick_s)
 
 
 def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
@@ -122,25 +125,41 @@ def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
     return sorted(clockeds, key=lambda clocked: clocked.rank)
 
 
-def matched(events: Sequence[Event]) -> tuple[list[Message], int]:
-    """Return the messages, and how many ends of messages have none in the window."""
-    sends: dict[tuple[int, ...], deque[Event]] = defaultdict(deque)
-    receives: dict[tuple[int, ...], list[Event]] = defaultdict(list)
-    for event in sorted(events, key=_order):
-        if _sends(event):
-            sends[event.communicator, event.rank, event.partner, event.tag].append(event)
-        elif _receives(event):
-            receives[event.communicator, event.partner, event.rank, event.tag].append(event)
-    messages: list[Message] = []
-    unmatched = 0
+def _matched(calls: Rows, routines: Sequence[str]) -> tuple[Integers, Integers, int]:
+    """Return the send and the receive of each message, and how many ends of messages have none in the window.
+
+    A message begins where its send is posted, not where that is complete; it ends in a blocking call, or where its
+    request is completed.
+    """
+    starts, done = _begins(routines, "I", "Start")[calls["routine"]], calls["operation"] > 0
+    is_send = (calls["direction"] == SEND) & ~done
+    is_receive = (calls["direction"] == RECEIVE) & (done | ~starts)
+    waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
+    receives: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for place, key in _in_time(calls, is_send, "rank", "partner"):
+        waiting[key].append(place)
+    for place, key in _in_time(calls, is_receive, "partner", "rank"):
+        receives[key].append(place)
+    begins_s, ends_s = calls["begin_s"].tolist(), calls["end_s"].tolist()
+    messages: list[tuple[int, int]] = []
     for key, found in receives.items():
-        waiting = sends.get(key, deque())
+        sends = waiting[key]
         for receive in found:
-            if waiting and receive.end_s >= waiting[0].begin_s - _CLOCKS_S:
-                messages.append(Message(waiting.popleft(), receive))
-            else:
-                unmatched += 1
-    return messages, unmatched + sum(len(left) for left in sends.values())
+            if sends and ends_s[receive] >= begins_s[sends[0]] - _CLOCKS_S:
+                messages.append((sends.popleft(), receive))
+    unmatched = sum(map(len, receives.values())) - len(messages) + sum(map(len, waiting.values()))
+    ends = np.array(messages, np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1], unmatched
+
+
+def _in_time(
+    calls: Rows, chosen: NDArray[np.bool_], sender: str, receiver: str
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the chosen calls of all ranks in the order of time, each with what the ends of a message share."""
+    places = np.flatnonzero(chosen & (calls["partner"] >= 0))
+    places = places[_order(calls[places])]
+    columns = (calls[name][places].tolist() for name in ("communicator", sender, receiver, "tag"))
+    return zip(places.tolist(), zip(*columns, strict=True), strict=True)
 
 
 def window(profiles: Sequence[Profile]) -> TraceWindow | None:
@@ -155,7 +174,7 @@ def window(profiles: Sequence[Profile]) -> TraceWindow | None:
         full += missing > 0
         until_s = profile.wall_s
         if missing:
-            last = max(int(row["end_tick"]) for row in profile.tables["events"])
+            last = int(profile.tables["events"]["end_tick"].max())
             until_s = (last - int(profile.process["first_tick"])) * profile.tick_s
         kept_s.append(min(max(until_s - float(start), 0.0), float(length)))
     return TraceWindow(start_s=float(start), asked_s=float(length), kept_s=min(kept_s), full=full, lost_calls=lost)
@@ -167,114 +186,102 @@ def late(trace: Trace) -> Late | None:
     The patterns "late sender" and "late receiver" of Wolf & Mohr, Automatic performance analysis of hybrid
     MPI/OpenMP applications, J. Systems Architecture 49 (2003) 421-439. None where no message was traced.
     """
-    if not trace.messages:
+    if not len(trace.sends):
         return None
-    senders: dict[int, float] = defaultdict(float)
-    receivers: dict[int, float] = defaultdict(float)
-    waited: dict[int, float] = defaultdict(float)
-    for message in trace.messages:
-        senders[message.send.rank] += message.late_sender_s
-        receivers[message.receive.rank] += message.late_receiver_s
-        waited[message.receive.rank] += message.late_sender_s
-        waited[message.send.rank] += message.late_receiver_s
-    everything = [event for found in trace.events.values() for event in found]
-    span_s = max(event.end_s for event in everything) - min(event.begin_s for event in everything)
+    calls, sender_s, receiver_s = trace.calls, trace.late_sender_s, trace.late_receiver_s
+
+    def by_rank(ends: Integers, waits_s: Floats) -> Floats:
+        return np.bincount(calls["rank"][ends], waits_s, int(calls["rank"][-1]) + 1)
+
+    senders, receivers = by_rank(trace.sends, sender_s), by_rank(trace.receives, receiver_s)
+    waited = by_rank(trace.receives, sender_s) + by_rank(trace.sends, receiver_s)
     return Late(
-        window_s=span_s,
-        messages=len(trace.messages),
+        window_s=float(calls["end_s"].max() - calls["begin_s"].min()),
+        messages=len(trace.sends),
         unmatched=trace.unmatched,
-        late_sender_s=sum(senders.values()),
-        late_senders=sum(message.late_sender_s > 0 for message in trace.messages),
-        late_receiver_s=sum(receivers.values()),
-        late_receivers=sum(message.late_receiver_s > 0 for message in trace.messages),
+        late_sender_s=float(senders.sum()),
+        late_senders=int(np.count_nonzero(sender_s)),
+        late_receiver_s=float(receivers.sum()),
+        late_receivers=int(np.count_nonzero(receiver_s)),
         ranks=[
             LateRank(
-                rank=rank, waited_s=waited[rank], late_sender_s=senders[rank], late_receiver_s=receivers[rank]
+                rank=rank,
+                waited_s=float(waited[rank]),
+                late_sender_s=float(senders[rank]),
+                late_receiver_s=float(receivers[rank]),
             )
-            for rank in sorted(trace.events)
+            for rank in trace.spans
         ],
     )
 
 
-def chrome(trace: Trace, hosts: dict[int, str]) -> dict[str, Any]:
+def chrome(trace: Trace, hosts: dict[int, str]) -> str:
     """Return the trace as browsers and Perfetto read it (Trace Event Format): a process for each rank, us."""
-    lines: list[dict[str, Any]] = []
-    for rank, events in trace.events.items():
-        about = {"ph": "M", "pid": rank, "tid": 0}
+    lines: list[str] = []
+    for rank in trace.spans:
         name = f"rank {rank} on {hosts[rank]}" if rank in hosts else f"rank {rank}"
-        lines.append({**about, "name": "process_name", "args": {"name": name}})
-        lines.append({**about, "name": "process_sort_index", "args": {"sort_index": rank}})
-        lines += [_slice(event) for event in events if not event.operation]
-    for number, message in enumerate(trace.messages):
-        send, receive = message.send, message.receive
-        end_us = max(_us(receive.begin_s), _us(receive.end_s) - _WITHIN_US)
-        common = {"name": "message", "cat": "message", "id": number, "tid": 0}
-        lines.append({**common, "ph": "s", "pid": send.rank, "ts": min(_us(send.begin_s), end_us)})
-        lines.append({**common, "ph": "f", "bp": "e", "pid": receive.rank, "ts": end_us})
-    return {"traceEvents": lines, "displayTimeUnit": "ns"}
+        about = f'{{"ph":"M","pid":{rank},"tid":0,"name":'
+        lines.append(f'{about}"process_name","args":{{"name":{json.dumps(name)}}}}}')
+        lines.append(f'{about}"process_sort_index","args":{{"sort_index":{rank}}}}}')
+        lines += _slices(trace, rank)
+    send, receive = trace.calls[trace.sends], trace.calls[trace.receives]
+    ends = np.maximum(_us(receive["begin_s"]), _us(receive["end_s"]) - _WITHIN_US)
+    begins = np.minimum(_us(send["begin_s"]), ends)
+    columns = (column.tolist() for column in (send["rank"], begins, receive["rank"], ends))
+    for number, (sender, begin, receiver, end) in enumerate(zip(*columns, strict=True)):
+        about = f'{{"name":"message","cat":"message","id":{number},"tid":0,"ph":'
+        lines.append(f'{about}"s","pid":{sender},"ts":{begin}}}')
+        lines.append(f'{about}"f","bp":"e","pid":{receiver},"ts":{end}}}')
+    return f'{{"traceEvents":[{",".join(lines)}],"displayTimeUnit":"ns"}}'
 
 
-def _events(clocked: Clocked) -> Iterator[Event]:
+def _slices(trace: Trace, rank: int) -> Iterator[str]:
+    """Yield the calls of a rank; writing them by hand takes a third of the time of a JSON library."""
+    calls = trace.of(rank)
+    calls = calls[calls["operation"] == 0]
+    heads = [f'{{"ph":"X","name":{json.dumps(name)},"cat":"{kind(name)}"' for name in trace.routines]
+    times = (_us(one).tolist() for one in (calls["begin_s"], calls["end_s"] - calls["begin_s"]))
+    others = (calls[name].tolist() for name in ("routine", "bytes", "partner", "tag"))
+    for begin, length, routine, size, partner, tag in zip(*times, *others, strict=True):
+        other = f',"partner":{partner},"tag":{tag}' if partner >= 0 else ""
+        about = f'"pid":{rank},"tid":0,"ts":{begin},"dur":{length}'
+        yield f'{heads[routine]},{about},"args":{{"bytes":{size}{other}}}}}'
+
+
+def _calls(clocked: Clocked, numbers: dict[str, int]) -> Rows:
+    """Return the calls of a process in the order of time; `numbers` of the trace's routines grow with it."""
     profile, table = clocked.profile, clocked.profile.tables["events"]
-    for values in table.tolist():  # rows of numpy take ten times as long
-        row = dict(zip(table.dtype.names or (), values, strict=True))
-        operation = row["operation"]
-        yield Event(
-            rank=profile.rank,
-            routine=profile.routine(row["routine"]),
-            begin_s=clocked.second(row["begin_tick"]),
-            end_s=clocked.second(row["end_tick"]),
-            depth=row["depth"],
-            partner=row["partner"],
-            tag=row["tag"],
-            communicator=row["communicator"],
-            bytes=row["bytes"],
-            direction=row["direction"],
-            operation=profile.routine(operation) if operation else "",
-        )
+    calls = np.zeros(len(table), _CALL)
+    for name in ("depth", "partner", "tag", "communicator", "bytes", "direction"):
+        calls[name] = table[name]
+    calls["rank"] = profile.rank
+    calls["begin_s"], calls["end_s"] = clocked.seconds(table["begin_tick"]), clocked.seconds(table["end_tick"])
+    for name in ("routine", "operation"):
+        own, places = np.unique(table[name], return_inverse=True)
+        names = [profile.routine(int(number)) for number in own]
+        calls[name] = np.array([numbers.setdefault(one, len(numbers)) for one in names], np.int32)[places]
+    return calls[_order(calls)]
 
 
-def _span(clocked: Clocked, events: Sequence[Event]) -> tuple[float, float]:
+def _span(clocked: Clocked, calls: Rows) -> tuple[float, float]:
     """Return the part of the window in which a rank ran and had room for its calls."""
     profile = clocked.profile
     start, _, length = profile.header.trace.partition(":")
     begin_s = clocked.second(int(profile.process["first_tick"])) + float(start)
-    last_s = max((event.end_s for event in events), default=begin_s)
+    last_s = float(calls["end_s"].max(initial=begin_s))
     if profile.process["lost_events"]:
         return begin_s, last_s
     return begin_s, max(last_s, min(begin_s + float(length or 0), clocked.second(profile.end_tick)))
 
 
-def _sends(event: Event) -> bool:
-    """Say whether a message begins here: where its send is posted, not where that is complete."""
-    return event.direction == SEND and not event.operation and event.partner >= 0
+def _begins(routines: Sequence[str], *words: str) -> NDArray[np.bool_]:
+    """Say of each routine whether its name begins with one of the words."""
+    return np.array([plain(name).removeprefix("MPI_").startswith(words) for name in routines])
 
 
-def _receives(event: Event) -> bool:
-    """Say whether a message ends here: in a blocking call, or where its request is completed."""
-    blocking = not plain(event.routine).removeprefix("MPI_").startswith(("I", "Start"))
-    return event.direction == RECEIVE and event.partner >= 0 and (bool(event.operation) or blocking)
+def _order(calls: Rows) -> Integers:
+    return np.lexsort((-calls["end_s"], calls["begin_s"]))
 
 
-def _slice(event: Event) -> dict[str, Any]:
-    about: dict[str, Any] = {"bytes": event.bytes}
-    if event.partner >= 0:
-        about |= {"partner": event.partner, "tag": event.tag}
-    return {
-        "ph": "X",
-        "name": event.routine,
-        "cat": kind(event.routine),
-        "pid": event.rank,
-        "tid": 0,
-        "ts": _us(event.begin_s),
-        "dur": _us(event.end_s - event.begin_s),
-        "args": about,
-    }
-
-
-def _order(event: Event) -> tuple[float, float]:
-    return event.begin_s, -event.end_s
-
-
-def _us(seconds: float) -> float:
-    return round(seconds * 1e6, 3)
+def _us(seconds: Floats) -> Floats:
+    return np.round(seconds * 1e6, 3)

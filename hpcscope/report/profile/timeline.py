@@ -2,7 +2,7 @@
 
 import base64
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope import units
+from hpcscope.programs.profiles.profile import Rows
 from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import kind
-from hpcscope.programs.profiles.trace import Event, Message, Trace
+from hpcscope.programs.profiles.trace import Trace
 from hpcscope.report.profile.figures import SLOTS, time_kind
 from hpcscope.units import count
 
@@ -25,7 +26,7 @@ _LATE = 0.01
 _LAST = (1 << 31) - 1
 """Times are whole numbers up to this one, from the begin of the window to its end."""
 
-Integers = NDArray[np.uint32]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,15 @@ class CallTimeline:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """The calls of a rank as they are drawn."""
+    """The calls of all ranks as they are drawn."""
 
-    calls: list[Event]
+    calls: Rows
     begins: Integers
     lengths: Integers
     """Time in MPI of each."""
     merged: Integers
     """How many calls each stands for."""
-    place: NDArray[np.int64]
+    place: Integers
     """Where each call of the trace is drawn."""
 
 
@@ -62,23 +63,24 @@ def timeline(merged: Merged, trace: Trace) -> CallTimeline:
     begin_s = min(begin for begin, _ in trace.spans.values())
     end_s = max(end for _, end in trace.spans.values())
     unit_s = max(1e-9, (end_s - begin_s) / _LAST)
-    outer = {rank: [event for event in events if _is_outer(event)] for rank, events in trace.events.items()}
-    calls = sum(map(len, outer.values()))
-    width_s = len(outer) * (end_s - begin_s) / MOST_CALLS if calls > MOST_CALLS else 0.0
-    drawn = {rank: _drawn(events, begin_s, unit_s, round(width_s / unit_s)) for rank, events in outer.items()}
+    # A call by the program: not one inside another, nor the completion of a request.
+    is_outer = (trace.calls["depth"] == 0) & (trace.calls["operation"] == 0)
+    calls = trace.calls[is_outer]
+    width_s = len(trace.spans) * (end_s - begin_s) / MOST_CALLS if len(calls) > MOST_CALLS else 0.0
+    drawn = _drawn(calls, begin_s, unit_s, round(width_s / unit_s))
     late, reasons = late_rank(merged)
-    routines = sorted({event.routine for events in outer.values() for event in events})
-    number = {routine: at for at, routine in enumerate(routines)}
-    each = list(drawn.values())
-    shown = [event for one in each for event in one.calls]
-    messages = sorted(trace.messages, key=lambda message: -message.late_sender_s)[:MOST_MESSAGES]
+    routines = sorted({trace.routines[number] for number in np.unique(calls["routine"])})
+    number = np.array([routines.index(name) if name in routines else 0 for name in trace.routines])
     kinds = sorted({time_kind(kind(routine)) for routine in routines}, key=lambda name: SLOTS[name])
     hosts = {process.rank: process.host for process in merged.processes}
+    first = np.searchsorted(drawn.calls["rank"], list(trace.spans))
+    since = np.diff(drawn.begins, prepend=0)
+    since[first[first < len(since)]] = drawn.begins[first[first < len(since)]]
     return CallTimeline(
         key="calls-in-time",
         title="Calls of each rank over time",
         late=reasons,
-        caption=" ".join(_caption(trace, calls, width_s)),
+        caption=" ".join(_caption(trace, len(calls), width_s)),
         legend=[(name, SLOTS[name]) for name in ("computation", *kinds)],
         data={
             "unit_s": unit_s,
@@ -86,19 +88,19 @@ def timeline(merged: Merged, trace: Trace) -> CallTimeline:
             "end": round((end_s - begin_s) / unit_s),
             "late": late,
             "ranks": [
-                [rank, hosts[rank], len(one.calls), *(round((s - begin_s) / unit_s) for s in trace.spans[rank])]
-                for rank, one in drawn.items()
+                [rank, hosts[rank], int(own), *(round((s - begin_s) / unit_s) for s in trace.spans[rank])]
+                for rank, own in zip(trace.spans, np.diff(first, append=len(since)), strict=True)
             ],
             "routines": [[routine, SLOTS[time_kind(kind(routine))]] for routine in routines],
             "calls": {
-                "begin": packed(np.concatenate([np.diff(one.begins, prepend=np.uint32(0)) for one in each])),
-                "length": packed(np.concatenate([one.lengths for one in each])),
-                "merged": packed(np.concatenate([one.merged for one in each])),
-                "routine": packed([number[event.routine] for event in shown]),
-                "bytes": packed([min(event.bytes, 0xFFFFFFFF) for event in shown]),
-                "partner": packed([event.partner + 1 for event in shown]),
+                "begin": packed(since),
+                "length": packed(drawn.lengths),
+                "merged": packed(drawn.merged),
+                "routine": packed(number[drawn.calls["routine"]]),
+                "bytes": packed(np.minimum(drawn.calls["bytes"], 0xFFFFFFFF)),
+                "partner": packed(np.maximum(drawn.calls["partner"], -1) + 1),
             },
-            "messages": _ends(messages, outer, drawn),
+            "messages": _ends(trace, is_outer, drawn),
         },
     )
 
@@ -128,65 +130,57 @@ def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
     return late, [text for _, _, text in found]
 
 
-def packed(values: Sequence[int] | Integers) -> str:
+def packed(values: NDArray[Any]) -> str:
     """Return whole numbers as text: their first bytes, then their second ones, and so on, compressed."""
-    planes = np.asarray(values, "<u4").view(np.uint8).reshape(-1, 4).T
+    planes = values.astype("<u4").view(np.uint8).reshape(-1, 4).T
     return base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode()
 
 
 def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
     yield "Time between calls is computation, and is measured; which function computes is only ever sampled."
     yield "Arrows lead from the begin of a send to the end of its receive; red: the receiver waited for the send."
-    yield f"{count(len(trace.messages), 'message has', 'messages have')} both ends in the window."
+    yield f"{count(len(trace.sends), 'message has', 'messages have')} both ends in the window."
     if trace.unmatched:
         ends = count(trace.unmatched, "send or receive has", "sends and receives have")
         yield f"{ends} no arrow: the other end is outside."
     if width_s:
         width = units.quantity(width_s, "s")
         yield f"There are {units.grouped(calls)} calls: successive ones of a rank within {width} are drawn as one."
-    if (left_out := len(trace.messages) - MOST_MESSAGES) > 0:
+    if (left_out := len(trace.sends) - MOST_MESSAGES) > 0:
         yield f"The {units.grouped(left_out)} messages with the shortest waits are left out."
 
 
-def _is_outer(event: Event) -> bool:
-    """Say whether an event is a call by the program: not one inside another, nor the completion of a request."""
-    return event.depth == 0 and not event.operation
-
-
-def _drawn(events: list[Event], begin_s: float, unit_s: float, width: int) -> _Drawn:
-    """Bring the calls of a rank to whole units; those that begin within one `width` become one."""
-    times = np.array([(event.begin_s - begin_s, event.end_s - begin_s) for event in events]).reshape(-1, 2)
-    begins, ends = np.rint(np.clip(times, 0, None) / unit_s).astype(np.int64).T
-    bins = begins // width if width else np.arange(len(events))
-    first = np.flatnonzero(np.diff(bins, prepend=-1))
-    of_each = np.diff(first, append=len(events))
-    lengths = np.add.reduceat(ends - begins, first) if len(first) else first
-    if width:
-        events = [
-            max(events[at : at + n], key=lambda one: one.end_s - one.begin_s)
-            for at, n in zip(first, of_each, strict=True)
-        ]
+def _drawn(calls: Rows, begin_s: float, unit_s: float, width: int) -> _Drawn:
+    """Bring calls to whole units; those of a rank that begin within one `width` become the longest of them."""
+    times = (np.clip(calls[name] - begin_s, 0, None) / unit_s for name in ("begin_s", "end_s"))
+    begins, ends = (np.rint(one).astype(np.int64) for one in times)
+    bins = begins // width if width else np.arange(len(calls))
+    is_first = np.diff(bins, prepend=-1) != 0
+    is_first |= np.diff(calls["rank"], prepend=-1) != 0
+    first, place = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+    longest_first = np.lexsort((calls["begin_s"] - calls["end_s"], place))
     return _Drawn(
-        calls=events,
-        begins=begins[first].astype(np.uint32),
-        lengths=lengths.astype(np.uint32),
-        merged=of_each.astype(np.uint32),
-        place=np.repeat(np.arange(len(first)), of_each),
+        calls=calls[longest_first[first]],
+        begins=begins[first],
+        lengths=np.add.reduceat(ends - begins, first) if len(first) else first,
+        merged=np.diff(first, append=len(calls)),
+        place=place,
     )
 
 
-def _ends(messages: Sequence[Message], outer: dict[int, list[Event]], drawn: dict[int, _Drawn]) -> dict[str, str]:
-    """Return for each message the numbers of the calls that sent and received it.
+def _ends(trace: Trace, is_outer: NDArray[np.bool_], drawn: _Drawn) -> dict[str, str]:
+    """Return for each message the numbers of the calls that sent and received it, the longest waits first.
 
-    A full table can lack the call in which a request was completed, and so the end of an arrow.
+    A message may end inside a call, or in the completion of its request: in what has the times of the call. A full
+    table can lack that call, and so the end of an arrow.
     """
-    before = dict(zip(drawn, np.cumsum([0, *(len(one.calls) for one in drawn.values())]), strict=False))
-    known = {rank: {(e.begin_s, e.end_s): at for at, e in enumerate(events)} for rank, events in outer.items()}
-
-    def number(end: Event) -> int | None:
-        at = known[end.rank].get((end.begin_s, end.end_s))
-        return None if at is None else int(before[end.rank] + drawn[end.rank].place[at])
-
-    ends = [(number(message.send), number(message.receive)) for message in messages]
-    found = [(send, receive) for send, receive in ends if send is not None and receive is not None]
-    return {"send": packed([send for send, _ in found]), "receive": packed([receive for _, receive in found])}
+    calls = trace.calls
+    is_new = np.ones(len(calls), bool)
+    is_new[1:] = np.any([calls[name][1:] != calls[name][:-1] for name in ("rank", "begin_s", "end_s")], axis=0)
+    time = np.cumsum(is_new) - 1
+    call = np.full(len(calls), -1)
+    call[time[is_outer]] = drawn.place
+    messages = np.argsort(-trace.late_sender_s, kind="stable")[:MOST_MESSAGES]
+    send, receive = call[time[trace.sends[messages]]], call[time[trace.receives[messages]]]
+    known = (send >= 0) & (receive >= 0)
+    return {"send": packed(send[known]), "receive": packed(receive[known])}

@@ -18,7 +18,6 @@ from hpcscope.report.figure import (
     Plot,
     band,
     count_axis,
-    label,
     log_axis,
     number,
     origins,
@@ -29,8 +28,9 @@ from hpcscope.report.figure import (
     shown,
     size_axis,
     table,
+    title_words,
 )
-from hpcscope.report.order import level, varying
+from hpcscope.report.order import level
 from hpcscope.report.run.figures.grouping import (
     FEWEST_POINTS,
     panels,
@@ -118,14 +118,9 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value is not None]
     ys += [y for trace in limits for y in trace["y"]]
     title = f"{metric.capitalize()} by {by}"
-    fixed = [
-        label(catalog, first.benchmark, name, varying(group)[1][name])
-        for name in all_factors
-        if name in varying(group)[1]
-    ]
     return Figure(
         key=key,
-        title=", ".join([title, *fixed]),
+        title=", ".join([title, *title_words(catalog, group, all_factors)]),
         caption=_caption(group, drawn, bool(limits), bool(cache_shapes))
         + (" Values below -100 % are cut off." if units.is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
         traces=traces,

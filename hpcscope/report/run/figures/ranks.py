@@ -8,7 +8,6 @@ from hpcscope.report.figure import (
     Figure,
     Plot,
     estimates,
-    label,
     log_axis,
     origins,
     ranks_axis,
@@ -16,8 +15,9 @@ from hpcscope.report.figure import (
     series_name,
     shown,
     table,
+    title_words,
 )
-from hpcscope.report.order import level, varying
+from hpcscope.report.order import level
 from hpcscope.report.run.figures.curves import chosen_fits
 from hpcscope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
 from hpcscope.report.run.results import results
@@ -44,12 +44,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             group = [case for case in group if case.parameters[variable] in chosen]
         group = _varied(group)
         for index, part in enumerate(panels(group, "ranks") if group else []):
-            same = varying(part)[1]
-            apart = [
-                label(run.benchmarks, benchmark, factor, same[factor])
-                for factor in series_factors(group, "ranks")
-                if factor in same
-            ]
+            apart = title_words(run.benchmarks, part, series_factors(group, "ranks"))
             yield _figure(run, part, f"{benchmark}-{name}-ranks-{index}", apart)
 
 

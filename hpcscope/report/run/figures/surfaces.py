@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.models.fitting.fit import Fit
-from hpcscope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, shown, table, tick
-from hpcscope.report.order import level, varying
+from hpcscope.report.figure import Figure, Plot, log_ticks, number, origins, place, shown, table, tick, title_words
+from hpcscope.report.order import level
 from hpcscope.report.run.figures.curves import chosen_fits
 from hpcscope.report.run.figures.grouping import series, series_factors, swept, values
 from hpcscope.report.run.figures.heat import cells, scale
@@ -40,10 +40,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         for index, group in enumerate(groups):
             counts = len(values(group, "ranks")) + (unit != "s")
             if min(len(values(group, variable)), counts) >= _FEWEST:
-                same = varying(group)[1]
-                apart = [
-                    label(run.benchmarks, benchmark, factor, same[factor]) for factor in factors if factor in same
-                ]
+                apart = title_words(run.benchmarks, group, factors)
                 yield _figure(run, group, variable, f"{benchmark}-{name}-surface-{index}", apart)
 
 
