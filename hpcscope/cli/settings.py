@@ -1,4 +1,4 @@
-"""Settings as options of a command: their names, help and values are those of their declaration."""
+"""Settings as options of a command: their names, help and values come from their declaration."""
 
 import functools
 import inspect

@@ -8,7 +8,7 @@ from hpcscope.plan.case import Key
 STEADIEST = 8
 """So many cases are measured again to confirm a change that all cases share."""
 OF_THE_MACHINE = ("common change", "states differ")
-"""Verdicts on changes that two runs cannot tell from those of the machine."""
+"""Verdicts on changes that two runs cannot tell from changes of the machine."""
 SUSPICIOUS = 0.2
 """An inconclusive case is measured again if chance alone makes a difference like its own so often at most."""
 

@@ -1,4 +1,4 @@
-"""The kernels of a BLAS held against those in use, two at a time, and what to set: `tune-blas.json`."""
+"""The kernels of a BLAS held against the kernels in use, two at a time, and what to set: `tune-blas.json`."""
 
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase
@@ -8,7 +8,7 @@ FILE = "tune-blas.json"
 
 
 class Rival(Strict):
-    """Other kernels than those in use, measured in turn with them."""
+    """Kernels that are not in use, interleaved with those in use."""
 
     kernels: str
     setting: str | None

@@ -1,4 +1,4 @@
-"""Modified tests, normalised: each figure of a run over that of the unmodified test in a baseline run.
+"""Modified tests, normalised: each value of a run over the value of the unmodified test in a baseline run.
 
 The thesis (section 8.3) lets advanced tests change the compiler's flags, the algorithm or the way a library is
 used, and compares them with standard ones after a normalisation only. A case is modified where a parameter that
@@ -28,7 +28,7 @@ DEFAULT_TRANSPORT = "default"
 
 
 class NormalizedCase(Case):
-    """A figure over that of the unmodified test."""
+    """A value over the value of the unmodified test."""
 
     metric: str
     metric_label: str = ""
@@ -36,7 +36,7 @@ class NormalizedCase(Case):
     unit: str
     better: Literal["lower", "higher"]
     unmodified: str
-    """Label of the unmodified test; that of the case itself where only the build differs."""
+    """Label of the unmodified test; the case's own label where only the build differs."""
     unmodified_median: float
     median: float
     ratio: float
@@ -66,7 +66,7 @@ class Normalized(Strict):
 
 
 def normalized(baseline: Path, run: Path) -> Normalized:
-    """Return the figures of a run over those of the unmodified tests of another run, or of the run itself.
+    """Return the values of a run over the values of the unmodified tests of another run, or of the run itself.
 
     UsageError when a file is missing or wrong, or the machines are different ones.
     """

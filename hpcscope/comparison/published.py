@@ -33,7 +33,7 @@ class PublishedCase(Strict):
 
 
 def beside(machine: PublishedMachine, sides: Sequence[Side]) -> list[Summary]:
-    """Return the figures of a machine as those of a run: of the cases of the sides, at any size.
+    """Return the values of a machine like the values of a run: of the cases of the sides, at any size.
 
     A figure without a counterpart that differs in size alone is left out, and so is the best of several cases.
     """

@@ -23,7 +23,7 @@ CASE_WIDTH, RUN_WIDTH = 36, 24
 def table(side: SideBySide, width: int, every: bool = False) -> RenderableType:
     """Return the runs with their verdicts, then the cases in which any differs, or all cases.
 
-    `width` is that of the terminal in columns: runs that do not fit are left out of the cases, which is said.
+    `width` of the terminal in columns: runs that do not fit are left out of the cases, which is said.
     """
     known = rows(side)
     shown = [row for row in known if every or row.has(*DIFFERENT)]
@@ -77,7 +77,7 @@ def _named(differing: list[Factor]) -> str:
 
 
 def _cases(side: SideBySide, shown: list[Row], fitting: int) -> Table:
-    """Return a row for each case: the baseline's figure, then that of each run with its change and verdict."""
+    """Return a row for each case: the baseline's value, then each run's value with its change and verdict."""
     others = [number for number in range(len(side.runs)) if number != side.baseline][: fitting - 1]
     grid = _grid("case")
     for number in (side.baseline, *others):
@@ -93,7 +93,7 @@ def _cases(side: SideBySide, shown: list[Row], fitting: int) -> Table:
 
 
 def _published(side: SideBySide) -> Iterator[RenderableType]:
-    """Yield the published figures of historic machines beside those of the baseline."""
+    """Yield the published values of historic machines next to the baseline's."""
     if not side.published:
         return
     grid = _grid("case", "machine", "published", letter(side.baseline), "where")

@@ -13,7 +13,7 @@ from hpcscope.statistics.figures import STATES_DIFFER
 from hpcscope.statistics.summary import Summary
 
 NO_MORE = 1.25
-"""A change of no more than so many times the sentinel's logarithm may be that of the state."""
+"""A change of no more than so many times the sentinel's logarithm may be due to the state."""
 
 
 def change(a: Course, b: Course) -> StateChange | None:

@@ -72,7 +72,7 @@ def sentence(comparison: Comparison) -> str:
     much, between = difference(changed[-1])
     worse = sum(case.verdict == "worse" for case in changed)
     return (
-        f"{worse} {of_all} {'is' if worse == 1 else 'are'} worse in B, {len(changed) - worse} better{undecided}."
+        f"B is better in {len(changed) - worse} {of_all}, worse in {worse}{undecided}."
         f" The largest change: B is {much} at {changed[-1].label} (95 % CI {between})."
     )
 

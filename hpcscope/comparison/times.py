@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hpcscope.comparison.comparison import ComparedCase
 
 _SAME = 1e-3
-"""Changes that agree so well are those of one time, and of the rate that follows from it."""
+"""Changes that agree so well are one change: of a time, and of the rate that follows from it."""
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def environment() -> Environment:
         share=units.share,
         named=units.named,
         code=_code,
+        unbroken=lambda text: text.replace(" %", "\u00a0%"),
         parameter=lambda value, name: units.parameter(name, value),
     )
     return found

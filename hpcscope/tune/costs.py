@@ -1,6 +1,6 @@
 """The predicted time of LINPACK, from the rates of one process and the cost of messages.
 
-The steps are those of right-looking LU on a P x Q grid: panel, its broadcast along a row, exchange of rows in a
+The steps of right-looking LU on a P x Q grid: panel, its broadcast along a row, exchange of rows in a
 column, update; then the solution with U. For large n they add up to the estimate of HPL's scalability page,
 2 n^3 g / (3 P Q) + b n^2 (3 P + Q) / (2 P Q) + a n ((NB + 1) log2 P + P) / NB (A. Petitet, R. C. Whaley,
 J. Dongarra and A. Cleary, "HPL", version 2.3, 2018). Here each step has its own sizes, which

@@ -171,7 +171,7 @@ def test_a_message_whose_last_call_found_no_room_has_no_arrow(tmp_path: Path) ->
     b.event("MPI_Wait", 0.92, 1.2, partner=0, direction=2, operation=number("MPI_Irecv"), depth=1)
     contents = analyzed(tmp_path, [a, b])
     assert contents.trace is not None
-    assert len(contents.trace.messages) == 1
+    assert len(contents.trace.sends) == 1
     assert Read(drawn(contents).data).messages == []
 
 

@@ -7,5 +7,5 @@ HEAD = "campaign.json"
 
 
 def is_campaign(path: Path) -> bool:
-    """Say whether a folder is that of a campaign, a placement study or a soak."""
+    """Say whether a folder belongs to a campaign, a placement study or a soak."""
     return (path / HEAD).is_file()

@@ -65,7 +65,7 @@ def numbers(records: Iterable[RunRecord], name: str) -> Floats:
 
 
 def all_features(record: RunRecord) -> dict[str, float]:
-    """Return the features of a run: those of its profiles, and the elapsed time of the command."""
+    """Return the features of a run: the features of its profiles, and the elapsed time of the command."""
     return {**record.features, "elapsed_s": record.elapsed_s}
 
 

@@ -15,7 +15,7 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 
 FEATURES = ("wall_s", "elapsed_s")
-"""The time of a run: that of its profile, else that of the command."""
+"""The time of a run: from its profile, else the time of the command."""
 
 
 class FactorEffect(Strict):
@@ -45,7 +45,7 @@ class Fastest(Strict):
     point: Point
     time_s: Estimate
     rivals: int
-    """Other points whose intervals reach into that of this one."""
+    """Other points whose intervals overlap the interval of this one."""
 
 
 def effects(records: Sequence[RunRecord]) -> list[FactorEffect]:

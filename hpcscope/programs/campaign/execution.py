@@ -42,7 +42,7 @@ class Outcome:
 def execute(command: Command, folder: Path, directory: Path, limit_s: float, check: Sequence[str] = ()) -> Outcome:
     """Run a command in `directory` to its end, with its output in `folder`, and return how it ended.
 
-    The processor time is that of the command and of all its descendants on this host that were waited for (wait4).
+    The CPU time counts the command and all its descendants on this host that were waited for (wait4).
     Raises UsageError where the command cannot be started; a KeyboardInterrupt ends the run and is raised again.
     """
     folder.mkdir(parents=True, exist_ok=True)

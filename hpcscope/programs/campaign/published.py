@@ -71,7 +71,7 @@ class ObservedCampaign:
         return PerLaunch(Estimate(value=found.median, low=found.low, high=found.high), each)
 
     def _serial_share(self, ranks: int) -> PerLaunch | None:
-        """Return that of Amdahl's law; of two numbers of ranks, that of the law through both."""
+        """Return the estimate by Amdahl's law; of two numbers of ranks, by the law through both."""
         laws = [speedup.law for speedup in self.analysis.speedups if speedup.law]
         if laws:
             return PerLaunch(laws[0].serial_share)

@@ -211,7 +211,7 @@ def law(
     """Choose the terms by Schwarz's criterion among those whose coefficients are not negative, and fit them.
 
     `drawn_s` has the shape (points, 1 + draws): medians, then draws of them. Every draw chooses its own terms; the
-    intervals are those of the chosen terms over all draws.
+    intervals cover the chosen terms of all draws.
     """
     sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
     target = drawn_s / sigma_s[:, None]

@@ -46,7 +46,7 @@ class Monitor:
         }
 
     def note(self, folder: Path, command: Sequence[str], outcome: Outcome) -> None:
-        """Write `monitor.json`, which makes the folder of a run that of a monitored run."""
+        """Write `monitor.json`, which makes the directory of a run a monitored run."""
         code = outcome.exit_code
         ended = Monitored(
             format=FORMAT,

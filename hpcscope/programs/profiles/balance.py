@@ -31,7 +31,7 @@ def spreads(processes: Sequence[Process]) -> dict[str, Spread]:
 
 
 def spread(values: Sequence[float], ranks: Sequence[int]) -> Spread:
-    """Describe one quantity over the processes; `ranks` are those of the values."""
+    """Describe one quantity over the processes; `ranks`: of the values."""
     array = np.asarray(values, np.float64)
     inner = sanitised(array)
     mean, most = float(array.mean()), float(array.max())

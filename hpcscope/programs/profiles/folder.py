@@ -9,7 +9,7 @@ from hpcscope.errors import ScopeError, UsageError
 from hpcscope.programs.profiles.profile import STATES, SUFFIX, Profile, read
 
 PROFILES = "profiles"
-"""The folder of the processes' files in that of a monitored run."""
+"""The directory of the processes' files in the directory of a monitored run."""
 _TOGETHER_S = 120.0
 """Processes of one start leave MPI_Init within so much time of each other."""
 
@@ -35,7 +35,7 @@ class Job:
 def job(folder: Path) -> Job:
     """Return the processes of the program that took most time below `folder`; what else ran is a warning.
 
-    `folder` is that of a monitored run, or one that holds profiles itself. Raises UsageError where it does not
+    `folder` is the directory of a monitored run, or holds profiles itself. Raises UsageError where it does not
     exist, ScopeError where no process left a profile that can be read.
     """
     if not folder.is_dir():
@@ -73,7 +73,7 @@ def complete(place: Path) -> list[Path]:
 
 
 def apart(profiles: Sequence[Profile]) -> list[Job]:
-    """Tell the processes of one start from those of another: by the launcher's name of it, by rank, by time."""
+    """Tell the processes of several starts apart: by the launcher's name of a start, by rank, by time."""
     jobs: list[Job] = []
     ranks: list[set[int]] = []
     for profile in sorted(profiles, key=lambda one: int(one.process["first_unix_ns"])):

@@ -35,7 +35,7 @@ class _Node:
 
     @cached_property
     def total_s(self) -> float:
-        """Its time with that of all below it, once the tree is complete."""
+        """Its time and the time of all below it, once the tree is complete."""
         below = (*self.mpi.values(), *self.children.values())
         return self.time_s + sum(one.total_s for one in below)
 
@@ -75,7 +75,7 @@ def gather(
     root = _Node()
 
     def place(path: Sequence[str], region: int) -> _Node:
-        """Return the node of a path, below that of its region where the program has regions."""
+        """Return the node of a path, below the node of its region where the program has regions."""
         node = root
         if in_regions:
             node = node.children[names.get(region, f"region {region}") if region else OUTSIDE]

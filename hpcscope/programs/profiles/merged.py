@@ -27,7 +27,7 @@ _LOST = ("calls", "partners", "sites", "requests", "events", "samples")
 
 
 def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
-    """Return what the profiles below the folder of a monitored run say together; also that of another tool.
+    """Return what the profiles below the folder of a monitored run say together; also the profile of another tool.
 
     `wrappers`: patterns for functions and modules that only pass calls on to MPI, see `profiles.sites`.
     Raises UsageError where the folder does not exist, ScopeError where no process left a profile that can be read.

@@ -41,7 +41,7 @@ _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, sig
 logger = logging.getLogger(__name__)
 
 Stream = int | IO[bytes] | None
-"""Where a stream of the command leads: None leaves it as that of this process."""
+"""Where a stream of the command leads: None leaves it as this process's stream."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def run(
         folder: of this run; made where it does not exist.
         options: how to monitor.
         directory: where the command runs; here unless told otherwise.
-        environment: variables besides those of this process.
-        stdin: where its input comes from; like `stdout` and `stderr` that of this process unless told otherwise.
+        environment: variables besides this process's own.
+        stdin: where its input comes from; like `stdout` and `stderr`, this process's own unless told otherwise.
         stdout: where its output goes.
         stderr: where its errors go.
         timeout_s: after so much time it is asked to end, and killed when it does not.
@@ -211,7 +211,7 @@ def wrappers(folder: Path) -> tuple[str, ...]:
 
 
 def is_monitored(folder: Path) -> bool:
-    """Say whether a folder is that of a monitored run."""
+    """Say whether a directory belongs to a monitored run."""
     return (folder / MONITOR).is_file()
 
 

@@ -1,6 +1,6 @@
 """The profile of one process, as the monitor left it: a header of text and tables that describe themselves.
 
-The file is complete at every moment, so that of a killed process can be read like any other.
+The file is complete at every moment, so the file of a killed process can be read like any other.
 """
 
 import contextlib

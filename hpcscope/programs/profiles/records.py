@@ -163,7 +163,7 @@ class Collective(Strict):
     """The process that waited least: the others waited for it."""
     last_s: float
     next_s: float
-    """Its time, and that of the process that waited second least."""
+    """Its time, and the time of the process that waited second least."""
     median_s: float
 
 
@@ -201,7 +201,7 @@ class Functions(Strict):
     sample_hz: float
     """Samples per second of processor time; 0 where the computation was not sampled."""
     samples: int
-    """Samples of all processes, those in MPI included."""
+    """Samples of all processes, samples in MPI included."""
     samples_in_mpi: int
     depth: int
     """Frames of a call path at most."""

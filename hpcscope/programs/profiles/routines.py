@@ -44,7 +44,7 @@ SYNCHRONISING = frozenset(
 """Blocking collectives that no process can leave before the last has come."""
 
 AT_ROOT = frozenset({"MPI_Scatter", "MPI_Scatterv", "MPI_Iscatter", "MPI_Iscatterv"})
-"""Routines whose bytes are counted at the root alone, those of all processes together (docs/method/monitor.md)."""
+"""Routines whose bytes are counted at the root alone, for all processes together (docs/method/monitor.md)."""
 
 
 @cache

@@ -279,7 +279,7 @@ def _symbols(asked: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[
 
 
 def _demangled(symbols: set[str]) -> dict[str, str]:
-    """Return the names of symbols as their languages spell them, those of C++ without arguments."""
+    """Return the names of symbols as their languages spell them, in C++ without arguments."""
     names = {symbol: fortran_name(symbol) for symbol in symbols}
     mangled = sorted(symbol for symbol in symbols if symbol.startswith(("_Z", "_R")))
     tool = shutil.which("c++filt")

@@ -38,7 +38,7 @@ class Groups:
         return self._order[self._starts]
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Add up the values of each group; those of short integers without overflow."""
+        """Add up the values of each group, short integers without overflow."""
         if values.ndim > 1:
             # One by one: a copy of all columns in wide integers would double the memory of a large job.
             return np.stack([self.sum(column) for column in values.T], axis=1)
@@ -98,7 +98,7 @@ class Columns:
 
 
 def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequence[Integers]) -> Columns:
-    """Put a table of all processes together; `column` names the routine, `numbers` are those of their sites."""
+    """Put a table of all processes together; `column` names the routine, `numbers` count their sites."""
     tables = [one.tables[table] for one in profiles]
     names = sorted({name for one in profiles for name in one.header.routines[1:]})
     place = {name: number for number, name in enumerate([_OVERFLOW, *names])}
@@ -127,7 +127,7 @@ def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequen
 def calls(columns: Columns, ranks: Sequence[int]) -> list[Calls]:
     """Return all calls by routine, site, communicator size, size class and region, longest first.
 
-    `ranks` are those of the profiles.
+    `ranks`: of the profiles.
     """
     rows, time_s = columns.rows, columns.time_s
     keys = ("communicator_size", "size_class", "region")

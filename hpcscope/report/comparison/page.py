@@ -10,7 +10,7 @@ from hpcscope.report.comparison.rows import axis, groups, place
 from hpcscope.report.frame import as_json, environment, plot
 
 _OPEN = 4
-"""Curves that stand open: those of the benchmarks that changed most."""
+"""Curves that stand open: the curves of the benchmarks that changed most."""
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:

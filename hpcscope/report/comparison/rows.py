@@ -47,7 +47,7 @@ def groups(comparison: Comparison) -> list[VerdictGroup]:
 
 
 def axis(comparison: Comparison) -> float:
-    """Return the largest change on the axis of changes: that of nearly all cases that changed."""
+    """Return the largest change on the axis of changes: nearly all changes are smaller."""
     changes = sorted(abs(case.change) for case in comparison.cases if case.change is not None)
     if not changes:
         return _NARROWEST

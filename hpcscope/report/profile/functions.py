@@ -44,7 +44,7 @@ class FlameGraph:
 
 @dataclass(frozen=True)
 class _Inclusive:
-    """The times of the nodes of a tree with those of all below."""
+    """The times of the nodes of a tree with the times of all below."""
 
     total_s: list[float]
     mpi_s: list[float]
@@ -102,7 +102,7 @@ def by_process(merged: Merged) -> Iterator[Figure]:
 
 
 def functions(merged: Merged, most: int) -> Table:
-    """Return the functions with most time: computation and time in MPI without those of what they call."""
+    """Return the functions with most time: computation and time in MPI without what they call."""
     found = merged.functions
     rows = found.functions[:most] if found else []
     ranks = found.ranks if found else []

@@ -184,7 +184,7 @@ LAYERS: dict[FileLayer, str] = {
 
 
 def files(merged: Merged, most: int) -> Table:
-    """Return the files with the most time; MPI-IO's time includes that of its own calls of POSIX."""
+    """Return the files with the most time; MPI-IO's time includes its own calls of POSIX."""
     return Table(
         [
             *("file", "layer", "ranks", "time", "opens", "read", "written", "per transfer"),

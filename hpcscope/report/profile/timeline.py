@@ -151,7 +151,7 @@ def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
 
 
 def _drawn(calls: Rows, begin_s: float, unit_s: float, width: int) -> _Drawn:
-    """Bring calls to whole units; those of a rank that begin within one `width` become the longest of them."""
+    """Bring calls to whole units; calls of a rank within one `width` become the longest of them."""
     times = (np.clip(calls[name] - begin_s, 0, None) / unit_s for name in ("begin_s", "end_s"))
     begins, ends = (np.rint(one).astype(np.int64) for one in times)
     bins = begins // width if width else np.arange(len(calls))

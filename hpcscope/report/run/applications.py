@@ -23,7 +23,7 @@ OVERSUBSCRIBED = " (more ranks than processors)"
 def characterisation(applications: Sequence[Application], catalog: Catalog) -> Table:
     """Return the machine-independent characteristics, extending table 2 of NetFinity (Tessera, sec. 3.1).
 
-    Messages and bytes are those of all processes; memory is that of the largest.
+    Messages and bytes are of all processes; memory is of the process with the most.
     """
     rows = [
         [*_problem(application, catalog), *_sent(point)]

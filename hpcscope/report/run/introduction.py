@@ -91,7 +91,7 @@ class Caution:
 
 
 def cautions(run: Run) -> list[Caution]:
-    """Return what must be known before figures are compared with those of other clusters."""
+    """Return what must be known before values are compared with the values of other clusters."""
     found: list[Caution] = []
     if run.simulation is not None:
         found.append(Caution(f"Simulated, not measured: {run.simulation.accuracy}.", grave=True))

@@ -34,7 +34,7 @@ def summary(prediction: Prediction) -> str:
 
 
 def predicted_columns(gridded: bool, stepping: bool) -> list[str]:
-    """Return the names of the columns of predictions, a bar's and that of the remarks included."""
+    """Return the names of the columns of predictions, with the columns of the bar and the remarks."""
     grid, step = ["grid"] if gridded else [], ["per step"] if stepping else []
     return ["ranks", *grid, "compute", "communicate", "total", *step, "speedup", "efficiency", "", "beyond"]
 

@@ -49,7 +49,7 @@ class Predictor:
     """c and s of the time per byte, up to a common factor."""
 
     def rate(self, candidate: FileAccess) -> float:
-        """Return the predicted bandwidth, in B/s; that of a measured candidate is the measured one."""
+        """Return the predicted bandwidth, in B/s; for a measured candidate, the measured bandwidth."""
         if candidate in self.rates:
             return self.rates[candidate]
         like = {"ranks": self.base.ranks, "transfer_bytes": self.base.transfer_bytes}

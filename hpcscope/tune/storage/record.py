@@ -34,7 +34,7 @@ class Trial(Strict):
     measured_bytes_per_s: Estimate | None = None
     """None: not measured, for the reason in `verdict`."""
     of_fastest: Estimate | None = None
-    """Its bandwidth over that of the fastest, launch by launch where they share launches."""
+    """Its bandwidth over the bandwidth of the fastest, launch by launch where they share launches."""
     kept: bool = False
     """Whether it is the fastest or within its noise."""
     verdict: str = ""

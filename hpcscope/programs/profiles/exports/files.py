@@ -14,7 +14,7 @@ COLUMNS = (
 
 
 def write(runs: Sequence[Merged]) -> str:
-    """Return the files of all runs; `run` counts them from 0, an empty path is that of all other files."""
+    """Return the files of all runs; `run` counts them from 0, an empty path stands for all other files."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\r\n")
     lines.writerow(("run", "ranks", *COLUMNS))

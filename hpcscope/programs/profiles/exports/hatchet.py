@@ -31,7 +31,7 @@ class _Node:
         return node
 
     def inclusive_s(self) -> float:
-        """Return its time with that of all below it."""
+        """Return its time and the time of all below it."""
         return self.time_s + sum(child.inclusive_s() for child in self.children.values())
 
     def literal(self, name: str) -> dict[str, Any]:
