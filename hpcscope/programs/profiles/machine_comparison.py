@@ -105,8 +105,8 @@ class Curve:
     def at(self, size: float) -> tuple[float, str]:
         """Return the time of a message of this many bytes, and a remark on the assumptions.
 
-        Between two sizes time grows as a power of the size; below the smallest size, it is the smallest's time; above
-        the largest, it grows in proportion.
+        Between two sizes time grows as a power of the size; below the smallest size it is the smallest's
+        time; above the largest it grows in proportion.
         """
         if size <= self.sizes[0]:
             return self.times_s[0], "" if size == self.sizes[0] else f"measured from {self.sizes[0]:g} B on"
