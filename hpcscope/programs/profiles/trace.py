@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ class Trace:
     def late_sender_s(self) -> Floats:
         """How long the receiver of each message was in its call before the send began."""
         send, receive = self.calls[self.sends], self.calls[self.receives]
-        return np.maximum(0.0, np.minimum(send["begin_s"], receive["end_s"]) - receive["begin_s"])
+        return np.asarray(np.maximum(0.0, np.minimum(send["begin_s"], receive["end_s"]) - receive["begin_s"]))
 
     @cached_property
     def late_receiver_s(self) -> Floats:
@@ -133,33 +134,35 @@ def _matched(calls: Rows, routines: Sequence[str]) -> tuple[Integers, Integers, 
     """
     starts, done = _begins(routines, "I", "Start")[calls["routine"]], calls["operation"] > 0
     is_send = (calls["direction"] == SEND) & ~done
-    is_receive = (calls["direction"] == RECEIVE) & (done | ~starts)
-    waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
-    receives: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for place, key in _in_time(calls, is_send, "rank", "partner"):
-        waiting[key].append(place)
-    for place, key in _in_time(calls, is_receive, "partner", "rank"):
-        receives[key].append(place)
-    begins_s, ends_s = calls["begin_s"].tolist(), calls["end_s"].tolist()
-    messages: list[tuple[int, int]] = []
-    for key, found in receives.items():
-        sends = waiting[key]
-        for receive in found:
-            if sends and ends_s[receive] >= begins_s[sends[0]] - _CLOCKS_S:
-                messages.append((sends.popleft(), receive))
-    unmatched = sum(map(len, receives.values())) - len(messages) + sum(map(len, waiting.values()))
-    ends = np.array(messages, np.int64).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1], unmatched
-
-
-def _in_time(
-    calls: Rows, chosen: NDArray[np.bool_], sender: str, receiver: str
-) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the chosen calls of all ranks in the order of time, each with what the ends of a message share."""
-    places = np.flatnonzero(chosen & (calls["partner"] >= 0))
+    is_end = is_send | ((calls["direction"] == RECEIVE) & (done | ~starts))
+    places = np.flatnonzero(is_end & (calls["partner"] >= 0))
     places = places[_order(calls[places])]
-    columns = (calls[name][places].tolist() for name in ("communicator", sender, receiver, "tag"))
-    return zip(places.tolist(), zip(*columns, strict=True), strict=True)
+    ends, sends = calls[places], is_send[places]
+    rank, partner = ends["rank"], ends["partner"]
+    alike = (ends["communicator"], np.where(sends, rank, partner), np.where(sends, partner, rank), ends["tag"])
+    by_key, key = np.lexsort(alike), np.empty(len(places), np.int64)
+    key[by_key] = np.cumsum(changes(*(column[by_key] for column in alike)))
+    waiting: dict[int, deque[int]] = defaultdict(deque)
+    receives: dict[int, list[int]] = defaultdict(list)
+    for place, one, is_sent in zip(places.tolist(), key.tolist(), sends.tolist(), strict=True):
+        (waiting if is_sent else receives)[one].append(place)
+    begins_s, ends_s = calls["begin_s"].tolist(), calls["end_s"].tolist()
+    sent: list[int] = []
+    received: list[int] = []
+    for one, found in receives.items():
+        unreceived = waiting[one]
+        for receive in found:
+            if unreceived and ends_s[receive] >= begins_s[unreceived[0]] - _CLOCKS_S:
+                sent.append(unreceived.popleft())
+                received.append(receive)
+    return np.array(sent, np.int64), np.array(received, np.int64), len(places) - 2 * len(sent)
+
+
+def changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say of each row whether it differs from the row before; the first one does."""
+    found = np.ones(len(columns[0]), bool)
+    found[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return found
 
 
 def window(profiles: Sequence[Profile]) -> TraceWindow | None:
@@ -191,7 +194,7 @@ def late(trace: Trace) -> Late | None:
     calls, sender_s, receiver_s = trace.calls, trace.late_sender_s, trace.late_receiver_s
 
     def by_rank(ends: Integers, waits_s: Floats) -> Floats:
-        return np.bincount(calls["rank"][ends], waits_s, int(calls["rank"][-1]) + 1)
+        return np.bincount(calls["rank"][ends], waits_s, int(calls["rank"][-1]) + 1).astype(float)
 
     senders, receivers = by_rank(trace.sends, sender_s), by_rank(trace.receives, receiver_s)
     waited = by_rank(trace.receives, sender_s) + by_rank(trace.sends, receiver_s)

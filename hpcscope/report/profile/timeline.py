@@ -13,7 +13,7 @@ from hpcscope import units
 from hpcscope.programs.profiles.profile import Rows
 from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import kind
-from hpcscope.programs.profiles.trace import Trace
+from hpcscope.programs.profiles.trace import Trace, changes
 from hpcscope.report.profile.figures import SLOTS, time_kind
 from hpcscope.units import count
 
@@ -133,7 +133,7 @@ def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
 def packed(values: NDArray[Any]) -> str:
     """Return whole numbers as text: their first bytes, then their second ones, and so on, compressed."""
     planes = values.astype("<u4").view(np.uint8).reshape(-1, 4).T
-    return base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode()
+    return base64.b64encode(zlib.compress(planes.tobytes())).decode()
 
 
 def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
@@ -155,8 +155,7 @@ def _drawn(calls: Rows, begin_s: float, unit_s: float, width: int) -> _Drawn:
     times = (np.clip(calls[name] - begin_s, 0, None) / unit_s for name in ("begin_s", "end_s"))
     begins, ends = (np.rint(one).astype(np.int64) for one in times)
     bins = begins // width if width else np.arange(len(calls))
-    is_first = np.diff(bins, prepend=-1) != 0
-    is_first |= np.diff(calls["rank"], prepend=-1) != 0
+    is_first = changes(bins, calls["rank"])
     first, place = np.flatnonzero(is_first), np.cumsum(is_first) - 1
     longest_first = np.lexsort((calls["begin_s"] - calls["end_s"], place))
     return _Drawn(
@@ -175,9 +174,7 @@ def _ends(trace: Trace, is_outer: NDArray[np.bool_], drawn: _Drawn) -> dict[str,
     table can lack that call, and so the end of an arrow.
     """
     calls = trace.calls
-    is_new = np.ones(len(calls), bool)
-    is_new[1:] = np.any([calls[name][1:] != calls[name][:-1] for name in ("rank", "begin_s", "end_s")], axis=0)
-    time = np.cumsum(is_new) - 1
+    time = np.cumsum(changes(calls["rank"], calls["begin_s"], calls["end_s"])) - 1
     call = np.full(len(calls), -1)
     call[time[is_outer]] = drawn.place
     messages = np.argsort(-trace.late_sender_s, kind="stable")[:MOST_MESSAGES]
