@@ -123,10 +123,22 @@ def percent(value: float, decimals: int = 0) -> str:
 
 
 def change(value: float, *bounds: float) -> str:
-    """Write a relative change with its bounds: `+2.5 % [+1.9, +3.1]`, from a doubling on `3.10x [2.80, 3.42]`."""
-    is_factor = max((value, *bounds)) >= 1
-    head, *others = (digits(1 + one) if is_factor else f"{100 * one:+.1f}" for one in (value, *bounds))
-    return f"{head}{'x' if is_factor else ' %'}" + (f" [{', '.join(others)}]" if others else "")
+    """Write a relative change with its bounds: `+2.5 % [+1.9, +3.1]`, `3.10x [2.80, 3.42]`."""
+    head, *others = changes(value, *bounds)
+    return head + (f" [{', '.join(one.rstrip(' %x') for one in others)}]" if others else "")
+
+
+def changes(*values: float) -> list[str]:
+    """Write relative changes alike: in percent with their signs, or as factors where one is a doubling or more."""
+    return [f"{digits(1 + one)}x" if max(values) >= 1 else f"{100 * one:+.1f} %" for one in values]
+
+
+def longer(excess: float, low: float | None = None, high: float | None = None) -> str:
+    """Compare two times in words: `26 % [24, 28] longer than`, from a doubling on `3.60 times as long as`."""
+    if excess < 1:
+        return f"{share(excess, low, high)} longer than"
+    low, high = (None if one is None else 1 + one for one in (low, high))
+    return f"{interval(1 + excess, low, high, '')} times as long as"
 
 
 def size(count: float) -> str:

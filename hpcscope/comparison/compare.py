@@ -328,7 +328,7 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
     if found.high > widest or found.low < 1 / widest or beyond:
         return (
             "inconclusive",
-            f"anything from {units.change(found.low - 1)} to {units.change(found.high - 1)} is possible",
+            "anything from {} to {} is possible".format(*units.changes(found.low - 1, found.high - 1)),
         )
     return "no difference", ""
 

@@ -50,8 +50,8 @@ def sentence(comparison: PairedComparison) -> str:
         several = f"B differs in {len(changed)} {of_all}, most at {most}: {much} {interval}"
         parts.append(alone if len(changed) == 1 else several)
     if possible:
-        other, most = "other " if changed else "", max(possible)
-        by = units.percent(most) if most < 1 else f"a factor of {1 + most:.2g}"
+        other, largest = "other " if changed else "", max(possible)
+        by = units.percent(largest) if largest < 1 else f"a factor of {1 + largest:.2g}"
         parts.append(f"no {other}{of_all} differs by more than {by}")
     if len(possible) < len(others):
         parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds to tell")

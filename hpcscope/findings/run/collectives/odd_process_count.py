@@ -52,7 +52,7 @@ def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
     return Finding(
         code="odd-process-count",
         severity="warning" if excess > LARGE_EXCESS else "advice",
-        title=(f"{odd.label} takes {units.share(excess)} longer than on {power.ranks} ranks"),
+        title=f"{odd.label} takes {units.longer(excess)} on {power.ranks} ranks",
         where={
             "benchmark": odd.benchmark,
             "ranks": odd.ranks,

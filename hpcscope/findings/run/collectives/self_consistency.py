@@ -203,14 +203,13 @@ GUIDELINES = [
 def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding:
     worst = broken[0]
     excess = worst.excess
-    longer = f"{units.share(excess)} longer than" if excess < 1 else f"{units.digits(1 + excess)} times as long as"
     many = f" (worst of {len(broken)} cases)" if len(broken) > 1 else ""
     how = _advice(run, guideline, worst.left)
     return Finding(
         code="self-consistency",
         cause=OF_COLLECTIVES if how.trials else "",
         severity="warning" if worst.excess > 1 else "advice",
-        title=f"{guideline.left} takes {longer} {guideline.right}: {worst.left.label}{many}",
+        title=f"{guideline.left} takes {units.longer(excess)} {guideline.right}: {worst.left.label}{many}",
         where={
             "guideline": guideline.name,
             "benchmark": worst.left.benchmark,

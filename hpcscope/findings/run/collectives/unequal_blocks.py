@@ -42,7 +42,7 @@ def _finding(run: Run, case: Summary, other: Summary) -> Finding:
     return Finding(
         code="unequal-blocks",
         severity="warning" if excess > LARGE_EXCESS else "advice",
-        title=f"{case.label} takes {units.share(excess)} longer than with equal blocks",
+        title=f"{case.label} takes {units.longer(excess)} with equal blocks",
         where={
             "benchmark": case.benchmark,
             "ranks": case.ranks,

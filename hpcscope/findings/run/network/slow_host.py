@@ -203,8 +203,8 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
         cause=CAUSE,
         severity="warning",
         title=(
-            f"{when}{comparison.host} takes {units.share(slower)} longer for the same work than the other "
-            f"{comparison.peers} hosts of its kind"
+            f"{when}{comparison.host} takes {units.longer(slower)} the other {comparison.peers} hosts of its kind"
+            " for the same work"
         ),
         where={"host": comparison.host, "layer": "node"},
         evidence=[

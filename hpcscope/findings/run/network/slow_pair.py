@@ -6,7 +6,6 @@ from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
 from hpcscope.models.measurements import shared_processors
-from hpcscope.statistics.estimate import in_percent
 
 SHORT_BYTES = 1024
 """Up to this size latency dominates the time of a message, beyond it increasingly its bytes."""
@@ -50,7 +49,7 @@ def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatri
     return Finding(
         code=code,
         severity="warning",
-        title=f"{title} {in_percent(excess)} longer than others ({where})",
+        title=f"{title} {units.longer(excess.value, excess.low, excess.high)} others ({where})",
         where={"pair" if kind == "pair" else "host": names, "layer": "mpi"},
         evidence=[
             Evidence(what="excess over its peers", value=excess.value),
@@ -89,7 +88,7 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
             "slow-host-link",
             f"Long messages from and to {names} take",
             f"Short messages of {names} are as fast as others, so its link has a lower rate. Compare `ethtool` "
-            "(rate, duplex), cable, PCIe width and switch port with those of another host.",
+            "(rate, duplex), cable, PCIe width and switch port with another host.",
         )
     return (
         "slow-host-messages",

@@ -8,7 +8,6 @@ from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.communication.pair_matrix import Slow
 from hpcscope.models.communication.random_pairs import RandomPairs
-from hpcscope.statistics.estimate import in_percent
 
 NAMED = 8
 """Members that are named; `models.json` names all."""
@@ -78,12 +77,13 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
     words = (kind.one if len(slow) == 1 else kind.many).format(names=names, number=len(slow), of=of, kind=name)
     worst = slow[0].excess
     # Of several the largest excess, for whose interval there is no room.
-    excess = in_percent(worst) if len(slow) == 1 else f"up to {units.share(worst.value)}"
+    bounds = (worst.low, worst.high) if len(slow) == 1 else ()
+    longer = ("" if bounds else "up to ") + units.longer(worst.value, *bounds)
     chance = [attribute.chance for attribute in sample.attributes if kind is PATHS and attribute.name == name]
     return Finding(
         code=kind.code,
         severity="warning",
-        title=f"{words} {excess} longer than others ({units.size(sample.message_bytes)}, all pairs at once)",
+        title=f"{words} {longer} others ({units.size(sample.message_bytes)}, all pairs at once)",
         where={"pair" if kind in (PAIRS, PATHS) else "host": names, "layer": "mpi"},
         evidence=[
             *(
