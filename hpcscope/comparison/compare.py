@@ -147,7 +147,7 @@ def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machi
     tested = [pair for pair in pairs if pair.is_testable]
     found = differences(tested)
     run = _run_effect(found, alike=not obstacles and not factors)
-    states_differ = states.change(left.course, right.course)
+    states_differ = states.change(left.course, right.course, machines.changes_messages(factors))
     compared = _judged(tested, found, run, Rules(threshold, level, states_differ))
     compared += [_untested(pair) for pair in pairs if not pair.is_testable]
     compared += [

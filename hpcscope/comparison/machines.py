@@ -1,6 +1,6 @@
 """Differences between the machines of two runs: obstacles to a comparison, and factors to mention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hpcscope import units
 from hpcscope.comparison.comparison import Factor
@@ -25,6 +25,13 @@ def factors(a: Machine, b: Machine) -> list[Factor]:
         known = [_each(machine, lambda host: host.name) or "unknown" for machine in (a, b)]
         return [Factor(name="machine", a=known[0], b=known[1])]
     return _differences(_circumstances(a), _circumstances(b))
+
+
+def changes_messages(factors: Sequence[Factor]) -> bool:
+    """Return whether messages may be sent in another way: by another MPI or program, or with other variables."""
+    return any(
+        factor.name.startswith(("MPI", "compiler", "flags", "program", "environment ")) for factor in factors
+    )
 
 
 def optimized(a: Machine, b: Machine) -> list[str]:

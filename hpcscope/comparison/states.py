@@ -16,12 +16,17 @@ NO_MORE = 1.25
 """A change of no more than so many times the sentinel's logarithm may be due to the state."""
 
 
-def change(a: Course, b: Course) -> StateChange | None:
-    """Return how the states of two runs differ; None where they do not, or where nothing is known of them."""
+def change(a: Course, b: Course, messages_differ: bool = False) -> StateChange | None:
+    """Return how the states of two runs differ; None where they do not, or where nothing is known of them.
+
+    `messages_differ`: the runs send messages in different ways, so that the sentinel's say nothing of the machine.
+    """
     if not (a.states and b.states):
         return None
     longest = [max(course.states, key=lambda state: state.share) for course in (a, b)]
     sentinel = _ratios(*longest)
+    if messages_differ:
+        sentinel.pop("ping-pong", None)
     differ = any(abs(np.log(ratio)) > np.log(STATES_DIFFER) for ratio in sentinel.values())
     if len(a.states) == len(b.states) == 1 and not differ:
         return None

@@ -71,8 +71,9 @@ def sentence(comparison: Comparison) -> str:
         return f"None {of_all} differs{undecided}."
     much, between = difference(changed[-1])
     worse = sum(case.verdict == "worse" for case in changed)
+    (most, how), (rest, else_how) = sorted([(worse, "worse"), (len(changed) - worse, "better")], reverse=True)
     return (
-        f"B is better in {len(changed) - worse} {of_all}, worse in {worse}{undecided}."
+        f"B is {how} in {most} {of_all}, {else_how} in {rest or 'none'}{undecided}."
         f" The largest change: B is {much} at {changed[-1].label} (95 % CI {between})."
     )
 
@@ -113,6 +114,8 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
     ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in change.sentinel.items())
     took = f"; sentinel in the longest state, {b} over {a}: {ratios}" if ratios else ""
+    if len(change.a) == len(change.b) == 1:
+        return f"The machine was in another state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -81,7 +82,7 @@ def environment() -> Environment:
         share=units.share,
         named=units.named,
         code=_code,
-        unbroken=lambda text: text.replace(" %", "\u00a0%"),
+        unbroken=lambda text: re.sub(r"(?<=\d)-(?=\d)", "\u2011", text.replace(" %", "\u00a0%")),
         parameter=lambda value, name: units.parameter(name, value),
     )
     return found

@@ -13,7 +13,8 @@ from hpcscope.comparison.comparison import ComparedCase, Comparison
 from hpcscope.comparison.table import states_differ
 from hpcscope.report.comparison.page import render
 from hpcscope.samples.samples import Floats
-from hpcscope.statistics.course import Course
+from hpcscope.statistics.course import Course, State
+from tests import golden_run
 from tests.comparison.runs import course, drawn, summary, write
 
 CASES = 6
@@ -56,6 +57,22 @@ def test_another_state_for_a_whole_run_is_known_by_the_sentinel(tmp_path: Path) 
     assert only(comparison, 3).verdict == "better", "a slower machine makes nothing faster"
     assert "arithmetic 1.5 times" in states_differ(comparison)
     assert "states differ" in render(comparison)
+
+
+def test_other_settings_of_mpi_are_no_state_of_the_machine(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    verdicts = []
+    for name, variables in (("alike", {}), ("tcp", {"OMPI_MCA_btl": "tcp,self"})):
+        folders = []
+        for side, ping_pong_s, slower, environment in (("a", 1e-6, {}, {}), ("b", 2e-5, {0: 19.0}, variables)):
+            rows = [summary(number, row) for number, row in enumerate(drawn(random, CASES, 8, 0.003, slower))]
+            state = State(factor=1.0, share=1.0, sentinel_s={"arithmetic": 2e-3, "ping-pong": ping_pong_s})
+            machine = golden_run.machine() | {"environment": environment}
+            folders.append(
+                write(tmp_path / name / side, rows, machine, course().model_copy(update={"states": [state]}))
+            )
+        verdicts.append(only(compare(*folders), 0).verdict)
+    assert verdicts == ["states differ", "worse"]
 
 
 def test_without_a_sentinel_or_in_one_state_a_regression_is_one(tmp_path: Path) -> None:

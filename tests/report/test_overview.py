@@ -173,7 +173,7 @@ def test_rungs_of_one_layer_are_told_by_their_cases() -> None:
             rung("mpi", "file write, MPI-IO, collective, 2 ranks", 4.5, 0.5),
         ],
     )
-    known: Any = SimpleNamespace(models=SimpleNamespace(ladders=[files]))
+    known: Any = SimpleNamespace(models=SimpleNamespace(ladders=[files]), findings=[])
     kept, worst = introduction.verdict(known).split(". ")
     assert kept == "MPI delivers 95 % of the bandwidth of file write (POSIX)"
     assert mentions(worst, "file write (MPI-IO, collective) delivers 50 % ... of file write (MPI-IO).")

@@ -40,10 +40,10 @@ class AxisPlace:
 
 def groups(comparison: Comparison) -> list[VerdictGroup]:
     """Return the cases by verdict, in reading order, each time once."""
-    compared_cases: dict[Verdict, list[ComparedCase]] = {}
-    for case in comparison.cases:
-        compared_cases.setdefault(case.verdict, []).append(case)
-    return [VerdictGroup(verdict, rows(cases), _seen(cases)) for verdict, cases in compared_cases.items()]
+    alike: dict[Verdict, list[ComparedRow]] = {}
+    for row in rows(comparison.cases):
+        alike.setdefault(row.case.verdict, []).append(row)
+    return [VerdictGroup(verdict, group, _seen([row.case for row in group])) for verdict, group in alike.items()]
 
 
 def axis(comparison: Comparison) -> float:

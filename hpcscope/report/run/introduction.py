@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hpcscope import units
+from hpcscope.findings.finding import about
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Machine
 from hpcscope.models.ladder.rung import Ladder, LadderRung
@@ -27,9 +28,10 @@ def subject(run: Run) -> str:
 
 
 def verdict(run: Run) -> str:
-    """Return which layer keeps what lies below it, and which loses most of it; empty without ladders.
+    """Return which layer keeps what lies below it, which loses most of it, and what is slower than its peers.
 
     Of each quantity the first ladder counts, which the terminal shows: the path that programs take by default.
+    Without ladders the gravest finding, if there is one.
     """
     first = {ladder.quantity: ladder for ladder in reversed(run.models.ladders)}
     steps = [step for ladder in run.models.ladders if first[ladder.quantity] is ladder for step in _steps(ladder)]
@@ -37,7 +39,10 @@ def verdict(run: Run) -> str:
     share, worst = min(steps, default=(1.0, ""))
     words = [f"{kept[0]}."] if kept else []
     words += [f"The largest loss: {worst}."] if share < WHOLE else []
-    return " ".join(f"{text[0].upper()}{text[1:]}" for text in words)
+    grave = [finding for finding in about(run.findings, "cluster") if finding.severity != "information"]
+    slow = [finding for finding in grave if finding.code.startswith("slow-")] or ([] if words else grave)
+    sentences = [f"{text[0].upper()}{text[1:]}" for text in words]
+    return " ".join([*sentences, *(f"{finding.title}." for finding in slow[:1])])
 
 
 def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:

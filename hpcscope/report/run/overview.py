@@ -174,7 +174,10 @@ def _load(run: Run) -> Iterator[Fact]:
     if queues:
         busy = max(queues)
         hosts = f" on the busiest of {len(queues)} hosts" if len(queues) > 1 else ""
-        yield Fact("Load before the run", f"{busy:g} other processes wanted a processor{hosts}", busy >= 1)
+        waited = (
+            f"{busy:g} other runnable process{'' if busy == 1 else 'es'}{hosts}" if busy else "run queue empty"
+        )
+        yield Fact("Load before the run", waited, busy >= 1)
     elif loads:
         yield Fact("Load before the run", f"load average {max(loads):g}", max(loads) >= 1)
 

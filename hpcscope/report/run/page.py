@@ -1,6 +1,6 @@
 """The report of a run: one self-contained HTML file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -173,16 +173,19 @@ def render(run: Run) -> str:
 
 
 def _drawn(run: Run) -> DrawnFigures:
+    first = filled(
+        list(messages.figures(run)) or [one for name in run.benchmarks.names for one in _of_pairs(run, name)]
+    )
     speedups = list(_speedups(run))
     curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
     return DrawnFigures(
         simulated=simulation.section(run),
-        first=filled(list(messages.figures(run))),
+        first=first,
         speedups=filled([*speedup.compared(run), *curved]),
         more_speedups=filled([figure for figure in speedups if figure not in curved]),
         collectives=filled(list(collectives.figures(run))),
         roofline=filled(list(roofline.figures(run))),
-        levels=_levels(run),
+        levels=_levels(run, {figure.key for figure in first}),
         strip=filled(list(course.figures(run))),
         distributions=filled(list(distributions.figures(run))),
         models=_modeled(run),
@@ -264,7 +267,12 @@ def _modeled(run: Run) -> list[Modeled]:
     ]
 
 
-def _levels(run: Run) -> list[LevelSection]:
+def _of_pairs(run: Run, benchmark: str) -> list[Figure | DotPlot]:
+    return [*pairs.figures(run, benchmark), *random_pairs.figures(run, benchmark)]
+
+
+def _levels(run: Run, elsewhere: Collection[str]) -> list[LevelSection]:
+    """Return the levels with their figures, without those that are drawn elsewhere on the page."""
     names = sorted(
         {summary.benchmark for summary in run.statistics}, key=lambda name: (_pairs_first(run, name), name)
     )
@@ -273,7 +281,7 @@ def _levels(run: Run) -> list[LevelSection]:
         LevelSection(
             one,
             wording.LAYERS.get(one, one),
-            [_section(run, name) for name in names if level(name) == one],
+            [_section(run, name, elsewhere) for name in names if level(name) == one],
             _characterisation(run) if one == "application" else None,
         )
         for one in levels
@@ -303,8 +311,8 @@ def _pairs_first(run: Run, benchmark: str) -> int:
     return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
 
 
-def _section(run: Run, benchmark: str) -> BenchmarkSection:
-    figures: list[Figure | DotPlot] = [*pairs.figures(run, benchmark), *random_pairs.figures(run, benchmark)] or [
+def _section(run: Run, benchmark: str, elsewhere: Collection[str]) -> BenchmarkSection:
+    figures = _of_pairs(run, benchmark) or [
         *curves.figures(run, benchmark),
         *side_by_side.choices(run, benchmark),
         *saturation.figures(run, benchmark),
@@ -322,7 +330,8 @@ def _section(run: Run, benchmark: str) -> BenchmarkSection:
     failed = _cases(run, [case for case in mine if not case.valid])
     number = len({case.key for case in mine})
     declared = run.benchmarks[benchmark]
-    return BenchmarkSection(benchmark, declared.title, declared.summary, filled(figures), failed, number)
+    drawn = filled([figure for figure in figures if figure.key not in elsewhere])
+    return BenchmarkSection(benchmark, declared.title, declared.summary, drawn, failed, number)
 
 
 def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:
