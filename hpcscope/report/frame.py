@@ -82,7 +82,7 @@ def environment() -> Environment:
         share=units.share,
         named=units.named,
         code=_code,
-        unbroken=lambda text: re.sub(r"(?<=\d)-(?=\d)", "\u2011", text.replace(" %", "\u00a0%")),
+        unbroken=lambda text: re.sub(r"(?<=[\dI])-(?=[\dI])", "\u2011", text.replace(" %", "\u00a0%")),
         parameter=lambda value, name: units.parameter(name, value),
     )
     return found

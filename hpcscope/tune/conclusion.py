@@ -69,7 +69,7 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
     errors = [trial.error or 0.0 for trial in tries]
     median, worst = float(np.median(np.abs(errors))), max(errors, key=abs)
     words = [
-        f"median error of the predicted times of {len(errors)} trials {units.share(median)}, "
+        f"median error of the predicted times of {units.count(len(errors), 'trial')} {units.share(median)}, "
         f"largest {'+' if worst > 0 else '-'}{units.share(abs(worst))} ({_way(errors)})"
     ]
     if median > FAR_OFF:

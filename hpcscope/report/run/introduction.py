@@ -56,14 +56,20 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
                 else f"takes {units.digits(1 / rung.retained)} times"
             )
             layers = _LAYERS if rung.layer != below.layer else {}
-            yield rung.retained, f"{_named(rung, layers)} {much} the {quantity} of {_named(below, layers)}"
+            of = f"the {quantity} of {_named(below, rung, layers)}"
+            yield rung.retained, f"{_named(rung, below, layers)} {much} {of}"
 
 
-def _named(rung: LadderRung, layers: Mapping[str, str]) -> str:
-    """Return the layer, or the case with its conditions but for its ranks: `matrix broadcast (cold buffers)`."""
-    title, *conditions = rung.name.split(", ")
-    told = ", ".join(words for words in conditions if not _RANKS.search(words))
-    return layers.get(rung.layer, f"{title} ({told})" if told else title)
+def _named(rung: LadderRung, other: LadderRung, layers: Mapping[str, str]) -> str:
+    """Return the layer, or the case with its conditions but for its ranks: `matrix broadcast (cold buffers)`.
+
+    Of two cases of one benchmark the first condition and those that differ: `file write (MPI-IO, collective)`.
+    """
+    (title, *conditions), (of_other, *known) = (one.name.split(", ") for one in (rung, other))
+    told = [words for words in conditions if not _RANKS.search(words)]
+    if title == of_other:
+        told = [words for place, words in enumerate(conditions) if not place or words not in known]
+    return layers.get(rung.layer, f"{title} ({', '.join(told)})" if told else title)
 
 
 def cluster(run: Run) -> str:

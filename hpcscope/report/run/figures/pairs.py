@@ -9,7 +9,6 @@ from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
 from hpcscope.report.run.figures.heat import cells
 from hpcscope.report.wording import sentence
-from hpcscope.statistics.estimate import in_percent
 from hpcscope.units import count
 
 _FEWEST = 3
@@ -108,27 +107,18 @@ def _caption(matrix: PairMatrix) -> str:
     words = [f"Medians over {launches}; colors on a logarithmic scale."]
     if matrix.reason:
         return " ".join([*words, f"Slow ranks and pairs were not searched for: {matrix.reason}."])
-    slow = [
-        f"{sentence(process.members)} with every partner, by {_excess(process)}"
-        for process in matrix.slow_processes
-    ]
-    slow += [
-        f"{pair.members[0]} and {pair.members[1]} with each other, by {_excess(pair)}"
-        for pair in matrix.slow_pairs
-    ]
-    if matrix.slow_between:
-        slow.append(
-            f"messages between {sentence(matrix.slow_between.members)} and all others, "
-            f"by {_excess(matrix.slow_between)}"
-        )
-    words.append(
-        f"Slower than the others: {'; '.join(slow)}. Frames mark them." if slow else "No rank or pair stands out."
-    )
+    slow = [(f"{sentence(process.members)} with every partner", process) for process in matrix.slow_processes]
+    slow += [(f"{pair.members[0]} and {pair.members[1]} with each other", pair) for pair in matrix.slow_pairs]
+    if between := matrix.slow_between:
+        slow.append((f"messages between {sentence(between.members)} and all others", between))
+    listed = "; ".join(f"{words} ({_excess(one)})" for words, one in slow)
+    words.append(f"Slower than the others: {listed}. Frames mark them." if slow else "No rank or pair stands out.")
     return " ".join(words)
 
 
 def _excess(slow: Slow) -> str:
-    return in_percent(slow.excess)
+    low, value, high = slow.excess.bounds
+    return units.change(value, low, high)
 
 
 def _hover(matrix: PairMatrix, names: Sequence[str]) -> list[list[str]]:
