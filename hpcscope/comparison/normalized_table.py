@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hpcscope import units
 from hpcscope.comparison.normalized import Normalized, NormalizedCase
-from hpcscope.comparison.table import verdicts
+from hpcscope.comparison.table import VerdictTable
 
 _STYLES = {"better": "green", "worse": "bold red", "": ""}
 
@@ -33,8 +32,8 @@ def _heading(normalized: Normalized) -> Iterator[Text]:
     yield Text()
 
 
-def _cases(cases: list[NormalizedCase]) -> Table:
-    return verdicts(
+def _cases(cases: list[NormalizedCase]) -> VerdictTable:
+    return VerdictTable(
         ("of the unmodified [95 % interval]", "value", "unmodified"),
         [
             (

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
-from hpcscope.comparison.table import change, detectable, difference, factor, named, verdicts
+from hpcscope.comparison.table import VerdictTable, change, detectable, difference, factor, named
 
 _STYLES: dict[PairedVerdict, str] = {
     "worse": "bold red",
@@ -58,8 +57,8 @@ def sentence(comparison: PairedComparison) -> str:
     return ", ".join(parts)
 
 
-def _cases(comparison: PairedComparison) -> Table:
-    return verdicts(
+def _cases(comparison: PairedComparison) -> VerdictTable:
+    return VerdictTable(
         ("change [interval]", "rounds", "detectable", "A", "B"),
         [
             (

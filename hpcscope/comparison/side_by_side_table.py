@@ -116,7 +116,7 @@ def _figure(case: ComparedCase | None) -> Text:
 def _grid(*names: str) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in names:
-        grid.add_column(name)
+        grid.add_column(name, overflow="fold")
     return grid
 
 

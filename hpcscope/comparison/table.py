@@ -1,10 +1,11 @@
 """A comparison as a terminal shows it, worst first."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.text import Text
 
 from hpcscope import units
@@ -30,6 +31,29 @@ STYLES: dict[Verdict, str] = {
     "no difference": "dim",
     "incomparable": "dim",
 }
+
+
+@dataclass(frozen=True)
+class VerdictTable:
+    """A table of verdicts, values and cases; on a screen that is too narrow, a case is below its values."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Text | str]]
+    """The verdict, a value for each column, and the case."""
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines for a screen of this width."""
+        heads = [Text(name, style="italic") for name in ("verdict", *self.columns, "case")]
+        cells = [heads, *([Text.assemble(cell) for cell in row] for row in self.rows)]
+        widths = [max(cell.cell_len for cell in column) for column in zip(*cells, strict=True)]
+        fits = sum(widths) + 2 * len(self.columns) + 2 <= options.max_width
+        for *values, case in cells:
+            for place, (value, width) in enumerate(zip(values, widths, strict=False)):
+                value.align("right" if place else "left", width)
+            line = Text("  ").join(values)
+            yield Text.assemble(line, "  ", case) if fits else line
+            if not fits and case is not heads[-1]:
+                yield Padding(case, (0, 0, 0, 2))
 
 
 def table(comparison: Comparison, every: bool = False) -> RenderableType:
@@ -129,9 +153,9 @@ def _common(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"{words}\n", style="bold yellow")
 
 
-def _cases(times: list[ComparedRow]) -> Table:
+def _cases(times: list[ComparedRow]) -> VerdictTable:
     columns = ("change [95 % interval]", "detectable", "A", "B", "q")
-    return verdicts(
+    return VerdictTable(
         columns,
         [
             (
@@ -146,18 +170,6 @@ def _cases(times: list[ComparedRow]) -> Table:
             for row in times
         ],
     )
-
-
-def verdicts(columns: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> Table:
-    """Return a table of verdicts, values and cases; columns of fixed width come first, labels have the rest."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    grid.add_column("verdict", no_wrap=True)
-    for name in columns:
-        grid.add_column(Text(name), no_wrap=True, justify="right")
-    grid.add_column("case")
-    for row in rows:
-        grid.add_row(*row)
-    return grid
 
 
 def named(case: ComparedCase | PairedCase, metrics: str = "") -> Text:

@@ -105,17 +105,17 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
 def collectives(merged: Merged, most: int) -> Table:
     """Return the waiting time in synchronising collectives."""
     return Table(
-        ["collective", "ranks", "size", "calls per rank", "time", "waiting at least", "at most", "last"],
+        ["collective", "ranks", "size", "time", "waiting at least", "at most", "last", "calls per rank"],
         [
             [
                 collective.routine,
                 str(collective.communicator_size),
                 size_range(collective.size_class),
-                str(collective.calls),
                 units.quantity(collective.time_s, "s"),
                 _part(collective.waiting_least_s, collective.time_s),
                 _part(collective.waiting_most_s, collective.time_s),
                 f"rank {collective.last_rank}",
+                str(collective.calls),
             ]
             for collective in merged.collectives[:most]
         ],

@@ -1,9 +1,9 @@
 """The profile of a program on a terminal: where the time went, by routine and place, and the findings."""
 
+import textwrap
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType
-from rich.table import Table as Grid
 from rich.text import Text
 
 from hpcscope import units
@@ -13,10 +13,11 @@ from hpcscope.report.profile import tables
 from hpcscope.report.profile.contents import ProfileContents
 from hpcscope.report.profile.figures import described
 from hpcscope.report.profile.page import alerts, sentences, wrapped
-from hpcscope.report.terminal.console import draws, grid
-from hpcscope.report.terminal.findings import told
+from hpcscope.report.terminal.console import Fitting, draws
+from hpcscope.report.terminal.findings import WIDTH, told
 from hpcscope.rundirectory import RunDirectory
 
+NARROWEST = 60
 _ROUTINES, _SITES, _COMPARED, _PROCESSES = 8, 5, 5, 16
 _BAR = 40
 _FILES = ("file", "layer", "time", "opens", "read", "written", "per transfer")
@@ -27,48 +28,38 @@ _PLACE = 60
 
 def show(contents: ProfileContents, screen: Console) -> None:
     """Print the report of a monitored run."""
-    for part in parts(contents, draws(screen.file)):
+    width = max(NARROWEST, min(screen.width, WIDTH))
+    for part in parts(contents, draws(screen.file), width):
         screen.print(part, soft_wrap=isinstance(part, Text))
 
 
-def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[RenderableType]:
+def parts(contents: ProfileContents, blocks: bool = True, width: int = WIDTH) -> Iterator[RenderableType]:
     """Yield the output in reading order; bars are drawn with block characters if `blocks`."""
-    merged = contents.merged
+    merged, compared = contents.merged, contents.machine_comparison
     yield Text(f"{described(merged)}, {merged.mpi.partition(',')[0]}", style="bold")
-    for text in sentences(contents):
-        yield Text(text)
-    for text in alerts(contents):
-        yield Text(text, style="bold red")
+    for style, texts in (("", sentences(contents)), ("bold red", alerts(contents))):
+        yield from (Text(line, style=style) for text in texts for line in textwrap.wrap(text, width))
     yield Text()
     yield from _processes(contents, blocks)
+    for table in (
+        tables.spreads(merged, ("wall_s", "compute_s", "mpi_s", "off_processor_s")),
+        tables.routines(merged, _ROUTINES),
+        _shortened(tables.sites(merged, _SITES, frames=1)),
+        tables.regions(merged),
+        _shortened(by_function.functions(merged, _ROUTINES)) if merged.functions is not None else None,
+        tables.collectives(merged, _SITES),
+        _narrow(tables.files(merged, _SITES)),
+    ):
+        if table is not None and table.rows:
+            yield Text()
+            yield Fitting(table.columns, table.rows)
+    yield from (Text(line, style="dim") for text in wrapped(merged) for line in textwrap.wrap(text, width))
+    if compared is not None and compared.routines:
+        table = tables.machine_comparison(compared, _COMPARED)
+        yield Text(f"\nComparison with the machine ({compared.run})", style="bold")
+        yield Fitting(table.columns, table.rows)
     yield Text()
-    yield _grid(tables.spreads(merged, ("wall_s", "compute_s", "mpi_s", "off_processor_s")))
-    if merged.calls:
-        yield Text()
-        yield _grid(tables.routines(merged, _ROUTINES))
-    if merged.sites:
-        yield Text()
-        yield _grid(_shortened(tables.sites(merged, _SITES, frames=1)))
-        for text in wrapped(merged):
-            yield Text(text, style="dim")
-    if merged.regions:
-        yield Text()
-        yield _grid(tables.regions(merged))
-    if merged.functions is not None:
-        yield Text()
-        yield _grid(_shortened(by_function.functions(merged, _ROUTINES)))
-    if merged.collectives:
-        yield Text()
-        yield _grid(tables.collectives(merged, _SITES))
-    if merged.files:
-        yield Text()
-        yield _grid(_narrow(tables.files(merged, _SITES)))
-    if contents.machine_comparison is not None and contents.machine_comparison.routines:
-        yield Text()
-        yield Text(f"Comparison with the machine ({contents.machine_comparison.run})", style="bold")
-        yield _grid(tables.machine_comparison(contents.machine_comparison, _COMPARED))
-    yield Text()
-    yield from told(contents.findings)
+    yield from told(contents.findings, width)
     report = RunDirectory(contents.folder).report
     yield Text()
     if report.exists():
@@ -117,7 +108,3 @@ def _narrow(table: Table) -> Table:
     rows = [[row[index] for index in chosen] for row in table.rows]
     ends = [path if len(path) <= _PATH else f"…{path[-_PATH + 1 :]}" for path, *_ in rows]
     return Table(list(_FILES), [[end, *row[1:]] for end, row in zip(ends, rows, strict=True)])
-
-
-def _grid(table: Table) -> Grid:
-    return grid(table.columns, table.rows, words=table.columns[:1])

@@ -3,9 +3,12 @@
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import IO
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -36,6 +39,22 @@ def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = Fal
     asked = os.environ.get("COLUMNS", "") if breaks else ""
     piped = int(asked) if asked.isdecimal() and int(asked) else _PIPE_COLUMNS
     return Screen(file=drawn, width=None if stream.isatty() and not whole else piped, highlight=False)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A table without rules, with as many of its columns as a screen has room for; the others are named."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table for a screen of this width."""
+        ends = accumulate(2 + max(map(cell_len, column)) for column in zip(self.columns, *self.rows, strict=True))
+        fitting = max(1, sum(end - 2 <= options.max_width for end in ends))
+        yield grid(self.columns[:fitting], (row[:fitting] for row in self.rows), self.columns[:1])
+        if left_out := ", ".join(filter(None, self.columns[fitting:])):
+            yield Text(f"(the report also has: {left_out})", style="dim")
 
 
 def draws(stream: IO[str]) -> bool:

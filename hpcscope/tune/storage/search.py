@@ -140,9 +140,7 @@ def _errors(trials: Sequence[Trial], every: int) -> list[str]:
     words = [f"measured {sum(trial.measured_bytes_per_s is not None for trial in trials)} of {every} ways"]
     if errors:
         median, largest = units.share(float(np.median(errors))), units.share(max(errors))
-        words.append(
-            f"median error of the predictions of {units.count(len(errors), 'trial')} {median}, largest {largest}"
-        )
+        words.append(f"median error of {units.count(len(errors), 'prediction')} {median}, largest {largest}")
     return words
 
 
