@@ -75,7 +75,7 @@ def show_run(
 ) -> None:
     """Print the results of a run that patterns choose, as tables or in another form."""
     from hpcscope.findings.results import Run
-    from hpcscope.report.run.introduction import program
+    from hpcscope.report.run import introduction
     from hpcscope.report.run.selection import select
     from hpcscope.report.terminal.listing import listing, rows
 
@@ -89,14 +89,18 @@ def show_run(
     elif top500:
         _print_top500(run)
     else:
+        from rich.text import Text
+
         from hpcscope.report.terminal import simulation, verdict
 
         if known.simulation is not None:
             display(simulation.validated(known.simulation))
             display(simulation.programs(known.simulation))
         if patterns or every or verbose or len(shown) <= _FEW:
+            if sentence := "" if patterns or every or verbose else introduction.verdict(known):
+                display(Text(f"{sentence}\n", style="bold"))
             display(listing(shown, known.benchmarks, verbose))
-            if words := program(known.machine):
+            if words := introduction.program(known.machine):
                 print(words)
         else:
             verdict.show_kept(known)

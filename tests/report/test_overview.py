@@ -18,6 +18,7 @@ from hpcscope.report.figure import shown
 from hpcscope.report.run import introduction, overview
 from hpcscope.report.run.figures import collectives, messages, roofline, speedup
 from hpcscope.report.run.results import results
+from hpcscope.rundirectory import RunDirectory
 from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.messages import mentions
@@ -173,7 +174,8 @@ def test_rungs_of_one_layer_are_told_by_their_cases() -> None:
             rung("mpi", "file write, MPI-IO, collective, 2 ranks", 4.5, 0.5),
         ],
     )
-    known: Any = SimpleNamespace(models=SimpleNamespace(ladders=[files]), findings=[])
+    models = SimpleNamespace(ladders=[files])
+    known: Any = SimpleNamespace(models=models, findings=[], directory=RunDirectory(Path("none")))
     kept, worst = introduction.verdict(known).split(". ")
     assert kept == "MPI delivers 95 % of the bandwidth of file write (POSIX)"
     assert mentions(worst, "file write (MPI-IO, collective) delivers 50 % ... of file write (MPI-IO).")

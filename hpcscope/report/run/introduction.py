@@ -11,6 +11,7 @@ from hpcscope.findings.finding import about
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Machine
 from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.report.run import storage_tuning, tuning
 from hpcscope.report.run.ladders import QUANTITIES, best_rungs
 from hpcscope.report.wording import moment, sentence
 from hpcscope.units import count
@@ -31,8 +32,10 @@ def verdict(run: Run) -> str:
     """Return which layer keeps what lies below it, which loses most of it, and what is slower than its peers.
 
     Of each quantity the first ladder counts, which the terminal shows: the path that programs take by default.
-    Without ladders the gravest finding, if there is one.
+    Without ladders the gravest finding, if there is one; of a tuning what it has chosen.
     """
+    if tuned := tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory):
+        return f"Chosen: {tuned.title}."
     first = {ladder.quantity: ladder for ladder in reversed(run.models.ladders)}
     steps = [step for ladder in run.models.ladders if first[ladder.quantity] is ladder for step in _steps(ladder)]
     kept = [words for share, words in steps if WHOLE <= share <= 1 / WHOLE]

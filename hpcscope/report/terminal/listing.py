@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hpcscope import units
 from hpcscope.catalog.catalog import Catalog
-from hpcscope.report.figure import common_words, value_words
+from hpcscope.report.figure import common_words, title_words, value_words
 from hpcscope.report.order import case_key, factors, summary_key, varying
 from hpcscope.report.validity import footnotes, mark
 from hpcscope.report.wording import definition, figure_heading
@@ -65,7 +65,8 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     means = {"best": _best, "mean": lambda case: _shown(case.mean, case)}
     counts = {"n": lambda case: str(case.n), "launches": lambda case: str(case.launches)}
     choices = [means | counts] if any(case.mean is not None for case in group) else []
-    yield _AsThereIsRoom([_table(group, catalog, verbose, each) for each in (*choices, counts, {})])
+    tables = [_table(group, catalog, verbose, each) for each in (*choices, counts, {})]
+    yield _AsThereIsRoom([*tables, _table(group, catalog, verbose, {}, joined=True)])
     yield Text("")
 
 
@@ -92,14 +93,21 @@ def _shown(value: float | None, case: Summary) -> str:
 
 
 def _table(
-    group: list[Summary], catalog: Catalog, verbose: bool, further: dict[str, Callable[[Summary], str]]
+    group: list[Summary],
+    catalog: Catalog,
+    verbose: bool,
+    further: dict[str, Callable[[Summary], str]],
+    joined: bool = False,
 ) -> Table:
+    """Return a table with a column for each factor, or with one for all (`joined`)."""
     names, benchmark = varying(group)[0], group[0].benchmark
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in ["", *names]:
+    for name in ["", *([] if joined else names)]:
         head = catalog.parameter_label(name, benchmark) if name else ""
         number = all(isinstance(factors(case).get(name), int | float) for case in group)
         table.add_column(head, no_wrap=number or bool(further), justify="right" if number else "left")
+    if joined:
+        table.add_column("case")
     table.add_column(figure_heading(group), no_wrap=True)
     for head in further:
         table.add_column(head, justify="right", no_wrap=True)
@@ -111,6 +119,7 @@ def _table(
         cells = [
             value_words(catalog, case.benchmark, name, chosen[name]) if name in chosen else "" for name in names
         ]
+        cells = [", ".join(title_words(catalog, [case], names))] if joined else cells
         figure = f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
         cells += [figure, *(text(case) for text in further.values()), _remark(case)]
         cells += [case.request] if verbose else []
