@@ -6,16 +6,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hpcscope import units
-from hpcscope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
-from hpcscope.comparison.table import VerdictTable, change, detectable, difference, factor, named
-
-_STYLES: dict[PairedVerdict, str] = {
-    "worse": "bold red",
-    "better": "green",
-    "inconclusive": "yellow",
-    "no difference": "dim",
-    "incomparable": "dim",
-}
+from hpcscope.comparison.paired import PairedCase, PairedComparison
+from hpcscope.comparison.table import STYLES, VerdictTable, change, detectable, difference, factor, named
 
 
 def table(comparison: PairedComparison) -> RenderableType:
@@ -62,7 +54,7 @@ def _cases(comparison: PairedComparison) -> VerdictTable:
         ("change [interval]", "rounds", "detectable", "A", "B"),
         [
             (
-                Text(case.verdict, style=_STYLES[case.verdict]),
+                Text(case.verdict, style=STYLES[case.verdict]),
                 change(case),
                 _spread(case),
                 detectable(case.detectable),

@@ -2,24 +2,13 @@
 
 import re
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
 Kind = Literal[
     "send", "receive", "send and receive", "wait", "collective", "one-sided", "file", "probe", "setup", "other"
 ]
 
-KINDS: tuple[Kind, ...] = (
-    "send",
-    "receive",
-    "send and receive",
-    "wait",
-    "collective",
-    "one-sided",
-    "file",
-    "probe",
-    "setup",
-    "other",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 """In reading order."""
 
 _PATTERNS: list[tuple[Kind, str]] = [

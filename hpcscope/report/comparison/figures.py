@@ -47,7 +47,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
         return None
     xs = [float(case.parameters[variable]) for line in drawn.values() for case in line]
     ys = [bound for line in drawn.values() for case in line for bound in _bounds(case)]
-    by = _named(variable)
+    by = units.named(variable) + " size" * variable.endswith("_bytes")
     left = len(long) - len(drawn)
     return Figure(
         key=f"ratio-{cases[0].benchmark}",
@@ -71,11 +71,6 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
         ),
         origins=sorted({origin for line in drawn.values() for case in line for origin in case.origins}),
     )
-
-
-def _named(variable: str) -> str:
-    """Return a swept parameter in words: `message size`."""
-    return f"{units.named(variable)} size" if variable.endswith("_bytes") else units.named(variable)
 
 
 def _name(case: ComparedCase, variable: str) -> str:
@@ -132,7 +127,7 @@ def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Fig
     if min(len(sizes), len(counts)) < FEWEST_POINTS or len(grid) < len(variant):
         return None
     rows = [[grid.get((size, ranks)) for size in sizes] for ranks in counts]
-    by = _named(variable)
+    by = units.named(variable) + " size" * variable.endswith("_bytes")
     first = variant[0]
     return Figure(
         key=f"ratio-{first.benchmark}-surface-{number}",

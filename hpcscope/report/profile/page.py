@@ -26,22 +26,13 @@ from hpcscope.rundirectory import RunDirectory, write_text
 from hpcscope.units import count
 from hpcscope.version import VERSION
 
+_WORDS = ("routine", "place", "region", "least and most")
 COLUMNS = [
-    ("routine", False),
-    ("place", False),
-    ("communicator", True),
-    ("size", True),
-    ("region", False),
-    ("time", True),
-    ("calls", True),
-    ("mean", True),
-    ("median", True),
-    ("99 % below", True),
-    ("most", True),
-    ("sanitized mean", True),
-    ("variation", True),
-    ("bytes", True),
-    ("least and most", False),
+    (name, name not in _WORDS)
+    for name in (
+        *("routine", "place", "communicator", "size", "region", "time", "calls", "mean", "median", "99 % below"),
+        *("most", "sanitized mean", "variation", "bytes", "least and most"),
+    )
 ]
 """Columns of the table of all calls: name, and whether it holds numbers."""
 MOST_ROWS = 2000

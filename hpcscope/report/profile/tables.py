@@ -145,18 +145,7 @@ def waits(merged: Merged, most: int) -> Table:
 def machine_comparison(comparison: MachineComparison, most: int) -> Table:
     """Return each routine and size with its time on the machine; times of all processes."""
     return Table(
-        [
-            "routine",
-            "size",
-            "ranks",
-            "per call",
-            "on the machine",
-            "rate",
-            "time",
-            "avoidable",
-            "waiting",
-            "",
-        ],
+        ["routine", "size", "ranks", "per call", "on the machine", "rate", "time", "avoidable", "waiting", ""],
         [
             [
                 line.routine,
@@ -222,16 +211,8 @@ def file_times(merged: Merged, most: int) -> Table:
     """Return the time of the same files by what was done, and the rate of their reads and writes."""
     return Table(
         [
-            "file",
-            "layer",
-            "opening",
-            "reading",
-            "writing",
-            "syncing",
-            "closing, seeking, locking",
-            "longest",
-            "rate",
-            "most by",
+            *("file", "layer", "opening", "reading", "writing", "syncing", "closing, seeking, locking"),
+            *("longest", "rate", "most by"),
         ],
         [
             [

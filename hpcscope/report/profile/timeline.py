@@ -120,10 +120,8 @@ def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
         found.append((waited_s / (len(merged.late.ranks) * merged.late.window_s), one.rank, text))
     if merged.collectives:
         most = max(merged.collectives, key=lambda collective: collective.waiting_least_s)
-        text = (
-            f"{most.routine}: in the whole run the others waited at least"
-            f" {units.quantity(most.waiting_least_s, 's')}, mostly for rank {most.last_rank}."
-        )
+        least = f"at least {units.quantity(most.waiting_least_s, 's')}, mostly for rank {most.last_rank}"
+        text = f"{most.routine}: in the whole run the others waited {least}."
         found.append((most.waiting_least_s / merged.total_s, most.last_rank, text))
     found = sorted((one for one in found if one[0] > 0), reverse=True)
     late = found[0][1] if found and found[0][0] >= _LATE else None

@@ -173,9 +173,8 @@ def render(run: Run) -> str:
 
 
 def _drawn(run: Run) -> DrawnFigures:
-    first = filled(
-        list(messages.figures(run)) or [one for name in run.benchmarks.names for one in _of_pairs(run, name)]
-    )
+    of_pairs = [figure for name in run.benchmarks.names for figure in _of_pairs(run, name)]
+    first = filled(list(messages.figures(run)) or of_pairs)
     speedups = list(_speedups(run))
     curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
     return DrawnFigures(

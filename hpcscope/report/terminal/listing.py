@@ -65,8 +65,7 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     means = {"best": _best, "mean": lambda case: _shown(case.mean, case)}
     counts = {"n": lambda case: str(case.n), "launches": lambda case: str(case.launches)}
     choices = [means | counts] if any(case.mean is not None for case in group) else []
-    tables = [_table(group, catalog, verbose, each) for each in (*choices, counts, {})]
-    yield _AsThereIsRoom([*tables, _table(group, catalog, verbose, {}, joined=True)])
+    yield _AsThereIsRoom([_table(group, catalog, verbose, each) for each in (*choices, counts, {}, None)])
     yield Text("")
 
 
@@ -93,23 +92,19 @@ def _shown(value: float | None, case: Summary) -> str:
 
 
 def _table(
-    group: list[Summary],
-    catalog: Catalog,
-    verbose: bool,
-    further: dict[str, Callable[[Summary], str]],
-    joined: bool = False,
+    group: list[Summary], catalog: Catalog, verbose: bool, further: dict[str, Callable[[Summary], str]] | None
 ) -> Table:
-    """Return a table with a column for each factor, or with one for all (`joined`)."""
+    """Return a table with `further` columns; without any, all factors are in one."""
     names, benchmark = varying(group)[0], group[0].benchmark
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in ["", *([] if joined else names)]:
+    for name in ["", *([] if further is None else names)]:
         head = catalog.parameter_label(name, benchmark) if name else ""
         number = all(isinstance(factors(case).get(name), int | float) for case in group)
         table.add_column(head, no_wrap=number or bool(further), justify="right" if number else "left")
-    if joined:
+    if further is None:
         table.add_column("case")
     table.add_column(figure_heading(group), no_wrap=True)
-    for head in further:
+    for head in further or ():
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("")
     if verbose:
@@ -119,9 +114,9 @@ def _table(
         cells = [
             value_words(catalog, case.benchmark, name, chosen[name]) if name in chosen else "" for name in names
         ]
-        cells = [", ".join(title_words(catalog, [case], names))] if joined else cells
+        cells = [", ".join(title_words(catalog, [case], names))] if further is None else cells
         figure = f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
-        cells += [figure, *(text(case) for text in further.values()), _remark(case)]
+        cells += [figure, *(text(case) for text in (further or {}).values()), _remark(case)]
         cells += [case.request] if verbose else []
         table.add_row("", *map(Text, cells))
     return table

@@ -37,10 +37,7 @@ def _figure(run: Run, application: Application, key: str) -> Figure:
         caption="Each part on the rank that spends the most on it. The line is t(p) = a0 / p (Tessera, "
         f"NetFinity, sec. 3.1): {law(application)}.",
         traces=traces,
-        layout={
-            "xaxis": ranks_axis(counts, type="log"),
-            "yaxis": log_axis("time", seconds, "s"),
-        },
+        layout={"xaxis": ranks_axis(counts, type="log"), "yaxis": log_axis("time", seconds, "s")},
         table=times(models, run.benchmarks),
         origins=[application.origin],
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from hpcscope import units
 from hpcscope.findings.results import Run
-from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
+from hpcscope.models.communication.pair_matrix import PairMatrix
 from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
 from hpcscope.report.run.figures.heat import cells
@@ -111,14 +111,11 @@ def _caption(matrix: PairMatrix) -> str:
     slow += [(f"{pair.members[0]} and {pair.members[1]} with each other", pair) for pair in matrix.slow_pairs]
     if between := matrix.slow_between:
         slow.append((f"messages between {sentence(between.members)} and all others", between))
-    listed = "; ".join(f"{words} ({_excess(one)})" for words, one in slow)
+    listed = "; ".join(
+        f"{words} ({units.change(one.excess.value, *one.excess.bounds[::2])})" for words, one in slow
+    )
     words.append(f"Slower than the others: {listed}. Frames mark them." if slow else "No rank or pair stands out.")
     return " ".join(words)
-
-
-def _excess(slow: Slow) -> str:
-    low, value, high = slow.excess.bounds
-    return units.change(value, low, high)
 
 
 def _hover(matrix: PairMatrix, names: Sequence[str]) -> list[list[str]]:

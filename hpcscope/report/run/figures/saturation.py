@@ -34,10 +34,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
                 "the shared part."
             ),
             traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
-            layout={
-                "xaxis": ranks_axis(counts),
-                "yaxis": log_axis("bandwidth", rates, "B/s"),
-            },
+            layout={"xaxis": ranks_axis(counts), "yaxis": log_axis("bandwidth", rates, "B/s")},
             table=Table(COLUMNS, [_row(saturation) for saturation in ordered]),
             origins=[origin],
         )

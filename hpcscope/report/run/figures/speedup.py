@@ -83,10 +83,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
         title=f"Speedup of {program}",
         caption=_caption(group),
         traces=traces,
-        layout={
-            "xaxis": ranks_axis(counts),
-            "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
-        },
+        layout={"xaxis": ranks_axis(counts), "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"}},
         table=Table(
             [*COLUMNS, *LAW],
             [[*_row(speedup, point), *_of_size(speedup)] for speedup in group for point in speedup.points],

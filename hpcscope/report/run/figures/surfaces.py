@@ -57,12 +57,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
     ticks = [units.parameter(variable, value) for value in values(group, variable)]
     return Figure(
         key=key,
-        title=", ".join(
-            [
-                f"{metric.capitalize()} by {by} and number of ranks",
-                *apart,
-            ]
-        ),
+        title=", ".join([f"{metric.capitalize()} by {by} and number of ranks", *apart]),
         caption=_caption(first, fit) if first.unit == "s" else _fastest(group, variable),
         traces=[_cells(grid, sizes, counts, fitted)],
         layout={
