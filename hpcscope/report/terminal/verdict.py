@@ -83,9 +83,8 @@ def verdict(run: Run, blocks: bool = True, width: int = WIDTH) -> Iterator[Text]
         yield Text(f"Report  not written yet; `scope report {run.directory.path}` writes it")
 
 
-def _note(text: str, width: int) -> Iterator[Text]:
-    indent = "  "
-    for line in textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent):
+def _note(text: str, width: int, indent: str = "  ", lead: str = "") -> Iterator[Text]:
+    for line in textwrap.wrap(text, width, initial_indent=lead or indent, subsequent_indent=indent):
         yield Text(line, style="dim")
 
 
@@ -97,20 +96,18 @@ def _compares(ladder: Ladder) -> bool:
 def _ladder(ladder: Ladder, blocks: bool, width: int) -> Iterator[Text]:
     better = "lower" if ladder.quantity == "latency_s" else "higher"
     yield _sides(Text(caption(ladder), style="bold"), Text(direction(better), style="dim"), width)
+    indent = " " * (2 + LABEL_COLUMNS)
     for rung in reversed(best_rungs(ladder)):
-        yield _rung(ladder, rung, blocks, width)
-        if rung.value is not None:
-            room = width - 2 - LABEL_COLUMNS
+        if rung.value is None:
+            yield from _note(f"not available: {rung.reason}", width, indent, f"  {rung.layer:<{LABEL_COLUMNS}}")
+        else:
+            yield _rung(ladder, rung, blocks, width)
             noted = f"{rung.name} ({rung.note})" if rung.note else rung.name
-            stands = noted if len(noted) <= room else _shorten(rung.name, room)
-            yield Text(" " * (2 + LABEL_COLUMNS) + stands, style="dim")
+            yield from _note(noted if len(indent + noted) <= width else rung.name, width, indent)
 
 
 def _rung(ladder: Ladder, rung: LadderRung, blocks: bool, width: int) -> Text:
     line = Text(f"  {rung.layer:<{LABEL_COLUMNS}}")
-    if rung.value is None:
-        line.append(_shorten(f"not available: {rung.reason}", width - 2 - LABEL_COLUMNS), style="dim")
-        return line
     columns = width - _REST_OF_A_RUNG
     line.append(bar(length(ladder, rung), columns, blocks).ljust(columns), style="cyan")
     figure = units.interval(rung.value, rung.low, rung.high, rung.unit) + (
@@ -125,7 +122,3 @@ def _rung(ladder: Ladder, rung: LadderRung, blocks: bool, width: int) -> Text:
 def _sides(left: Text, right: Text, width: int) -> Text:
     gap = max(2, width - cell_len(left.plain) - cell_len(right.plain))
     return Text.assemble(left, " " * gap, right)
-
-
-def _shorten(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
