@@ -7,7 +7,7 @@ from rich.text import Text
 
 from hpcscope import units
 from hpcscope.comparison.normalized import Normalized, NormalizedCase
-from hpcscope.comparison.table import VerdictTable
+from hpcscope.comparison.table import CaseTable
 
 _STYLES = {"better": "green", "worse": "bold red", "": ""}
 
@@ -32,9 +32,9 @@ def _heading(normalized: Normalized) -> Iterator[Text]:
     yield Text()
 
 
-def _cases(cases: list[NormalizedCase]) -> VerdictTable:
-    return VerdictTable(
-        ("of the unmodified [95 % interval]", "value", "unmodified"),
+def _cases(cases: list[NormalizedCase]) -> CaseTable:
+    return CaseTable(
+        ("verdict", "of the unmodified [95 % interval]", "value", "unmodified", "case"),
         [
             (
                 Text(case.verdict, style=_STYLES[case.verdict]),

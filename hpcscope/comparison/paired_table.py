@@ -7,7 +7,7 @@ from rich.text import Text
 
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase, PairedComparison
-from hpcscope.comparison.table import STYLES, VerdictTable, change, detectable, difference, factor, named
+from hpcscope.comparison.table import STYLES, CaseTable, change, detectable, difference, factor, named
 
 
 def table(comparison: PairedComparison) -> RenderableType:
@@ -49,9 +49,9 @@ def sentence(comparison: PairedComparison) -> str:
     return ", ".join(parts)
 
 
-def _cases(comparison: PairedComparison) -> VerdictTable:
-    return VerdictTable(
-        ("change [interval]", "rounds", "detectable", "A", "B"),
+def _cases(comparison: PairedComparison) -> CaseTable:
+    return CaseTable(
+        ("verdict", "change [interval]", "rounds", "detectable", "A", "B", "case"),
         [
             (
                 Text(case.verdict, style=STYLES[case.verdict]),

@@ -34,19 +34,18 @@ STYLES: dict[Verdict, str] = {
 
 
 @dataclass(frozen=True)
-class VerdictTable:
-    """A table of verdicts, values and cases; on a screen that is too narrow, a case is below its values."""
+class CaseTable:
+    """A table whose last column is long words; on a screen that is too narrow, these are below the values."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Text | str]]
-    """The verdict, a value for each column, and the case."""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines for a screen of this width."""
-        heads = [Text(name, style="italic") for name in ("verdict", *self.columns, "case")]
+        heads = [Text(name, style="italic") for name in self.columns]
         cells = [heads, *([Text.assemble(cell) for cell in row] for row in self.rows)]
         widths = [max(cell.cell_len for cell in column) for column in zip(*cells, strict=True)]
-        fits = sum(widths) + 2 * len(self.columns) + 2 <= options.max_width
+        fits = sum(widths) + 2 * len(widths) - 2 <= options.max_width
         for *values, case in cells:
             for place, (value, width) in enumerate(zip(values, widths, strict=False)):
                 value.align("right" if place else "left", width)
@@ -153,9 +152,9 @@ def _common(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"{words}\n", style="bold yellow")
 
 
-def _cases(times: list[ComparedRow]) -> VerdictTable:
-    columns = ("change [95 % interval]", "detectable", "A", "B", "q")
-    return VerdictTable(
+def _cases(times: list[ComparedRow]) -> CaseTable:
+    columns = ("verdict", "change [95 % interval]", "detectable", "A", "B", "q", "case")
+    return CaseTable(
         columns,
         [
             (

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hpcscope import units
-from hpcscope.report.terminal.console import grid
+from hpcscope.comparison.table import CaseTable
 from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.tune.storage.record import StorageTuning, Trial
 from hpcscope.units import count
@@ -27,10 +27,8 @@ def page(tuning: StorageTuning) -> RenderableType:
     caption = (
         f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
     )
-    columns = ["way", "predicted", "measured [95 %]", "error", "of the fastest", ""]
-    table = grid(
-        columns, map(_row, sorted(tuning.trials, key=_rate, reverse=True)), words=("way", ""), breaks=True
-    )
+    columns = ["measured [95 %]", "of the fastest", "predicted", "error", "way"]
+    table = CaseTable(columns, list(map(_row, sorted(tuning.trials, key=_rate, reverse=True))))
     parts += [Text(""), Text(caption), table, Text(""), Text(LEGEND, style="dim")]
     return Group(*parts)
 
@@ -42,10 +40,9 @@ def _rate(trial: Trial) -> float:
 def _row(trial: Trial) -> list[str]:
     measured, share = trial.measured_bytes_per_s, trial.of_fastest
     return [
-        trial.candidate.label,
-        units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
         in_unit(measured, "B/s"),
-        "–" if trial.error is None else units.change(trial.error),
         in_percent(share),
-        trial.verdict,
+        units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
+        "–" if trial.error is None else units.change(trial.error),
+        f"{trial.candidate.label}: {trial.verdict}",
     ]
