@@ -118,7 +118,7 @@ def sentences(contents: ProfileContents) -> list[str]:
     ]
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]
-        words.append(f"{first[0]} takes {first[2]} of that, in {first[3]} calls of {first[4]} on average.")
+        words.append(f"{first[0]} takes {first[2]} of the time in MPI, in {first[3]} calls of {first[4]} on average.")
     if merged.files:
         moved = sum(file.bytes for file in merged.program_files)
         paths = len({file.path for file in merged.program_files if file.path})
@@ -142,7 +142,7 @@ def _traced(window: TraceWindow, events: int) -> str:
     """Return which window a trace holds."""
     start, kept, asked = (units.quantity(value, "s") for value in (window.start_s, window.kept_s, window.asked_s))
     if not window.full:
-        return f"The trace holds all {units.grouped(events)} calls of {kept} from {start} after MPI_Init on."
+        return f"The trace holds all {units.grouped(events)} calls of {kept}, beginning {start} after MPI_Init."
     return (
         f"The trace holds {kept} of the {asked} asked for: {count(window.full, 'rank', 'ranks')} made"
         f" more calls than there is room for, and {window.lost_calls} calls are left out."
