@@ -117,8 +117,8 @@ def sentences(contents: ProfileContents) -> list[str]:
         f"(rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')} (rank {mpi.most_rank}) per rank."
     ]
     if merged.calls and merged.mpi_s > 0:
-        first = tables.routines(merged, 1).rows[0]
-        words.append(f"{first[0]} takes {first[2]} of the time in MPI, in {first[3]} calls of {first[4]} on average.")
+        name, _, share, calls, each, _ = tables.routines(merged, 1).rows[0]
+        words.append(f"{name} takes {share} of the time in MPI, in {calls} calls of {each} on average.")
     if merged.files:
         moved = sum(file.bytes for file in merged.program_files)
         paths = len({file.path for file in merged.program_files if file.path})

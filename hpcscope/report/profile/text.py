@@ -28,8 +28,7 @@ _PLACE = 60
 
 def show(contents: ProfileContents, screen: Console) -> None:
     """Print the report of a monitored run."""
-    width = max(NARROWEST, min(screen.width, WIDTH))
-    for part in parts(contents, draws(screen.file), width):
+    for part in parts(contents, draws(screen.file), max(NARROWEST, screen.width)):
         screen.print(part, soft_wrap=isinstance(part, Text))
 
 
@@ -59,7 +58,7 @@ def parts(contents: ProfileContents, blocks: bool = True, width: int = WIDTH) ->
         yield Text(f"\nComparison with the machine ({compared.run})", style="bold")
         yield Fitting(table.columns, table.rows)
     yield Text()
-    yield from told(contents.findings, width)
+    yield from told(contents.findings, min(width, WIDTH))
     report = RunDirectory(contents.folder).report
     yield Text()
     if report.exists():
