@@ -1,5 +1,6 @@
 """Compare two runs, case by case."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -60,6 +61,8 @@ class Side:
     """The states of the machine."""
     beside: dict[Question, list[Summary]] = field(default_factory=dict)
     """The figures under other definitions of time."""
+    launcher: dict[str, str] = field(default_factory=dict)
+    """How it was asked to bind ranks, and its further arguments."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machi
     """Compare two runs that were read; the same as `compare`."""
     left, right = _under_printed_definitions(*_with_common_parameters(a, b))
     obstacles = machines.obstacles(left.machine, right.machine)
-    factors = machines.factors(left.machine, right.machine)
+    factors = machines.factors(left.machine, right.machine) + machines.differences(left.launcher, right.launcher)
     if across_machines:
         obstacles, factors = [], obstacles + factors
     keys = list(dict.fromkeys([*left.summaries, *right.summaries]))
@@ -183,7 +186,9 @@ def read_side(path: Path) -> Side:
     for summary in run.statistics:
         if not summary.primary:
             beside.setdefault((summary.key, summary.metric), []).append(summary)
-    return Side(str(path), run.machine, run.benchmarks, summaries, run.course, beside)
+    asked = tomllib.loads(run.experiment).get("launcher", {})
+    launcher = {f"launcher {name}": str(asked[name]) for name in ("binding", "arguments") if name in asked}
+    return Side(str(path), run.machine, run.benchmarks, summaries, run.course, beside, launcher)
 
 
 def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:

@@ -15,7 +15,7 @@ def obstacles(a: Machine, b: Machine) -> list[Factor]:
     """Return the facts by which two machines differ so much that their results are not comparable."""
     if not (a.hosts and b.hosts):
         return []  # the machine of an imported run is not known: nothing speaks against it
-    factors = _differences(_identity(a), _identity(b))
+    factors = differences(_identity(a), _identity(b))
     return [factor for factor in factors if factor.name != "memory" or not _about_the_same_memory(a, b)]
 
 
@@ -24,14 +24,13 @@ def factors(a: Machine, b: Machine) -> list[Factor]:
     if not (a.hosts and b.hosts):
         known = [_each(machine, lambda host: host.name) or "unknown" for machine in (a, b)]
         return [Factor(name="machine", a=known[0], b=known[1])]
-    return _differences(_circumstances(a), _circumstances(b))
+    return differences(_circumstances(a), _circumstances(b))
 
 
 def changes_messages(factors: Sequence[Factor]) -> bool:
-    """Return whether messages may be sent in another way: by another MPI or program, or with other variables."""
-    return any(
-        factor.name.startswith(("MPI", "compiler", "flags", "program", "environment ")) for factor in factors
-    )
+    """Return whether messages may be sent in another way: by another MPI, program or launch."""
+    sending = ("MPI", "compiler", "flags", "program", "environment ", "launcher ")
+    return any(factor.name.startswith(sending) for factor in factors)
 
 
 def optimized(a: Machine, b: Machine) -> list[str]:
@@ -49,7 +48,8 @@ def _about_the_same_memory(a: Machine, b: Machine) -> bool:
     )
 
 
-def _differences(a: Facts, b: Facts) -> list[Factor]:
+def differences(a: Facts, b: Facts) -> list[Factor]:
+    """Return the facts in which two sides differ."""
     names = list(dict.fromkeys([*a, *b]))
     return [
         Factor(name=name, a=a.get(name, "not set"), b=b.get(name, "not set"))

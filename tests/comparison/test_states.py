@@ -59,20 +59,27 @@ def test_another_state_for_a_whole_run_is_known_by_the_sentinel(tmp_path: Path) 
     assert "states differ" in render(comparison)
 
 
-def test_other_settings_of_mpi_are_no_state_of_the_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("variables", "arguments", "verdict"),
+    [
+        ({}, "", "states differ"),
+        ({"OMPI_MCA_btl": "tcp,self"}, "", "worse"),
+        ({}, '"--mca", "btl", "tcp"', "worse"),
+    ],
+    ids=["alike", "variables", "arguments"],
+)
+def test_messages_sent_in_another_way_are_no_state_of_the_machine(
+    tmp_path: Path, variables: dict[str, str], arguments: str, verdict: str
+) -> None:
     random = np.random.default_rng(1)
-    verdicts = []
-    for name, variables in (("alike", {}), ("tcp", {"OMPI_MCA_btl": "tcp,self"})):
-        folders = []
-        for side, ping_pong_s, slower, environment in (("a", 1e-6, {}, {}), ("b", 2e-5, {0: 19.0}, variables)):
-            rows = [summary(number, row) for number, row in enumerate(drawn(random, CASES, 8, 0.003, slower))]
-            state = State(factor=1.0, share=1.0, sentinel_s={"arithmetic": 2e-3, "ping-pong": ping_pong_s})
-            machine = golden_run.machine() | {"environment": environment}
-            folders.append(
-                write(tmp_path / name / side, rows, machine, course().model_copy(update={"states": [state]}))
-            )
-        verdicts.append(only(compare(*folders), 0).verdict)
-    assert verdicts == ["states differ", "worse"]
+    for side, ping_pong_s, slower in (("a", 1e-6, {}), ("b", 2e-5, {0: 19.0})):
+        rows = [summary(number, row) for number, row in enumerate(drawn(random, CASES, 8, 0.003, slower))]
+        state = State(factor=1.0, share=1.0, sentinel_s={"arithmetic": 2e-3, "ping-pong": ping_pong_s})
+        machine = golden_run.machine() | {"environment": variables if side == "b" else {}}
+        write(tmp_path / side, rows, machine, course().model_copy(update={"states": [state]}))
+        launcher = f"[launcher]\narguments = [{arguments if side == 'b' else ''}]\n"
+        (tmp_path / side / "experiment.toml").write_text(launcher)
+    assert only(compare(tmp_path / "a", tmp_path / "b"), 0).verdict == verdict
 
 
 def test_without_a_sentinel_or_in_one_state_a_regression_is_one(tmp_path: Path) -> None:
