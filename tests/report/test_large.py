@@ -64,7 +64,7 @@ def test_what_is_slow_is_framed_and_named(golden_run):
         *((-0.5, 0.5, 3.5, 4.5), (3.5, 4.5, -0.5, 0.5)),
         (-0.5, 1.5, -0.5, 1.5),
     }
-    for words in ("node2 with every partner, by 50 % [40, 60]", "node0 and node4 with each other",
+    for words in ("node2 with every partner (+50.0 % [+40.0, +60.0])", "node0 and node4 with each other (2.00x",
                   "messages between node0 and node1 and all others"):  # fmt: skip
         assert words in figure.caption
     assert [text for text in figure.layout["xaxis"]["ticktext"] if "◂" in text] == ["node2 ◂"]
