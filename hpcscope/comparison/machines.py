@@ -1,5 +1,6 @@
 """Differences between the machines of two runs: obstacles to a comparison, and factors to mention."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from hpcscope import units
@@ -29,8 +30,7 @@ def factors(a: Machine, b: Machine) -> list[Factor]:
 
 def changes_messages(factors: Sequence[Factor]) -> bool:
     """Return whether messages may be sent in another way: by another MPI, program or launch."""
-    sending = ("MPI", "compiler", "flags", "program", "environment ", "launcher ")
-    return any(factor.name.startswith(sending) for factor in factors)
+    return any(re.match("MPI|compiler|flags|program|environment |launcher ", factor.name) for factor in factors)
 
 
 def optimized(a: Machine, b: Machine) -> list[str]:

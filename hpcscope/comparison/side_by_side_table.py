@@ -11,6 +11,7 @@ from hpcscope.comparison.comparison import DIFFERENT, ComparedCase, Factor, Verd
 from hpcscope.comparison.letters import letter
 from hpcscope.comparison.side_by_side import Row, SideBySide, rows
 from hpcscope.comparison.table import STYLES, change, common_change, states_differ
+from hpcscope.comparison.times import counts
 
 COUNTED: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference", "incomparable")
 """Verdicts with a column of their own."""
@@ -51,8 +52,9 @@ def _runs(side: SideBySide) -> Table:
     for verdict in COUNTED:
         grid.add_column(verdict, no_wrap=True, justify="right")
     for number, comparison in enumerate(side.against_baseline):
-        counts = [str(comparison.counts[verdict] or "–") for verdict in COUNTED] if comparison else ["baseline"]
-        grid.add_row(*map(Text, (letter(number), side.runs[number], *counts)))
+        numbers = counts(comparison.cases) if comparison else None
+        cells = ["baseline"] if numbers is None else [str(numbers[verdict] or "–") for verdict in COUNTED]
+        grid.add_row(*map(Text, (letter(number), side.runs[number], *cells)))
     return grid
 
 

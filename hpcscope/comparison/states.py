@@ -24,9 +24,8 @@ def change(a: Course, b: Course, messages_differ: bool = False) -> StateChange |
     if not (a.states and b.states):
         return None
     longest = [max(course.states, key=lambda state: state.share) for course in (a, b)]
-    sentinel = _ratios(*longest)
-    if messages_differ:
-        sentinel.pop("ping-pong", None)
+    ratios = _ratios(*longest)
+    sentinel = {name: ratio for name, ratio in ratios.items() if name != "ping-pong" or not messages_differ}
     differ = any(abs(np.log(ratio)) > np.log(STATES_DIFFER) for ratio in sentinel.values())
     if len(a.states) == len(b.states) == 1 and not differ:
         return None

@@ -11,7 +11,7 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
 from hpcscope.comparison.paired import PairedCase
-from hpcscope.comparison.times import ComparedRow, rows
+from hpcscope.comparison.times import ComparedRow, counts, rows
 from hpcscope.statistics.course import State
 
 LARGEST_SHOWN = 9.0
@@ -215,7 +215,7 @@ def change(case: ComparedCase | PairedCase) -> str:
 
 def _counts(comparison: Comparison) -> Iterator[Text]:
     yield Text()
-    numbers = Counter(row.case.verdict for row in rows(comparison.cases))
+    numbers = counts(comparison.cases)
     words = [f"{numbers[verdict]} {verdict}" for verdict in comparison.counts if numbers[verdict]]
     yield Text(", ".join(words) + "." if words else "Neither run has a result.", style="bold")
     yield Text(

@@ -1,9 +1,10 @@
 """The cases of a comparison, each time once: a rate that follows from a time is not counted again."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from hpcscope.comparison.comparison import ComparedCase
+from hpcscope.comparison.comparison import ComparedCase, Verdict
 
 _SAME = 1e-3
 """Changes that agree so well are one change: of a time, and of the rate that follows from it."""
@@ -36,6 +37,11 @@ def rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
         )
         for row in times
     ]
+
+
+def counts(cases: Sequence[ComparedCase]) -> Counter[Verdict]:
+    """Return the number of times with each verdict."""
+    return Counter(row.case.verdict for row in rows(cases))
 
 
 def _is_one_time(case: ComparedCase, other: ComparedCase) -> bool:

@@ -9,6 +9,7 @@ from hpcscope.comparison.letters import letter
 from hpcscope.comparison.side_by_side import SideBySide, rows
 from hpcscope.comparison.side_by_side_table import COUNTED
 from hpcscope.comparison.table import change, common_change, states_differ
+from hpcscope.comparison.times import counts
 from hpcscope.models.published.machines import PublishedMachine
 from hpcscope.report.comparison.efficiency import figure
 from hpcscope.report.comparison.run_curves import curves
@@ -36,6 +37,7 @@ def render(
         found=side,
         compared=[number for number in range(len(side.runs)) if number != side.baseline],
         counted=COUNTED,
+        counts=counts,
         differing=[row for row in every if row.has(*DIFFERENT)],
         others=[row for row in every if not row.has(*DIFFERENT)],
         curves=drawn[:_OPEN],

@@ -13,7 +13,7 @@ from hpcscope import units
 from hpcscope.programs.profiles.profile import Rows
 from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import kind
-from hpcscope.programs.profiles.trace import Trace, changes
+from hpcscope.programs.profiles.trace import Integers, Trace, changes
 from hpcscope.report.profile.figures import SLOTS, time_kind
 from hpcscope.units import count
 
@@ -25,8 +25,6 @@ _LATE = 0.01
 """A rank is called late if the others wait for it during this share of all time."""
 _LAST = (1 << 31) - 1
 """Times are whole numbers up to this one, from the begin of the window to its end."""
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
