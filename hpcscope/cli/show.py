@@ -97,7 +97,8 @@ def show_run(
             display(simulation.validated(known.simulation))
             display(simulation.programs(known.simulation))
         if patterns or every or verbose or len(shown) <= _FEW:
-            if sentence := "" if patterns or every or verbose else introduction.verdict(known):
+            asked = patterns or every or verbose or not known.directory.findings.is_file()
+            if sentence := "" if asked else introduction.verdict(known):
                 display(Text(f"{sentence}\n", style="bold"))
             display(listing(shown, known.benchmarks, verbose))
             if words := introduction.program(known.machine):
