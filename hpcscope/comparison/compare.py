@@ -1,6 +1,5 @@
 """Compare two runs, case by case."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +26,7 @@ from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Machine
 from hpcscope.plan.case import Case, Key
 from hpcscope.plan.case import key as key_of
-from hpcscope.rundirectory import FORMAT
+from hpcscope.rundirectory import FORMAT, read_toml
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.course import Course
 from hpcscope.statistics.false_discoveries import adjusted
@@ -186,7 +185,8 @@ def read_side(path: Path) -> Side:
     for summary in run.statistics:
         if not summary.primary:
             beside.setdefault((summary.key, summary.metric), []).append(summary)
-    asked = tomllib.loads(run.experiment).get("launcher", {})
+    settings = read_toml(run.directory.experiment) if run.directory.experiment.exists() else {}
+    asked = settings["launcher"] if isinstance(settings.get("launcher"), dict) else {}
     launcher = {f"launcher {name}": str(asked[name]) for name in ("binding", "arguments") if name in asked}
     return Side(str(path), run.machine, run.benchmarks, summaries, run.course, beside, launcher)
 
