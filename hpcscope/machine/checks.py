@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.machine import memory_copies, minimum_configuration
+from hpcscope.machine import device_libraries, memory_copies, minimum_configuration
 from hpcscope.machine.discover import steering_environment
 from hpcscope.machine.kernel_files import text_of
 from hpcscope.machine.machine import Host
@@ -39,7 +39,7 @@ def check(host: Host, folder: Path) -> Iterator[Check]:
     yield _run_queue(host)
     if any(link.kind == "infiniband" for link in host.links):
         yield _memory_lock()
-    yield _devices(host)
+    yield from _devices(host)
     yield _copy_between_processes()
     yield _environment()
     yield _disk(folder)
@@ -100,12 +100,16 @@ def _memory_lock() -> Check:
     return Check("locked memory", ok, found, "" if ok else "InfiniBand needs more: ulimit -l unlimited")
 
 
-def _devices(host: Host) -> Check:
+def _devices(host: Host) -> Iterator[Check]:
     found = "; ".join(device.described for device in host.devices)
     advice = (
-        "" if found else "device.* needs the driver of a device (libcuda.so.1, or libOpenCL.so.1 with a driver)"
+        "scope run device --module standard measures them"
+        if found
+        else "device.* needs the driver of a device (libcuda.so.1, or libOpenCL.so.1 with a driver)"
     )
-    return Check("devices", True, found or "none", advice)
+    yield Check("devices", True, found or "none", advice)
+    for each in [*device_libraries.libraries(), *device_libraries.undriven(Path("/"), host.devices)]:
+        yield Check(*each)
 
 
 def _copy_between_processes() -> Check:

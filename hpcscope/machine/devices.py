@@ -42,7 +42,7 @@ Number = TypeVar("Number", c_uint32, c_uint64)
 
 def devices(root: Path) -> list[dict[str, Any]]:
     """Return the devices of this host in the shape of `machine.Device`; none where no library is."""
-    if not any(map(_library, LIBRARIES)):
+    if not any(map(library, LIBRARIES)):
         return []
     command = [sys.executable, "-m", "hpcscope.machine.devices"]
     try:
@@ -69,10 +69,27 @@ def variables() -> dict[str, str]:
     return {COMPILER: str(max(found, key=lambda path: path.name))}
 
 
-def _library(variable: str) -> CDLL | None:
+def file_of(variable: str) -> str:
+    """Return the file of a library that a variable may name."""
+    return os.environ.get(variable) or LIBRARIES[variable]
+
+
+def library(variable: str) -> CDLL | None:
+    """Return that library; None where it cannot be opened."""
     with suppress(OSError):
-        return CDLL(os.environ.get(variable) or LIBRARIES[variable])
+        return CDLL(file_of(variable))
     return None
+
+
+def platforms(opencl: CDLL) -> list[tuple[str, list[int]]]:
+    """Return the name and the devices of each platform of an OpenCL library."""
+    return [
+        (
+            _text(opencl.clGetPlatformInfo, platform, PLATFORM_NAME),
+            list(_listed(opencl.clGetDeviceIDs, c_void_p(platform), c_uint64(ALL_DEVICES))),
+        )
+        for platform in _listed(opencl.clGetPlatformIDs)
+    ]
 
 
 def _all() -> list[dict[str, Any]]:
@@ -84,12 +101,18 @@ def _all() -> list[dict[str, Any]]:
 
 
 def _cuda() -> list[dict[str, Any]]:
-    library, count, version = _library("SCOPE_CUDA"), c_int(), c_int()
-    if library is None or library.cuInit(0) or library.cuDeviceGetCount(byref(count)):
+    cuda, count = library("SCOPE_CUDA"), c_int()
+    if cuda is None or cuda.cuInit(0) or cuda.cuDeviceGetCount(byref(count)):
         return []
-    library.cuDriverGetVersion(byref(version))
-    driver = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-    return [{**_cuda_device(library, number), "driver": driver} for number in range(count.value)]
+    driver = f"CUDA {cuda_version(cuda)}"
+    return [{**_cuda_device(cuda, number), "driver": driver} for number in range(count.value)]
+
+
+def cuda_version(cuda: CDLL) -> str:
+    """Return the newest CUDA that a driver takes: `12.4`."""
+    version = c_int()
+    cuda.cuDriverGetVersion(byref(version))
+    return f"{version.value // 1000}.{version.value % 1000 // 10}"
 
 
 def _cuda_device(library: CDLL, number: int) -> dict[str, Any]:
@@ -115,14 +138,10 @@ def _cuda_attribute(library: CDLL, device: c_int, what: int) -> int:
 
 def _opencl() -> list[dict[str, Any]]:
     """Ask the OpenCL library for all devices of all platforms."""
-    library = _library("SCOPE_OPENCL")
-    if library is None:
+    opencl = library("SCOPE_OPENCL")
+    if opencl is None:
         return []
-    return [
-        _device(library, platform, device)
-        for platform in _listed(library.clGetPlatformIDs)
-        for device in _listed(library.clGetDeviceIDs, c_void_p(platform), c_uint64(ALL_DEVICES))
-    ]
+    return [_device(opencl, name, device) for name, handles in platforms(opencl) for device in handles]
 
 
 def _listed(ask: Callable[..., int], *of: Any) -> Iterator[int]:
@@ -134,13 +153,12 @@ def _listed(ask: Callable[..., int], *of: Any) -> Iterator[int]:
             yield from filter(None, handles)
 
 
-def _device(library: CDLL, platform: int, device: int) -> dict[str, Any]:
+def _device(library: CDLL, platform: str, device: int) -> dict[str, Any]:
     kind = _number(library, device, TYPE, c_uint64)
-    library_name = _text(library.clGetPlatformInfo, platform, PLATFORM_NAME)
     return {
         "name": _text(library.clGetDeviceInfo, device, NAME),
         "kind": "gpu" if kind & OF_GPU else "cpu" if kind & OF_CPU else "accelerator",
-        "driver": f"{library_name} {_text(library.clGetDeviceInfo, device, DRIVER)}",
+        "driver": f"{platform} {_text(library.clGetDeviceInfo, device, DRIVER)}",
         "memory_bytes": _number(library, device, MEMORY, c_uint64),
         "compute_units": _number(library, device, COMPUTE_UNITS, c_uint32),
         "pci_address": _pci_address(library, device),

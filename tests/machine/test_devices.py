@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hpcscope.machine import checks, devices, node_types
+from hpcscope.machine import checks, device_libraries, devices, node_types
+from hpcscope.machine.device_libraries import Library
 from hpcscope.machine.machine import Device, Machine
 from hpcscope.report.run import introduction, provenance
 from tests import golden_records
@@ -128,3 +129,58 @@ def test_doctor_and_report_name_devices(found: list[Device], tmp_path: Path) -> 
     assert "libcuda.so.1" in none.advice
     (group,) = provenance._hosts([equipped])
     assert dict(group.pairs)["Devices"] == named.found
+
+
+def libraries(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Library]:
+    for variable in (*devices.LIBRARIES, devices.COMPILER):
+        monkeypatch.setenv(variable, environment.pop(variable, "/nowhere/library.so"))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return {each.name: each for each in device_libraries.libraries()}
+
+
+def test_doctor_names_libraries_and_what_is_lacking(
+    driver: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = libraries(monkeypatch, SCOPE_CUDA=driver, SCOPE_OPENCL=library, FAKE_OPENCL="khr")
+    assert found["CUDA"] == Library("CUDA", True, f"{driver}, CUDA 12.4, 1 device")
+    assert found["OpenCL"] == Library("OpenCL", True, f"{library}: Made up, 2 devices")
+    assert (found["NVRTC"].ok, found["NVRTC"].found) == (False, "none (/nowhere/library.so)")
+    assert found["NVRTC"].advice.endswith("pip install 'nvidia-cuda-nvrtc-cu12'")
+    found = libraries(monkeypatch, SCOPE_CUDA=driver, SCOPE_NVRTC=driver, FAKE_CUDA="init")
+    assert found["NVRTC"] == Library("NVRTC", True, f"{driver}, CUDA 12.4")
+    assert (found["CUDA"].ok, found["CUDA"].found) == (False, f"{driver}, CUDA 12.4: error 100")
+    assert "nvidia-smi" in found["CUDA"].advice
+    assert found["OpenCL"] == Library("OpenCL", True, "none (/nowhere/library.so)")
+
+
+def test_doctor_survives_a_driver_that_crashes(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (only,) = libraries(monkeypatch, SCOPE_OPENCL=library, FAKE_OPENCL="crash").values()
+    assert (only.ok, only.found) == (False, "CUDA or OpenCL: ended without an answer")
+
+
+@pytest.mark.parametrize("found", ["khr"], indirect=True)
+def test_doctor_names_cards_that_no_library_drives(
+    found: list[Device], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards = {
+        found[0].pci_address: ("0x10de", "0x030200"),
+        "0000:17:00.0": ("0x10de", "0x030000"),
+        "0000:18:00.0": ("0x1002", "0x038000"),
+        "0000:19:00.0": ("0x8086", "0x030000"),
+        "0000:1a:00.0": ("0x8086", "0x020000"),
+    }
+    for address, (vendor, kind) in cards.items():
+        card = tmp_path / "sys/bus/pci/devices" / address
+        card.mkdir(parents=True, exist_ok=True)
+        (card / "vendor").write_text(f"{vendor}\n")
+        (card / "class").write_text(f"{kind}\n")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    nvidia, amd = device_libraries.undriven(tmp_path, found)
+    assert nvidia == Library(
+        "card", False, "NVIDIA, 0000:17:00.0: no library drives it", "its driver brings libcuda.so.1"
+    )
+    assert amd.found.startswith("AMD, 0000:18:00.0")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    hidden, _ = device_libraries.undriven(tmp_path, found)
+    assert hidden == Library("card", True, "NVIDIA, 0000:17:00.0: hidden by CUDA_VISIBLE_DEVICES")

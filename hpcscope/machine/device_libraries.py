@@ -1,0 +1,122 @@
+"""Libraries that drive graphics processors on this host, and cards that none of them drives.
+
+`python -m hpcscope.machine.device_libraries` prints the libraries as JSON. `scope doctor` starts it as a process
+of its own, since a driver may hang or crash. The native program opens the same files (`measure/src/devices/`).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from ctypes import CDLL, byref, c_int
+from pathlib import Path
+from typing import NamedTuple
+
+from hpcscope.machine import devices
+from hpcscope.machine.kernel_files import text_of
+from hpcscope.machine.machine import Device
+
+CLASSES = ("0x0302", "0x0380", "0x12")
+"""How the PCI classes of cards that compute begin: 3D and other controllers, accelerators."""
+GRAPHICS = "0x0300"
+"""The class of a card with a screen: one that computes, too, if NVIDIA made it."""
+NVIDIA = "0x10de"
+VENDORS = {
+    NVIDIA: ("NVIDIA", "its driver brings libcuda.so.1"),
+    "0x1002": ("AMD", "the OpenCL of ROCm drives it (rocm-opencl-runtime)"),
+    "0x8086": ("Intel", "its compute runtime drives it (intel-opencl-icd)"),
+}
+"""PCI vendors: their names, and what drives their cards."""
+HIDING = "CUDA_VISIBLE_DEVICES"
+
+
+class Library(NamedTuple):
+    """A library, or what lacks one."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+def libraries() -> list[Library]:
+    """Return what the libraries of devices say of themselves."""
+    command = [sys.executable, "-m", "hpcscope.machine.device_libraries"]
+    try:
+        ended = subprocess.run(command, capture_output=True, timeout=devices.PATIENCE_S, stdin=subprocess.DEVNULL)
+        return [Library(*each) for each in json.loads(ended.stdout)]
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        why = "no answer in time" if isinstance(error, subprocess.TimeoutExpired) else "ended without an answer"
+        return [
+            Library(
+                "device libraries", False, f"CUDA or OpenCL: {why}", "its own tool says why: nvidia-smi, clinfo"
+            )
+        ]
+
+
+def undriven(root: Path, known: Iterable[Device]) -> Iterator[Library]:
+    """Yield the cards on the PCI bus that no library lists."""
+    driven = {device.pci_address for device in known}
+    for card in sorted((root / "sys/bus/pci/devices").glob("*")):
+        vendor, kind = text_of(card / "vendor"), text_of(card / "class")
+        computes = kind.startswith(CLASSES) or (vendor == NVIDIA and kind.startswith(GRAPHICS))
+        if vendor not in VENDORS or not computes or card.name in driven:
+            continue
+        name, advice = VENDORS[vendor]
+        hidden = vendor == NVIDIA and HIDING in os.environ
+        found = f"{name}, {card.name}: " + (f"hidden by {HIDING}" if hidden else "no library drives it")
+        yield Library("card", hidden, found, "" if hidden else advice)
+
+
+def _all() -> Iterator[Library]:
+    cuda, opencl = map(devices.library, devices.LIBRARIES)
+    of_cuda, of_opencl = map(devices.file_of, devices.LIBRARIES)
+    yield _cuda(cuda, of_cuda) if cuda else Library("CUDA", True, f"none ({of_cuda})")
+    yield from _nvrtc(int(devices.cuda_version(cuda).partition(".")[0]) if cuda else None)
+    yield _opencl(opencl, of_opencl) if opencl else Library("OpenCL", True, f"none ({of_opencl})")
+
+
+def _cuda(library: CDLL, file: str) -> Library:
+    count = c_int()
+    found = f"{file}, CUDA {devices.cuda_version(library)}"
+    if status := library.cuInit(0) or library.cuDeviceGetCount(byref(count)):
+        return Library("CUDA", False, f"{found}: error {status}", "nvidia-smi says what the driver lacks")
+    return Library("CUDA", True, f"{found}, {_counted(count.value)}")
+
+
+def _nvrtc(newest: int | None) -> Iterator[Library]:
+    """Yield what compiles kernels for a driver that takes this major version of CUDA; nothing without both."""
+    named = os.environ.get(devices.COMPILER) or devices.variables().get(devices.COMPILER)
+    usual = [*(f"libnvrtc.so.{major}" for major in range(newest or 0, 11, -1)), "libnvrtc.so.11.2"]
+    package = {11: "nvidia-cuda-nvrtc-cu11", 12: "nvidia-cuda-nvrtc-cu12"}.get(
+        newest or 0, f"nvidia-cuda-nvrtc=={newest}.*"
+    )
+    major, minor = c_int(), c_int()
+    for file in [named] if named else usual:
+        with suppress(OSError):
+            CDLL(file).nvrtcVersion(byref(major), byref(minor))
+            takes = newest is None or major.value <= newest
+            advice = "" if takes else f"the driver takes CUDA {newest} at most: pip install '{package}'"
+            yield Library("NVRTC", takes, f"{file}, CUDA {major.value}.{minor.value}", advice)
+            return
+    if newest is not None:
+        advice = f"CUDA compiles no kernels without it: pip install '{package}'"
+        yield Library("NVRTC", False, f"none ({named or usual[0]})", advice)
+
+
+def _opencl(library: CDLL, file: str) -> Library:
+    found = ", ".join(f"{name}, {_counted(len(handles))}" for name, handles in devices.platforms(library))
+    advice = (
+        "" if found else "its drivers have files in /etc/OpenCL/vendors; pocl-opencl-icd drives the processors"
+    )
+    return Library("OpenCL", True, f"{file}: {found or 'no driver'}", advice)
+
+
+def _counted(count: int) -> str:
+    return f"{count} device{'' if count == 1 else 's'}"
+
+
+if __name__ == "__main__":
+    json.dump(list(_all()), sys.stdout)
