@@ -269,8 +269,9 @@ Status cuDeviceGetName(char* name, int places, int) { return std::snprintf(name,
 Status cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = memory_bytes, success; }
 Status cuDeviceGetAttribute(int* value, int what, int) {
   const int capability = std::stoi(setting("FAKE_CUDA_CAPABILITY", "52"));
-  const std::map<int, int> attributes{
-      {1, largest_group}, {16, 1}, {33, 0xc1}, {34, 0}, {50, 1}, {75, capability / 10}, {76, capability % 10}};
+  const std::map<int, int> attributes{{1, largest_group},   {16, 1},    {33, 0xc1}, {34, 0},
+                                      {36, 2619000},        {37, 5120}, {50, 1},    {75, capability / 10},
+                                      {76, capability % 10}};
   return *value = attributes.at(what), success;
 }
 Status cuDevicePrimaryCtxRetain(void** context, int) {

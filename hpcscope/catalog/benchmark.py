@@ -45,10 +45,15 @@ Pattern = Literal[
     "neighbor_exchange",
     "file_write",
     "file_read",
+    "device_memory",
+    "device_link",
+    "device_arithmetic",
 ]
 """The kind of exchange by which two layers are compared; see docs/method/ladder.md."""
 
-Layer = Literal["limit", "frames", "node", "storage", "network", "mpi", "operation", "algorithm", "application"]
+Layer = Literal[
+    "limit", "frames", "node", "device", "storage", "network", "mpi", "operation", "algorithm", "application"
+]
 """The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks.
 
 Programs write files through MPI-IO, MPI-IO through the file system, and that to disks."""
@@ -62,6 +67,9 @@ LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "core_copy": ("limit",),
     "file_write": ("node", "storage", "mpi", "application"),
     "file_read": ("node", "storage", "mpi", "application"),
+    "device_memory": ("device",),
+    "device_link": ("device",),
+    "device_arithmetic": ("device",),
 }
 """The layers on which a pattern has a place; those that are not named have one on every layer."""
 

@@ -19,6 +19,8 @@ BEYOND_CACHES = 1 << 62
 """The array size of a memory case that chooses its arrays itself: larger than all caches."""
 GRID_UNIT = "ranks"
 """Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""
+DEVICE_UNIT = "device"
+"""Unit of the parameter that is the number of a device on its host."""
 
 Settings = Mapping[str, Value]
 
@@ -294,7 +296,7 @@ def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
         if parameter.role == "size":
             return words
         return f"{parameter.label} {words}" if value else f"default {parameter.label}"
-    unit = f" {parameter.unit}" if parameter.unit and parameter.unit != GRID_UNIT else ""
+    unit = "" if parameter.unit in ("", GRID_UNIT, DEVICE_UNIT) else f" {parameter.unit}"
     return f"{parameter.label} {_written(value)}{unit}"
 
 

@@ -8,6 +8,7 @@ that hangs or crashes costs these facts, never the probe. The native program num
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from ctypes import CDLL, byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p, c
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hpcscope.machine.kernel_files import text_of
+from hpcscope.machine.kernel_files import number_of, text_of
 
 PATIENCE_S = 20
 """How long drivers may take to start."""
@@ -34,8 +35,10 @@ PCI_BUS = 0x410F
 """Of cl_khr_pci_bus_info: domain, bus, device and function."""
 PCI_BUS_NVIDIA, PCI_SLOT_NVIDIA, PCI_DOMAIN_NVIDIA = 0x4008, 0x4009, 0x400A
 """Of cl_nv_device_attribute_query."""
-CUDA_MULTIPROCESSORS, CUDA_PCI = 16, (50, 33, 34)
-"""Attributes of CUDA: a number; domain, bus and device."""
+CUDA_MULTIPROCESSORS, CUDA_PCI, CUDA_MEMORY = 16, (50, 33, 34), (36, 37)
+"""Attributes of CUDA: a number; domain, bus and device; clock of the memory in kHz and its width in bits."""
+MOST_LANES = 32
+"""Of a PCI Express link; kernels write more where they do not know."""
 
 Number = TypeVar("Number", c_uint32, c_uint64)
 
@@ -50,13 +53,43 @@ def devices(root: Path) -> list[dict[str, Any]]:
         found = json.loads(answer.stdout or "[]")
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return []
-    return [{**device, "numa_node": numa_node(root, device["pci_address"])} for device in found]
+    return [
+        {
+            **device,
+            "numa_node": numa_node(root, device["pci_address"]),
+            "link": link(root, device["pci_address"]),
+        }
+        for device in found
+    ]
 
 
 def numa_node(root: Path, pci_address: str) -> int | None:
     """Return the NUMA node next to a PCI device; None where the kernel does not say."""
     said = text_of(root / "sys/bus/pci/devices" / pci_address / "numa_node") if pci_address else ""
     return int(said) if said.isdigit() else None
+
+
+def link(root: Path, pci_address: str) -> dict[str, float | int] | None:
+    """Return the link of a PCI device in the shape of `machine.PcieLink`; None where the kernel knows none."""
+    card = (root / "sys/bus/pci/devices" / pci_address).resolve()
+    ends = [card, card.parent] if pci_address else []
+    rates = [_transfers_per_s(end / "max_link_speed") for end in ends]
+    widths = [number_of(end / "max_link_width") for end in ends]
+    # The port of a virtual machine may claim less than the link has.
+    rate = (
+        max(_transfers_per_s(card / "current_link_speed"), min(filter(None, rates), default=0.0)) if ends else 0.0
+    )
+    lanes = number_of(card / "current_link_width") if ends else 0
+    if not rate or not 0 < lanes <= MOST_LANES:
+        return None
+    most = max(lanes, min((width for width in widths if 0 < width <= MOST_LANES), default=0))
+    return {"transfers_per_s": rate, "lanes": lanes, "most_lanes": most}
+
+
+def _transfers_per_s(file: Path) -> float:
+    """Read `16.0 GT/s PCIe`; 0 where the kernel does not know it."""
+    said = re.match(r"(\d+(?:\.\d+)?) GT/s", text_of(file))
+    return float(said[1]) * 1e9 if said else 0.0
 
 
 def variables() -> dict[str, str]:
@@ -120,13 +153,16 @@ def _cuda_device(library: CDLL, number: int) -> dict[str, Any]:
     library.cuDeviceGet(byref(device), number)
     library.cuDeviceGetName(name, 255, device)
     library.cuDeviceTotalMem_v2(byref(memory), device)
-    units, *place = (_cuda_attribute(library, device, what) for what in (CUDA_MULTIPROCESSORS, *CUDA_PCI))
+    units, clock_khz, width_bits, *place = (
+        _cuda_attribute(library, device, what) for what in (CUDA_MULTIPROCESSORS, *CUDA_MEMORY, *CUDA_PCI)
+    )
     return {
         "name": name.value.decode(errors="replace"),
         "kind": "gpu",
         "memory_bytes": memory.value,
         "compute_units": units,
         "pci_address": "{:04x}:{:02x}:{:02x}.0".format(*place),
+        "memory_bytes_per_s": 2e3 * clock_khz * width_bits / 8 or None,
     }
 
 

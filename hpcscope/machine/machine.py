@@ -69,6 +69,33 @@ class Processor(Strict):
         return processors.limited(self.reached_cores or unknown, self.quota_processors)
 
 
+class PcieLink(Strict):
+    """The PCI Express link between a device and the host."""
+
+    transfers_per_s: float
+    """Of each lane: what both ends can. Drivers lower the rate of an idle device."""
+    lanes: int
+    """In use."""
+    most_lanes: int
+    """What both ends can."""
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes each way on the lanes in use, without the line code; packets have headers, too.
+
+        8 of 10 bits up to PCI Express 2.0, 128 of 130 up to 5.0, 236 of 256 bytes of a flit since 6.0 (PCI Express
+        Base Specification 6.0, 4.2).
+        """
+        rate = self.transfers_per_s
+        coded = 8 / 10 if rate < 8e9 else 128 / 130 if rate < 64e9 else 236 / 256
+        return rate * coded * self.lanes / 8
+
+    @property
+    def described(self) -> str:
+        """The link in words: `PCIe, 16 lanes of 32 GT/s`."""
+        return f"PCIe, {self.lanes} lanes of {self.transfers_per_s / 1e9:g} GT/s"
+
+
 class Device(Strict):
     """A graphics processor, or another device that CUDA or OpenCL knows."""
 
@@ -83,6 +110,10 @@ class Device(Strict):
     """`0000:17:00.0`; empty where the driver does not say."""
     numa_node: int | None
     """None where the kernel does not say."""
+    memory_bytes_per_s: float | None = None
+    """Width of its memory times twice the clock, as NVIDIA counts; None where the driver does not say."""
+    link: PcieLink | None = None
+    """None where the kernel knows none."""
 
     @property
     def described(self) -> str:

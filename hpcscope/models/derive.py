@@ -7,6 +7,7 @@ from hpcscope.models.communication.pair_matrix import pair_matrices
 from hpcscope.models.communication.random_pairs import random_pairs
 from hpcscope.models.computation.linpack_rates import linpack_rates
 from hpcscope.models.fitting.model import fit_all
+from hpcscope.models.ladder.devices import device_ladders
 from hpcscope.models.ladder.files import file_ladders
 from hpcscope.models.ladder.ladder import ladders
 from hpcscope.models.ladder.limit_lines import limits
@@ -36,7 +37,7 @@ def derive(measurements: Measurements, samples: Samples, topology: Topology | No
     return Models(
         format=FORMAT,
         fits=name_steps(fits, samples.launches, machine, catalog),
-        ladders=[*ladders(measurements), *file_ladders(measurements)],
+        ladders=[*ladders(measurements), *file_ladders(measurements), *device_ladders(measurements)],
         limits=limits(measurements),
         not_fitted=not_fitted,
         pairs=pair_matrices(samples, catalog),

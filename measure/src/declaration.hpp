@@ -218,6 +218,9 @@ enum class Pattern {
   neighbor_exchange,  // messages of every rank to all its neighbors
   file_write,         // data written to files
   file_read,          // data read from files
+  device_memory,      // memory bandwidth of a device
+  device_link,        // data between the memories of host and device
+  device_arithmetic,  // floating point rate of a device
 };
 
 struct Rung {

@@ -50,7 +50,10 @@ const Names<Pattern> patterns = {{Pattern::ping_pong, "ping_pong"},
                                  {Pattern::pair_sample, "pair_sample"},
                                  {Pattern::neighbor_exchange, "neighbor_exchange"},
                                  {Pattern::file_write, "file_write"},
-                                 {Pattern::file_read, "file_read"}};
+                                 {Pattern::file_read, "file_read"},
+                                 {Pattern::device_memory, "device_memory"},
+                                 {Pattern::device_link, "device_link"},
+                                 {Pattern::device_arithmetic, "device_arithmetic"}};
 
 const Names<Step::Kind> kinds_of_steps = {{Step::Kind::work, "work"},
                                           {Step::Kind::messages, "messages"},

@@ -10,7 +10,7 @@ import pytest
 
 from hpcscope.machine import checks, device_libraries, devices, node_types
 from hpcscope.machine.device_libraries import Library
-from hpcscope.machine.machine import Device, Machine
+from hpcscope.machine.machine import Device, Machine, PcieLink
 from hpcscope.report.run import introduction, provenance
 from tests import golden_records
 from tests.fake_cuda import driver as driver
@@ -81,12 +81,48 @@ def test_a_device_of_cuda_comes_before_those_of_opencl_and_is_listed_once(
         compute_units=1,
         pci_address="0001:c1:00.0",
         numa_node=None,
+        memory_bytes_per_s=3.35232e12,
     )
     assert [(each.name, each.pci_address) for each in others] == [
         (each.name, each.pci_address) for each in found if each.pci_address != first.pci_address
     ]
     monkeypatch.setenv("FAKE_CUDA", "init")
     assert [device["name"] for device in devices.devices(tmp_path)] == [each.name for each in found]
+
+
+@pytest.mark.parametrize(
+    ("card", "port", "found"),
+    [
+        # An idle device lowers the rate of its lanes, not their number.
+        (("2.5 GT/s PCIe", "16", "32.0 GT/s PCIe", "16"), ("32.0 GT/s PCIe", "16"), (32e9, 16, 16)),
+        (("8.0 GT/s PCIe", "8", "16.0 GT/s PCIe", "16"), ("8.0 GT/s PCIe", "16"), (8e9, 8, 16)),
+        (("16 GT/s", "16", "16 GT/s", "16"), ("16 GT/s", "8"), (16e9, 16, 16)),
+        (("16.0 GT/s PCIe", "16", "16.0 GT/s PCIe", "16"), ("2.5 GT/s PCIe", "1"), (16e9, 16, 16)),
+        (("16.0 GT/s PCIe", "4", "16.0 GT/s PCIe", "16"), None, (16e9, 4, 16)),
+        (("Unknown", "255", "Unknown", "255"), None, None),
+        (("16.0 GT/s PCIe", "63", "16.0 GT/s PCIe", "16"), None, None),
+    ],
+)
+def test_a_link_is_what_both_ends_can(
+    card: tuple[str, ...],
+    port: tuple[str, ...] | None,
+    found: tuple[float, int, int] | None,
+    tmp_path: Path,
+) -> None:
+    bridge = tmp_path / "sys/devices/pci0000:00/0000:00:01.0"
+    place = bridge / "0000:17:00.0"
+    place.mkdir(parents=True)
+    names = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
+    for folder, facts in ((place, zip(names, card, strict=True)), (bridge, zip(names[2:], port or ()))):
+        for name, text in facts:
+            (folder / name).write_text(f"{text}\n")
+    listed = tmp_path / "sys/bus/pci/devices"
+    listed.mkdir(parents=True)
+    (listed / "0000:17:00.0").symlink_to(place)
+    link = devices.link(tmp_path, "0000:17:00.0")
+    known = PcieLink.model_validate(link) if link else None
+    assert (known and (known.transfers_per_s, known.lanes, known.most_lanes)) == found
+    assert devices.link(tmp_path, "") is None
 
 
 def test_ranks_find_the_compiler_of_a_python_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,26 @@ def test_the_roof_is_the_lower_of_rate_and_memory(run: Run) -> None:
     assert points["x"] == pytest.approx([1 / 12], rel=1e-4)
 
 
+def test_a_device_has_a_roof_of_its_own(run: Run) -> None:
+    like = run.statistics.primary[0]
+    at = {"kernel": "triad", "array_bytes": 1 << 28}
+    only = with_results(run).replaced(
+        statistics=[
+            result(like, "node.peak", "flops_per_s", 100e9),
+            result(like, "device.peak", "flops_per_s", 30e12),
+            result(like, "device.stream", "device_bandwidth_bytes_per_s", 3e12, **at),
+            result(like, "device.stream", "bandwidth_bytes_per_s", 2.4e12, **at),
+            result(like, "device.stream", "flops_per_s", 0.2e12, **at),
+        ],
+    )
+    (figure,) = roofline.figures(only)
+    assert figure.title == "Roofline of a device"
+    roof = next(trace for trace in figure.traces if trace["meta"]["role"] == "limit")
+    assert roof["x"][1] == pytest.approx(10)  # 30 Tflop/s at 3 TB/s
+    points = next(trace for trace in figure.traces if trace["meta"]["role"] == "points")
+    assert points["x"] == pytest.approx([1 / 12], rel=1e-4)
+
+
 def test_speed_ups_end_at_the_ideal(run: Run) -> None:
     (figure,) = speedup.compared(run)
     assert [panel.head for panel in figure.panels] == ["16 ranks"]

@@ -16,7 +16,8 @@ const char* name_of(Kind kind) {
 }  // namespace
 
 Parameter device_parameter() {
-  return layout("device", "", 0, 0, 1023, "number of the device; further ranks of a host take the next ones");
+  return layout("device", "device", 0, 0, 1023,
+                "number of the device; further ranks of a host take the next ones");
 }
 
 DeviceBenchmark::DeviceBenchmark(const Parameters& parameters, const Communicator& communicator) {

@@ -1,10 +1,11 @@
-"""The roofline: what a processor computes, over the operations for each byte that it moves."""
+"""Rooflines: what a processor or a device computes, over the operations for each byte that it moves."""
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hpcscope import units
-from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.benchmark import Layer, Pattern
 from hpcscope.catalog.catalog import LIMIT
 from hpcscope.findings.results import Run
 from hpcscope.report.figure import Figure, Plot, Table, log_axis, origins, scatter, shown
@@ -19,11 +20,35 @@ Point = tuple[float, Summary]
 """Operations per byte, and the rate."""
 
 
+class Roof(NamedTuple):
+    """Where the roof and the points of a figure come from."""
+
+    key: str
+    title: str
+    level: str
+    """Of the benchmarks that are points."""
+    layer: Layer
+    """On which the two patterns of the roof have their rungs."""
+    arithmetic: Pattern
+    memory: Pattern
+
+
+ROOFS = (
+    Roof("roofline", "Roofline of one rank", "node", LIMIT, "arithmetic", "memory"),
+    Roof("device-roofline", "Roofline of a device", "device", "device", "device_arithmetic", "device_memory"),
+)
+
+
 def figures(run: Run) -> Iterator[Figure]:
-    """Yield the roofline of one process where its roof and points under it were measured."""
-    rates = _limits(run, "arithmetic", "flop/s")
-    peak, memory = max(rates, key=lambda case: case.median or 0.0, default=None), _memory(run)
-    lines = _lines(run)
+    """Yield the rooflines whose roof and points under it were measured on one rank."""
+    for roof in ROOFS:
+        yield from _figure(run, roof)
+
+
+def _figure(run: Run, of: Roof) -> Iterator[Figure]:
+    rates = _limits(run, of, of.arithmetic, "flop/s")
+    peak, memory = max(rates, key=lambda case: case.median or 0.0, default=None), _memory(run, of)
+    lines = _lines(run, of.level)
     if peak is None or memory is None or not lines:
         return
     top, slope = peak.median or 0.0, memory.median or 0.0
@@ -44,8 +69,8 @@ def figures(run: Run) -> Iterator[Figure]:
     ]
     axis = log_axis("operations per byte", [low, high], "")
     yield Figure(
-        key="roofline",
-        title="Roofline of one rank",
+        key=of.key,
+        title=of.title,
         caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
         f"operands ({memory.label}). Points above the slope have their data in a cache. The benchmarks declare "
         "the bytes.",
@@ -70,11 +95,11 @@ def _points(name: str, line: list[Point], slot: int) -> Plot:
     )
 
 
-def _lines(run: Run) -> dict[str, list[Point]]:
+def _lines(run: Run, level: str) -> dict[str, list[Point]]:
     """Return the cases on one process whose declared work has both operations and bytes, by benchmark."""
     found: dict[str, list[Point]] = defaultdict(list)
     for benchmark in run.benchmarks:
-        if benchmark.level != "node":
+        if benchmark.level != level:
             continue
         alone = [case for case in results(run, benchmark.name) if case.ranks == 1]
         moved = {case.key: case.median for case in alone if _quantity(run, case) == "bytes"}
@@ -90,24 +115,24 @@ def _quantity(run: Run, case: Summary) -> str:
     return declared.quantity if declared else ""
 
 
-def _memory(run: Run) -> Summary | None:
+def _memory(run: Run, of: Roof) -> Summary | None:
     """Return the rate of the largest arrays: smaller ones may be in a cache."""
     return max(
-        _limits(run, "memory", "B/s"),
+        _limits(run, of, of.memory, "B/s"),
         key=lambda case: (run.benchmarks.size(case.benchmark, case.parameters) or 0, case.median or 0.0),
         default=None,
     )
 
 
-def _limits(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
+def _limits(run: Run, of: Roof, pattern: Pattern, unit: str) -> list[Summary]:
     """Return the limits of one process, with the default precision and other choices of the problem."""
     return [
         case
-        for place in run.benchmarks.standing(pattern, LIMIT)
+        for place in run.benchmarks.standing(pattern, of.layer)
         for case in results(run, place.benchmark.name)
         if case.ranks == 1
         and case.unit == unit
         and place.shows(case.metric)
         and place.holds(case.parameters)
-        and (pattern == "memory" or has_default_problem(run.benchmarks, case))
+        and (pattern == of.memory or has_default_problem(run.benchmarks, case))
     ]

@@ -111,6 +111,7 @@ const Registration registration{{
     .summary = "peak floating point rate of a device: multiply-adds in registers",
     .family = "device_peak",
     .needs = {Requirement::device},
+    .rungs = {{Pattern::device_arithmetic, "flops_per_s", "device=*"}},
     .parameters = {problem("precision", "double,single,half", "precision of the numbers")
                        .worded(",single precision,half precision"),
                    device_parameter()},

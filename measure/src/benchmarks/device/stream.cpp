@@ -143,13 +143,15 @@ const Registration registration{{
     .summary = "memory bandwidth of a device: copy, scale, add, triad and dot",
     .family = "device_stream",
     .needs = {Requirement::device},
+    .rungs = {{Pattern::device_memory, "device_bandwidth_bytes_per_s", "device=*"},
+              {Pattern::device_memory, "bandwidth_bytes_per_s", "device=*"}},
     .parameters = {problem("kernel", "triad,copy,scale,add,dot", "operation on each element")
                        .worded("triad,copy,scale,add,dot"),
                    device_parameter(),
                    size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40, "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics =
-        {bytes_per_second(),
+        {bytes_per_second(), flops_per_second(),
          result("device_bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth by the device's clock"),
          seconds("time_s"), phase("device_s").labeled("time by the device's clock")},
     .sweeps = {{"standard", "nodes=types ranks=1 kernel=triad,dot array_bytes=1Mi,16Mi,256Mi"},

@@ -100,6 +100,10 @@ const Registration registration{{
     .title = "host-device transfer",
     .summary = "bandwidth between host memory and device memory",
     .needs = {Requirement::device},
+    .rungs = {{Pattern::device_link, "bandwidth_bytes_per_s",
+               "direction=to_device memory=pinned,pageable device=*"},
+              {Pattern::device_link, "bandwidth_bytes_per_s",
+               "direction=to_host memory=pinned,pageable device=*"}},
     .parameters = {problem("direction", "to_device,to_host,both", "to the device, from it, or both at once")
                        .worded("to the device,to the host,both ways"),
                    layout("memory", "pinned,pageable", "memory of the host: pinned by the driver, or the system's")

@@ -1,0 +1,113 @@
+"""Ladders of devices: what their memory and their link to the host could move, and what kernels and copies get.
+
+The rungs of a benchmark stand on one another in the order in which it declares them: what the device's clock timed
+below what programs wait for, pinned memory of the host below pageable memory.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from hpcscope.catalog.catalog import DEVICE_UNIT, Standing, phrase
+from hpcscope.machine.machine import Device
+from hpcscope.models.ladder.rung import Ladder, LadderStep, exact, successive
+from hpcscope.models.measurements import Measurements, On, finder
+from hpcscope.statistics.summary import Summary
+
+DevicePattern = Literal["device_memory", "device_link"]
+PATHS: dict[DevicePattern, str] = {"device_memory": "memory of", "device_link": "host link of"}
+
+
+class Way(NamedTuple):
+    """What one ladder is about."""
+
+    host: str
+    number: int
+    """Of the device on its host."""
+    problem: str
+    """In words: `to the device`; empty where a pattern has but one."""
+
+
+def device_ladders(measurements: Measurements) -> list[Ladder]:
+    """Return the ladders of each device whose memory or link was measured on one rank."""
+    return [
+        _ladder(pattern, way, ons, measurements)
+        for pattern in PATHS
+        for way, ons in sorted(_measured(pattern, measurements).items())
+    ]
+
+
+def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, list[On]]:
+    found: dict[Way, list[On]] = {}
+    for on in measurements.standing(pattern, "device", "B/s"):
+        if on.summary.ranks == 1:
+            host = next(iter(measurements.hosts(on.summary)), "")
+            way = Way(host, device_number(on.place, on.summary), _problem(on.place))
+            found.setdefault(way, []).append(on)
+    return found
+
+
+def device_number(place: Standing, case: Summary) -> int:
+    """Return the number of a case's device on its host."""
+    numbers = (
+        case.parameters[each.name]
+        for each in place.benchmark.parameters
+        if each.unit == DEVICE_UNIT and each.name in case.parameters
+    )
+    return int(next(numbers, 0))
+
+
+def _problem(place: Standing) -> str:
+    declared = place.benchmark.parameter
+    return ", ".join(
+        phrase(declared[name], name, value)
+        for name, value in place.rung.parameters.items()
+        if declared[name].role == "problem"
+    )
+
+
+def _ladder(pattern: DevicePattern, way: Way, ons: list[On], measurements: Measurements) -> Ladder:
+    host = finder(measurements.machine)(way.host)
+    known = host.devices if host else []
+    device = known[way.number] if way.number < len(known) else None
+    name = device.name if device else "a device"
+    if len(known) > 1:
+        name += f" (device {way.number})"
+    if len(measurements.machine.hosts) > 1:
+        name += f" on {way.host}"
+    steps = [_limit(pattern, device), *_steps(ons, measurements)]
+    return Ladder(
+        path=", ".join(filter(None, [f"{PATHS[pattern]} {name}", way.problem])),
+        quantity="bandwidth_bytes_per_s",
+        message_bytes=None,
+        rungs=successive(steps, "B/s"),
+        successive=True,
+    )
+
+
+def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
+    if pattern == "device_memory":
+        rate = device.memory_bytes_per_s if device else None
+        if rate is None:
+            return LadderStep(
+                "limit", "memory of the device", None, "the driver does not tell the rate of its memory"
+            )
+        return LadderStep("limit", "memory of the device, by its clock and width", exact(rate))
+    link = device.link if device else None
+    if link is None:
+        return LadderStep("limit", "PCIe", None, "the kernel does not know the link of this device")
+    note = f"{link.lanes} of {link.most_lanes} lanes in use; " if link.lanes < link.most_lanes else ""
+    return LadderStep(
+        "limit", link.described, exact(link.bytes_per_s), note=f"{note}headers of packets not counted"
+    )
+
+
+def _steps(ons: list[On], measurements: Measurements) -> Iterator[LadderStep]:
+    """Yield for each rung the fastest case of the largest size: small ones show a launch, or a cache."""
+    rungs: dict[tuple[str, int], list[Summary]] = {}
+    for on in ons:
+        benchmark = on.place.benchmark
+        rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
+    for _, cases in sorted(rungs.items()):
+        case = max(cases, key=lambda case: (measurements.size(case), case.estimate.value))
+        label = measurements.catalog.metric_label(case.metric, case.benchmark)
+        yield LadderStep("device", case.label, case.per_launch, note=label)
