@@ -89,8 +89,9 @@ def shown(case: dict[str, Any]) -> bool:
     print(f"{case['benchmark']} {words}: {case['status']}", case["reason"], end="")
     if case["status"] == "ok":
         series, settings = case["series"][0], case["settings"]
-        by_host, by_device = seconds(case), statistics.median(series["observed"]["device_s"][0])
-        print(f"{by_host * 1e6:.3f} us by the host's clock, {by_device * 1e6:.3f} by the device's; ", end="")
+        print(f"{seconds(case) * 1e6:.3f} us by the host's clock; ", end="")
+        for name, by_rank in series["observed"].items():
+            print(f"{name} {statistics.median(by_rank[0]):.4g}; ", end="")
         print(f"{case['verification']['checks']} checks; {settings['device_name']}, {settings['device_driver']},")
         print(f"    ranks on it: {settings['ranks_on_device']}", end="")
     print(flush=True)

@@ -19,6 +19,8 @@ WHOLE, BASELINE = "", "baseline"
 """The program with everything, or with what the module of this name measures: half of it."""
 FURTHER_TRANSPORTS = frozenset({"active_messages", "ethernet", "libfabric", "ucx"})
 """Transports that only the whole program has."""
+DEVICE_MEMORY = frozenset({"device", "staged"})
+"""Memory for messages that only the whole program knows."""
 ACTIVE_MESSAGES = "active-messages"
 """The library below the messages of one protocol: part of the program."""
 COLLECTIVES = "collectives"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from hpcscope import units
 from hpcscope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
@@ -11,7 +11,7 @@ from hpcscope.catalog.pattern import matches_any
 from hpcscope.errors import UsageError
 from hpcscope.rundirectory import read_json
 
-LIMIT = "limit"
+LIMIT: Final = "limit"
 """The layer that bounds all others on a ladder."""
 PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
 """Levels of whole parallel programs, which have speedups and phases."""

@@ -33,10 +33,11 @@ def part_of(plan: Plan) -> str:
     """Return the part of the native program that has all cases of a plan."""
     first = _first_sources()
     known = {one.name for one in _kept() if one.source in first}
+    further = native.FURTHER_TRANSPORTS | native.DEVICE_MEMORY
     return (
         native.BASELINE
         if all(
-            case.benchmark in known and native.FURTHER_TRANSPORTS.isdisjoint(map(str, case.parameters.values()))
+            case.benchmark in known and further.isdisjoint(map(str, case.parameters.values()))
             for launch in plan.launches
             for case in launch.cases
         )

@@ -36,6 +36,8 @@ def test_what_is_planned_decides_what_is_compiled() -> None:
     assert needed("mpi.latency", "application.npb_ep class=S") == native.WHOLE
     for protocol in native.FURTHER_TRANSPORTS:
         assert needed(f"network.latency protocol={protocol}") == native.WHOLE
+    for memory in native.DEVICE_MEMORY:
+        assert needed(f"mpi.latency receiver_memory={memory}") == native.WHOLE
     with pytest.raises(UsageError, match=r"mpi\.latncy: .*mpi\.latency\?"):
         needed("mpi.latncy")
 
@@ -101,10 +103,12 @@ def test_the_first_program_has_what_the_baseline_measures_and_nothing_else(
 
     plan, output = tmp_path / "plan.txt", tmp_path / "samples.jsonl"
     known = next(one for one in whole["network.latency"].parameters if one.name == "protocol").choices
-    plan.write_text("".join(f"network.latency protocol={protocol}\n" for protocol in known))
+    further = "mpi.latency sender_memory=staged\n"
+    plan.write_text("".join(f"network.latency protocol={protocol}\n" for protocol in known) + further)
     start(build.program, embedded, 2, ["--action=test", f"--plan={plan}", f"--output={output}"])
     records = [RECORD.validate_json(line) for line in output.read_text().splitlines()]
-    cases = [one for one in records if isinstance(one, CaseRecord)]
+    *cases, staged = [one for one in records if isinstance(one, CaseRecord)]
+    assert (staged.status, "baseline's program" in staged.reason) == ("unavailable", True)
     lacking = {one.parameters["protocol"] for one in cases if "baseline's program" in one.reason}
     assert len(cases) == len(known)
     assert lacking == native.FURTHER_TRANSPORTS

@@ -113,7 +113,10 @@ def test_a_link_is_what_both_ends_can(
     place = bridge / "0000:17:00.0"
     place.mkdir(parents=True)
     names = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
-    for folder, facts in ((place, zip(names, card, strict=True)), (bridge, zip(names[2:], port or ()))):
+    for folder, facts in (
+        (place, zip(names, card, strict=True)),
+        (bridge, zip(names[2:], port, strict=True) if port else ()),
+    ):
         for name, text in facts:
             (folder / name).write_text(f"{text}\n")
     listed = tmp_path / "sys/bus/pci/devices"

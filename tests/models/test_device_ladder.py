@@ -72,9 +72,9 @@ TRANSFERS = [
 def ladders(summaries: Sequence[Summary], devices: Sequence[Device] = (GPU,), hosts: int = 1) -> dict[str, Ladder]:
     described = golden.machine()
     first = described["hosts"][0]
-    described["hosts"] = [dict(first, name=name) for name in [first["name"], "other"][:hosts]]
+    listed = [device.model_dump() for device in devices]
+    described["hosts"] = [dict(first, name=name, devices=listed) for name in [first["name"], "other"][:hosts]]
     machine = Machine.model_validate(described)
-    machine.hosts[0].devices = list(devices)
     launch = LaunchRecord.model_validate(golden.launch_record(1, 1, "default", 0.0))
     return {each.path: each for each in device_ladders(measured(summaries, [launch], machine))}
 

@@ -234,6 +234,7 @@ class CudaArray final : public Array {
   explicit CudaArray(std::int64_t bytes)
       : address(made("cuMemAlloc", api().cuMemAlloc, static_cast<Size>(bytes))) {}
   ~CudaArray() override { api().cuMemFree(address); }
+  void* pointer() const override { return reinterpret_cast<void*>(address); }
 
   const Address address;
 };

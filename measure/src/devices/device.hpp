@@ -49,6 +49,8 @@ std::string pci_address(const std::array<std::uint32_t, 4>& place);
 class Array : NotCopied {
  public:
   virtual ~Array() = default;
+  // What an MPI library may take for it; null where only the driver's own functions know it.
+  virtual void* pointer() const { return nullptr; }
 };
 
 // Memory of the host that the device reaches without a copy by the driver.

@@ -20,29 +20,40 @@ Parameter device_parameter() {
                 "number of the device; further ranks of a host take the next ones");
 }
 
-DeviceBenchmark::DeviceBenchmark(const Parameters& parameters, const Communicator& communicator) {
-  const Communicator host = Communicator::on_this_host(communicator);
+DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first) {
   if (mpi_simulates) throw Unavailable("devices are not simulated");
   const auto& devices = all();
   const auto count = static_cast<std::int64_t>(devices.size());
-  const std::int64_t first = parameters.integer("device");
   if (first >= count)
     throw Unavailable(
         sentence({"device=", first, ": this host has ", count, count == 1 ? " device" : " devices"}));
   const std::int64_t place = host.rank() % count;
-  device_ = devices[static_cast<std::size_t>((first + place) % count)].get();
-  ranks_on_device_ = (host.size() - place + count - 1) / count;
-  queue_ = device_->queue();
+  return {devices[static_cast<std::size_t>((first + place) % count)].get(),
+          (host.size() - place + count - 1) / count};
 }
 
-void DeviceBenchmark::require_room(std::int64_t array_bytes, int arrays) const {
-  const std::int64_t room = device_->free_bytes() / 2 / ranks_on_device_;
+void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
+  const std::int64_t room = device->free_bytes() / 2 / ranks;
   const std::int64_t needed = array_bytes * arrays;
-  if (needed <= room && array_bytes <= facts().largest_array_bytes) return;
+  const std::int64_t largest = device->facts().largest_array_bytes;
+  if (needed <= room && array_bytes <= largest) return;
   throw Unavailable(
       sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may take ", room,
-                " B, half of what is free, and ", facts().largest_array_bytes, " B for an array"}));
+                " B, half of what is free, and ", largest, " B for an array"}));
 }
+
+std::vector<ControlVariable> DeviceOfRank::settings() const {
+  const Facts& facts = device->facts();
+  return {
+      {"device_name", facts.name},          {"device_kind", name_of(facts.kind)},
+      {"device_driver", facts.driver},      {"device_pci_address", facts.pci_address},
+      {"device_remark", facts.passed_over}, {"ranks_on_device", ranks},
+  };
+}
+
+DeviceBenchmark::DeviceBenchmark(const Parameters& parameters, const Communicator& communicator)
+    : mine_(device_of_rank(Communicator::on_this_host(communicator), parameters.integer("device"))),
+      queue_(mine_.device->queue()) {}
 
 void DeviceBenchmark::write(const Array& to, std::span<const std::byte> from) {
   queue_->write(to, from);
@@ -52,14 +63,6 @@ void DeviceBenchmark::write(const Array& to, std::span<const std::byte> from) {
 void DeviceBenchmark::read(std::span<std::byte> to, const Array& from) {
   queue_->read(to, from);
   queue_->finish();
-}
-
-std::vector<ControlVariable> DeviceBenchmark::settings() const {
-  return {
-      {"device_name", facts().name},          {"device_kind", name_of(facts().kind)},
-      {"device_driver", facts().driver},      {"device_pci_address", facts().pci_address},
-      {"device_remark", facts().passed_over}, {"ranks_on_device", ranks_on_device_},
-  };
 }
 
 std::span<std::byte> DeviceBenchmark::received() {

@@ -11,33 +11,44 @@ constexpr std::int64_t usual_group = 256;
 
 Parameter device_parameter();
 
+// A rank's device, and the ranks of its host that use it.
+struct DeviceOfRank {
+  Device* device;
+  std::int64_t ranks;
+
+  // Throws Unavailable where arrays of this size and number would take more than half of what is free, shared with the
+  // other ranks of the device.
+  void require_room(std::int64_t array_bytes, int arrays) const;
+  // Which device it was.
+  std::vector<ControlVariable> settings() const;
+};
+
+// Ranks of a host take the devices in turn, from the first one. Throws Unavailable where there is none.
+DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first);
+
 class DeviceBenchmark : public Benchmark {
  public:
   std::int64_t most_operations() const override { return 1000; }  // each has an event of its own
-  // Which device it was.
-  std::vector<ControlVariable> settings() const override;
+  std::vector<ControlVariable> settings() const override { return mine_.settings(); }
 
   // The host's copy of the results, made when it is first asked for after a run.
   std::span<std::byte> received() override;
 
  protected:
-  // Takes a device for this rank: ranks of a host take the devices in turn, from the one that the case names. Throws
-  // Unavailable where there is none. Collective.
+  // Takes a device for this rank, from the one on that the case names. Throws Unavailable where there is none. Collective.
   DeviceBenchmark(const Parameters& parameters, const Communicator& communicator);
 
-  const Facts& facts() const { return device_->facts(); }
+  const Facts& facts() const { return mine_.device->facts(); }
   std::int64_t group() const { return std::min(usual_group, facts().largest_group); }
 
   void expect_results(std::size_t bytes) { results_.emplace(bytes); }  // on the host
-  // Throws Unavailable where arrays of this size and number would take more than half of what is free, shared with the
-  // other ranks of the device.
-  void require_room(std::int64_t array_bytes, int arrays) const;
-  std::unique_ptr<Array> array(std::int64_t bytes) const { return device_->array(bytes); }
-  std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) const { return device_->pinned(bytes); }
+  void require_room(std::int64_t array_bytes, int arrays) const { mine_.require_room(array_bytes, arrays); }
+  std::unique_ptr<Array> array(std::int64_t bytes) const { return mine_.device->array(bytes); }
+  std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) const { return mine_.device->pinned(bytes); }
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) const {
-    return device_->kernel(text, name);
+    return mine_.device->kernel(text, name);
   }
-  std::unique_ptr<Queue> further_queue() const { return device_->queue(); }
+  std::unique_ptr<Queue> further_queue() const { return mine_.device->queue(); }
   Queue& queue() { return *queue_; }
   void write(const Array& to, std::span<const std::byte> from);  // and wait for it
   void read(std::span<std::byte> to, const Array& from);         // the same
@@ -59,8 +70,7 @@ class DeviceBenchmark : public Benchmark {
   // Brings the results from the device.
   virtual void copy_results(std::span<std::byte> to) = 0;
 
-  Device* device_;
-  std::int64_t ranks_on_device_;
+  DeviceOfRank mine_;
   std::unique_ptr<Queue> queue_;
   std::optional<Buffer> results_;
   bool copied_ = false;

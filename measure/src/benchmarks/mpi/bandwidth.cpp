@@ -6,6 +6,7 @@
 
 #include "benchmarks/message_buffers.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
+#include "devices/device_messages.hpp"
 
 namespace scope::bandwidth {
 namespace {
@@ -121,13 +122,13 @@ const Registration registration{{
     .summary = "windows of messages in one direction: bandwidth and message rate",
     .ranks = Ranks::exactly(2),
     .rungs = {{Pattern::stream, "", "mode=standard completion=nonblocking"}},
-    .parameters = with_message_buffers(
+    .parameters = devices::with_memory(with_message_buffers(
         {send_mode_parameter(),
          size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
          call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
          call("completion", "nonblocking,blocking", "the sender's calls: nonblocking or blocking")
              .worded(",blocking"),
-         source_parameter(), receive_buffers_parameter()}),
+         source_parameter(), receive_buffers_parameter()})),
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",
@@ -141,13 +142,19 @@ const Registration registration{{
                {"standard", "ranks=2 source=rewritten receive_buffers=many message_bytes=1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 rotation=64 message_bytes=1Ki,64Ki,1Mi"},
-               {"advanced", "ranks=2 alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"}},
-    .make =
-        [](const Parameters& parameters, const Communicator& communicator) {
-          return with_count(parameters.integer("message_bytes"), [&](auto count) -> std::unique_ptr<Benchmark> {
-            return std::make_unique<Bandwidth<decltype(count)>>(parameters, communicator);
-          });
-        },
+               {"advanced", "ranks=2 alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 placement=core,node sender_memory=device receiver_memory=device "
+                "message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 placement=core,node sender_memory=staged receiver_memory=staged "
+                "message_bytes=1Ki,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      if (devices::in_use(parameters)) return devices::made(devices::stream, parameters, communicator);
+      return with_count(parameters.integer("message_bytes"), [&](auto count) -> std::unique_ptr<Benchmark> {
+        return std::make_unique<Bandwidth<decltype(count)>>(parameters, communicator);
+      });
+    },
 }};
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "benchmarks/mpi/echo.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
 #include "benchmarks/ping_pong_buffers.hpp"
+#include "devices/device_messages.hpp"
 
 namespace scope::latency {
 namespace {
@@ -150,11 +151,11 @@ const Registration registration{{
                  {"MPI_Bsend", "mode=buffered completion=blocking"},
                  {"MPI_Rsend", "mode=ready completion=blocking"}},
     .rungs = {{Pattern::ping_pong, "", "mode=standard completion=blocking"}},
-    .parameters = with_message_buffers(
+    .parameters = devices::with_memory(with_message_buffers(
         {send_mode_parameter(),
          call("completion", "blocking,nonblocking", "blocking or nonblocking calls").worded(",nonblocking"),
          counts_parameter(), buffers_parameter(),
-         size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")}),
+         size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")})),
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
     .sweeps = {{"baseline",
@@ -174,16 +175,22 @@ const Registration registration{{
                {"standard", "ranks=2 buffers=one message_bytes=1,1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=8,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 rotation=16 message_bytes=8,1Ki,64Ki,1Mi"},
-               {"advanced", "ranks=2 alignment=page offset_bytes=1,8,2048 message_bytes=8,1Ki,64Ki,1Mi"}},
-    .make =
-        [](const Parameters& parameters, const Communicator& communicator) {
-          return with_count(
-              parameters.integer("message_bytes"),
-              [&](auto count) -> std::unique_ptr<Benchmark> {
-                return std::make_unique<PingPong<decltype(count)>>(parameters, communicator);
-              },
-              parameters.choice("counts") == "large");
-        },
+               {"advanced", "ranks=2 alignment=page offset_bytes=1,8,2048 message_bytes=8,1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 placement=core,node sender_memory=device receiver_memory=device "
+                "message_bytes=8,1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 placement=core,node sender_memory=staged receiver_memory=staged "
+                "message_bytes=8,1Ki,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      if (devices::in_use(parameters)) return devices::made(devices::ping_pong, parameters, communicator);
+      return with_count(
+          parameters.integer("message_bytes"),
+          [&](auto count) -> std::unique_ptr<Benchmark> {
+            return std::make_unique<PingPong<decltype(count)>>(parameters, communicator);
+          },
+          parameters.choice("counts") == "large");
+    },
 }};
 
 }  // namespace

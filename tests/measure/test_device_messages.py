@@ -1,0 +1,131 @@
+"""Messages of MPI from and to memory of devices: staged on PoCL, direct on a fake CUDA driver."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hpcscope.machine.machine import NativeBuild
+from tests.fake_cuda import driver as driver
+from tests.measure.conftest import Ended, Measure
+from tests.measure.test_cuda import cuda as cuda
+from tests.measure.test_cuda import folder as folder
+from tests.measure.test_devices import kernels as kernels
+from tests.measure.test_devices import pocl as pocl
+from tests.messages import mentions
+
+SIZES = ("mpi.latency message_bytes={}", "mpi.bandwidth message_bytes={} window=5")
+EXCHANGES = [*(line.format(size) for line in SIZES for size in (1, 100_001)), "mpi.latency message_bytes=0"]
+
+
+def between(sender: str, receiver: str, exchanges: list[str] = EXCHANGES) -> list[str]:
+    return [f"{line} sender_memory={sender} receiver_memory={receiver}" for line in exchanges]
+
+
+def mixed(*memories: str) -> list[str]:
+    """Every exchange between every two kinds of memory, but for those of the host alone."""
+    pairs = itertools.product(memories, repeat=2)
+    return [line for pair in pairs if pair != ("host", "host") for line in between(*pair)]
+
+
+def all_right(ended: Ended, planned: list[str]) -> None:
+    assert len(ended.cases) == len(planned), ended.errors
+    for case in ended.cases:
+        assert case.status == "ok", (case.parameters, case.reason)
+        assert case.verification is not None
+        bytes_each = int(case.parameters["message_bytes"])
+        receivers = 2 if case.benchmark == "mpi.latency" else 1
+        assert case.verification.checks >= receivers * bytes_each
+
+
+@pytest.fixture(scope="session")
+def aware(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFactory) -> str:
+    library = tmp_path_factory.mktemp("aware") / "device_aware.so"
+    source = Path(__file__).with_name("device_aware.c")
+    compiler = embedded_build.mpi.compiler.replace("mpicxx", "mpicc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", str(source), "-o", str(library)], check=True)
+    return str(library)
+
+
+@pytest.mark.usefixtures("pocl")
+def test_staged_messages_are_right_at_both_ends(measure: Measure) -> None:
+    planned = mixed("host", "staged")
+    ended = measure(2, planned)
+    all_right(ended, planned)
+    for case in ended.cases:
+        assert ("device_name" in case.settings) == (case.parameters["sender_memory"] == "staged")
+        assert "device_memory_in_mpi" not in case.settings
+
+
+@pytest.mark.usefixtures("pocl")
+@pytest.mark.parametrize(
+    ("fault", "sizes"), [("wrong-result", SIZES[:1]), ("corrupt-payload", SIZES)], ids=["rank 0", "rank 1"]
+)
+def test_every_wrong_message_is_noticed(fault: str, sizes: tuple[str, ...], measure: Measure) -> None:
+    planned = between("staged", "staged", [line.format(100_001) for line in sizes])
+    ended = measure(2, planned, SCOPE_FAULT=f"{fault}:mpi.latency {fault}:mpi.bandwidth")
+    assert [case.status for case in ended.cases] == ["failed"] * len(planned), ended.errors
+
+
+@pytest.mark.usefixtures("cuda")
+def test_a_copy_that_loses_a_byte_is_noticed(measure: Measure) -> None:
+    planned = between("staged", "staged", [line.format(100_001) for line in SIZES])
+    ended = measure(2, planned, FAKE_CUDA="copy")
+    assert [case.status for case in ended.cases] == ["failed"] * len(planned), ended.errors
+    assert all(mentions(case.reason, "bytes 100000 to 100000") for case in ended.cases)
+
+
+@pytest.mark.usefixtures("pocl")
+def test_memory_that_only_the_driver_knows_is_not_given_to_mpi(measure: Measure) -> None:
+    for receiver in ("host", "staged", "device"):
+        for case in measure(2, between("device", receiver)).cases:
+            assert case.status == "unavailable"
+            assert mentions(case.reason, "no pointers to memory of a device ... staged memory works with any")
+
+
+@pytest.mark.usefixtures("cuda")
+def test_a_library_that_takes_memory_of_devices_is_proven_first(measure: Measure, aware: str) -> None:
+    planned = mixed("host", "device", "staged")
+    ended = measure(2, planned, LD_PRELOAD=aware, DEVICE_AWARE="yes")
+    all_right(ended, planned)
+    for case in ended.cases:
+        direct = "device" in (case.parameters["sender_memory"], case.parameters["receiver_memory"])
+        said = str(case.settings.get("device_memory_in_mpi", ""))
+        proof = f"one message of {case.parameters['message_bytes']} B each way arrived right"
+        assert said == (f"MPIX_Query_cuda_support: yes; {proof}" if direct else "")
+
+
+@pytest.mark.usefixtures("cuda")
+@pytest.mark.parametrize(
+    ("aware_of", "status", "words"),
+    [
+        ("no", "unavailable", "takes no memory of devices (MPIX_Query_cuda_support)"),
+        ("lost", "failed", "MPIX_Query_cuda_support: yes, but ... bytes 100000 to 100000"),
+    ],
+)
+def test_a_library_that_does_not_is_not_believed(
+    aware_of: str, status: str, words: str, measure: Measure, aware: str
+) -> None:
+    planned = between("device", "device", [line.format(100_001) for line in SIZES])
+    ended = measure(2, planned, LD_PRELOAD=aware, DEVICE_AWARE=aware_of)
+    assert [case.status for case in ended.cases] == [status] * len(planned), ended.errors
+    assert all(mentions(case.reason, words) for case in ended.cases), ended.cases[0].reason
+
+
+@pytest.mark.usefixtures("pocl")
+@pytest.mark.parametrize(
+    ("case", "only"),
+    [
+        ("mpi.latency mode=ready", "mode=standard"),
+        ("mpi.latency buffers=one", "buffers=two"),
+        ("mpi.bandwidth rotation=2", "rotation=1"),
+        ("mpi.bandwidth completion=blocking", "completion=nonblocking"),
+    ],
+)
+def test_what_is_not_measured_is_said(case: str, only: str, measure: Measure) -> None:
+    (refused,) = measure(2, between("staged", "host", [case])).cases
+    assert refused.status == "unavailable"
+    assert mentions(refused.reason, f"memory of devices is measured with {only} only")
