@@ -17,7 +17,11 @@ from tests.measure.test_devices import kernels as kernels
 from tests.measure.test_devices import pocl as pocl
 from tests.messages import mentions
 
-SIZES = ("mpi.latency message_bytes={}", "mpi.bandwidth message_bytes={} window=5")
+SIZES = (
+    "mpi.latency message_bytes={}",
+    "mpi.comms2 message_bytes={}",
+    "mpi.bandwidth message_bytes={} window=5",
+)
 EXCHANGES = [*(line.format(size) for line in SIZES for size in (1, 100_001)), "mpi.latency message_bytes=0"]
 
 
@@ -37,7 +41,7 @@ def all_right(ended: Ended, planned: list[str]) -> None:
         assert case.status == "ok", (case.parameters, case.reason)
         assert case.verification is not None
         bytes_each = int(case.parameters["message_bytes"])
-        receivers = 2 if case.benchmark == "mpi.latency" else 1
+        receivers = 1 if case.benchmark == "mpi.bandwidth" else 2
         assert case.verification.checks >= receivers * bytes_each
 
 
@@ -62,11 +66,11 @@ def test_staged_messages_are_right_at_both_ends(measure: Measure) -> None:
 
 @pytest.mark.usefixtures("pocl")
 @pytest.mark.parametrize(
-    ("fault", "sizes"), [("wrong-result", SIZES[:1]), ("corrupt-payload", SIZES)], ids=["rank 0", "rank 1"]
+    ("fault", "sizes"), [("wrong-result", SIZES[:2]), ("corrupt-payload", SIZES)], ids=["rank 0", "rank 1"]
 )
 def test_every_wrong_message_is_noticed(fault: str, sizes: tuple[str, ...], measure: Measure) -> None:
     planned = between("staged", "staged", [line.format(100_001) for line in sizes])
-    ended = measure(2, planned, SCOPE_FAULT=f"{fault}:mpi.latency {fault}:mpi.bandwidth")
+    ended = measure(2, planned, SCOPE_FAULT=" ".join(f"{fault}:{line.split()[0]}" for line in sizes))
     assert [case.status for case in ended.cases] == ["failed"] * len(planned), ended.errors
 
 
@@ -121,6 +125,7 @@ def test_a_library_that_does_not_is_not_believed(
     [
         ("mpi.latency mode=ready", "mode=standard"),
         ("mpi.latency buffers=one", "buffers=two"),
+        ("mpi.comms2 cache=cold", "cache=warm"),
         ("mpi.bandwidth rotation=2", "rotation=1"),
         ("mpi.bandwidth completion=blocking", "completion=nonblocking"),
     ],

@@ -45,7 +45,8 @@ class MessageMemory {
     arrived_ = device_->device->array(least);
     if (kind == "staged") {
       slots_ = std::min(slots, staging_slots);
-      for (int slot = 0; slot < slots_; ++slot) staging_.push_back(device_->device->pinned(least));
+      for (auto* staging : {&out_staging_, &in_staging_})
+        for (int slot = 0; slot < slots_; ++slot) staging->push_back(device_->device->pinned(least));
     } else if (sent_->pointer() == nullptr) {
       throw Unavailable(
           device_->device->facts().driver +
@@ -58,16 +59,17 @@ class MessageMemory {
   // What MPI sends from and receives into, and what precedes the one and follows the other.
   void* outgoing(int slot) {
     if (!device_) return out_.data();
-    if (staging_.empty()) return sent_->pointer();
-    copy([&] { queue_->read(staged(slot), *sent_); });
-    return staged(slot).data();
+    if (out_staging_.empty()) return sent_->pointer();
+    const auto staged = slot_of(out_staging_, slot);
+    copy([&] { queue_->read(staged, *sent_); });
+    return staged.data();
   }
   void* incoming(int slot) {
     if (!device_) return in_.data();
-    return staging_.empty() ? arrived_->pointer() : staged(slot).data();
+    return in_staging_.empty() ? arrived_->pointer() : slot_of(in_staging_, slot).data();
   }
   void arrived(int slot) {
-    if (!staging_.empty()) copy([&] { queue_->write(*arrived_, staged(slot)); });
+    if (!in_staging_.empty()) copy([&] { queue_->write(*arrived_, slot_of(in_staging_, slot)); });
   }
 
   void fill(std::uint64_t seed) {
@@ -78,7 +80,8 @@ class MessageMemory {
       queue_->write(*sent_, out_.bytes());
       queue_->write(*arrived_, in_.bytes());
     });
-    for (const auto& slot : staging_) std::ranges::fill(slot->bytes(), std::byte{0});
+    for (const auto* staging : {&out_staging_, &in_staging_})
+      for (const auto& slot : *staging) std::ranges::fill(slot->bytes(), std::byte{0});
   }
   // The host's copy of the last message that arrived.
   std::span<std::byte> received(bool again) {
@@ -91,8 +94,9 @@ class MessageMemory {
   }
 
  private:
-  std::span<std::byte> staged(int slot) const {
-    return staging_[static_cast<std::size_t>(slot)]->bytes().first(bytes_);
+  using Staging = std::vector<std::unique_ptr<PinnedMemory>>;
+  std::span<std::byte> slot_of(const Staging& staging, int slot) const {
+    return staging[static_cast<std::size_t>(slot)]->bytes().first(bytes_);
   }
   template <class Enqueue>
   void copy(Enqueue enqueue) {
@@ -108,7 +112,8 @@ class MessageMemory {
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Array> sent_;
   std::unique_ptr<Array> arrived_;
-  std::vector<std::unique_ptr<PinnedMemory>> staging_;
+  Staging out_staging_;
+  Staging in_staging_;
   Buffer out_;
   Buffer in_;
 };
@@ -228,6 +233,27 @@ class PingPong final : public DeviceMessages {
   double kept_share(std::int64_t calls) const override { return 1.0 / static_cast<double>(calls); }
 };
 
+// Both send at the same time.
+class Exchange final : public DeviceMessages {
+ public:
+  Exchange(const Parameters& parameters, const Communicator& communicator)
+      : DeviceMessages(parameters, communicator, 1) {}
+
+  Work work() const override { return {.bytes = 2.0 * bytes(), .messages = 2}; }
+
+  void run(Repetition& repetition) override {
+    forget_results();
+    repetition.time([&] {
+      MPI_Sendrecv(memory().outgoing(0), bytes(), MPI_BYTE, partner(), tag, memory().incoming(0), bytes(),
+                   MPI_BYTE, partner(), tag, comm(), MPI_STATUS_IGNORE);
+      memory().arrived(0);
+    });
+  }
+
+  Check verify(std::uint64_t seed) override { return {bytes(), problem(seed)}; }
+  double kept_share(std::int64_t calls) const override { return 1.0 / static_cast<double>(calls); }
+};
+
 class Stream final : public DeviceMessages {
  public:
   Stream(const Parameters& parameters, const Communicator& communicator)
@@ -300,6 +326,11 @@ std::unique_ptr<Benchmark> ping_pong(const Parameters& parameters, const Communi
                              {"alignment", "line"},
                              {"cache", "warm"}});
   return std::make_unique<PingPong>(parameters, communicator);
+}
+
+std::unique_ptr<Benchmark> exchange(const Parameters& parameters, const Communicator& communicator) {
+  require_plain(parameters, {{"alignment", "line"}, {"cache", "warm"}});
+  return std::make_unique<Exchange>(parameters, communicator);
 }
 
 std::unique_ptr<Benchmark> stream(const Parameters& parameters, const Communicator& communicator) {

@@ -26,8 +26,7 @@ inline bool in_use(const Parameters& parameters) {
 }
 
 using Make = std::unique_ptr<Benchmark>(const Parameters&, const Communicator&);
-[[gnu::weak]] Make ping_pong;
-[[gnu::weak]] Make stream;
+[[gnu::weak]] Make ping_pong, stream, exchange;
 
 inline std::unique_ptr<Benchmark> made(Make* make, const Parameters& parameters,
                                        const Communicator& communicator) {

@@ -5,6 +5,7 @@
 // 1, section 3.3.2, and the NetFinity study.
 
 #include "benchmarks/message_buffers.hpp"
+#include "devices/device_messages.hpp"
 
 namespace scope::comms2 {
 namespace {
@@ -67,16 +68,22 @@ const Registration registration{{
     .title = "COMMS2",
     .summary = "COMMS2: simultaneous exchange by MPI_Sendrecv, local and remote pairs",
     .ranks = Ranks::exactly(2),
-    .parameters = with_message_buffers(
-        {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")}),
+    .parameters = devices::with_memory(with_message_buffers(
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")})),
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"advanced", "ranks=2 cache=cold message_bytes=1Ki,64Ki,1Mi"},
-               {"advanced", "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"}},
-    .make = make<Comms2>,
+               {"advanced", "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 sender_memory=device receiver_memory=device message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 sender_memory=staged receiver_memory=staged message_bytes=1Ki,64Ki,1Mi"}},
+    .make =
+        [](const Parameters& parameters, const Communicator& communicator) {
+          if (devices::in_use(parameters)) return devices::made(devices::exchange, parameters, communicator);
+          return make<Comms2>(parameters, communicator);
+        },
 }};
 
 }  // namespace
