@@ -425,6 +425,22 @@ Status cuEventDestroy_v2(void* event) {
   return delete static_cast<Event*>(event), success;
 }
 
+// NVML: clocks in MHz, power in mW. FAKE_CUDA_HOT: milliseconds by which each question finds it slowed by heat.
+int nvmlInit_v2() { return success; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** device) {
+  return *device = &started, std::strcmp(place, "0001:c1:00.0") == 0 ? 0 : 6;  // NVML_ERROR_NOT_FOUND
+}
+int nvmlDeviceGetClockInfo(void*, int of, unsigned* mhz) { return *mhz = of == 2 ? 2619 : 1755, 0; }
+int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) { return *mhz = 1980, 0; }
+int nvmlDeviceGetPowerUsage(void*, unsigned* mw) { return *mw = 312'000, 0; }
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned*) { return 3; }  // NVML_ERROR_NOT_SUPPORTED
+int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) { return *celsius = 61, 0; }
+int nvmlDeviceGetViolationStatus(void*, int policy, unsigned long long* since) {
+  static unsigned long long hot_ns = 0;
+  if (policy == 1) hot_ns += 1'000'000ULL * std::stoul(setting("FAKE_CUDA_HOT", "0"));
+  return since[0] = 0, since[1] = policy == 1 ? hot_ns : 0, 0;
+}
+
 int nvrtcVersion(int* major, int* minor) { return *major = 12, *minor = 4, success; }
 const char* nvrtcGetErrorString(int) { return "NVRTC_ERROR"; }
 int nvrtcGetNumSupportedArchs(int* count) { return *count = 2, success; }

@@ -19,6 +19,15 @@ from tests.messages import mentions
 
 HALF = "device.peak precision=half"
 TRANSFERS = [case for case in CASES if case.startswith("device.transfer")]
+STATE = {
+    "device_clock_hz": 1_755_000_000,
+    "device_highest_clock_hz": 1_980_000_000,
+    "device_memory_clock_hz": 2_619_000_000,
+    "device_power_mw": 312_000,
+    "device_temperature_c": 61,
+    "device_slowed_by_power_ns": 0,
+    "device_slowed_by_heat_ns": 7_000_000,
+}
 KERNELS = [
     *("device.stream", "device.launch", "device.memory_latency", "device.atomics"),
     *("device.peak precision=double", "device.peak precision=single", HALF),
@@ -37,6 +46,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, driver: str, folder: Path) -> None:
     """Let that driver, and the NVRTC in it, be the only one."""
     monkeypatch.setenv("SCOPE_CUDA", driver)
     monkeypatch.setenv("SCOPE_NVRTC", driver)
+    monkeypatch.setenv("SCOPE_NVML", driver)
     monkeypatch.setenv("FAKE_CUDA_FOLDER", str(folder))
 
 
@@ -48,7 +58,7 @@ def reasons(ended: Ended, status: str) -> list[str]:
 @pytest.mark.usefixtures("cuda")
 def test_every_result_is_right(measure: Measure) -> None:
     cases = [*CASES, *SMALLEST, HALF]
-    ended = measure(1, cases, FAKE_CUDA_CAPABILITY="53")
+    ended = measure(1, cases, FAKE_CUDA_CAPABILITY="53", FAKE_CUDA_HOT="7")
     assert (ended.code, len(ended.cases)) == (0, len(cases)), [case.reason for case in ended.cases]
     for case in ended.cases:
         assert case.status == "ok", case.reason
@@ -60,6 +70,8 @@ def test_every_result_is_right(measure: Measure) -> None:
         assert case.settings["device_driver"] == "CUDA 12.4"
         assert case.settings["device_pci_address"] == "0001:c1:00.0"
         assert case.settings["device_remark"] == ""
+        assert {name: value for name, value in case.settings.items() if name in STATE} == STATE
+        assert not {"device_power_limit_mw", "device_persistence_mode"} & case.settings.keys(), "it tells neither"
 
 
 @pytest.mark.usefixtures("cuda")

@@ -28,8 +28,8 @@ DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first) {
     throw Unavailable(
         sentence({"device=", first, ": this host has ", count, count == 1 ? " device" : " devices"}));
   const std::int64_t place = host.rank() % count;
-  return {devices[static_cast<std::size_t>((first + place) % count)].get(),
-          (host.size() - place + count - 1) / count};
+  Device& device = *devices[static_cast<std::size_t>((first + place) % count)];
+  return {&device, (host.size() - place + count - 1) / count, slowdown_of(device.facts())};
 }
 
 void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
@@ -44,11 +44,13 @@ void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
 
 std::vector<ControlVariable> DeviceOfRank::settings() const {
   const Facts& facts = device->facts();
-  return {
+  std::vector<ControlVariable> all{
       {"device_name", facts.name},          {"device_kind", name_of(facts.kind)},
       {"device_driver", facts.driver},      {"device_pci_address", facts.pci_address},
       {"device_remark", facts.passed_over}, {"ranks_on_device", ranks},
   };
+  std::ranges::move(state_of(facts, before), std::back_inserter(all));
+  return all;
 }
 
 DeviceBenchmark::DeviceBenchmark(const Parameters& parameters, const Communicator& communicator)

@@ -3,6 +3,7 @@
 
 #include "benchmark.hpp"
 #include "devices/device.hpp"
+#include "devices/state.hpp"
 
 namespace scope::devices {
 
@@ -15,11 +16,12 @@ Parameter device_parameter();
 struct DeviceOfRank {
   Device* device;
   std::int64_t ranks;
+  Slowdown before;
 
   // Throws Unavailable where arrays of this size and number would take more than half of what is free, shared with the
   // other ranks of the device.
   void require_room(std::int64_t array_bytes, int arrays) const;
-  // Which device it was.
+  // Which device it was, and its state now.
   std::vector<ControlVariable> settings() const;
 };
 
