@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcscope.catalog.benchmark import Value
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.plan.case import Batch, Case, Key
 from hpcscope.samples.records import (
@@ -197,6 +199,8 @@ class CaseSamples:
     """How the clocks of its launch were made one; None when the launch never got so far."""
     clock_step_s: float
     """Smallest step of the clock that timed it; 0 when the launch never got so far."""
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    """What a library, or a device, said of this case alone."""
 
     @cached_property
     def key(self) -> SamplesKey:
@@ -292,4 +296,5 @@ def join(
         rank_states=record.rank_states,
         synchronization=launch.clock_synchronization if launch else None,
         clock_step_s=launch.clock.resolution_s if launch else 0.0,
+        settings=record.settings,
     )
