@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,12 @@ import pytest
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> str:
-    library = tmp_path_factory.mktemp("driver") / "fake_cuda.so"
-    source = Path(__file__).with_name("fake_cuda.cpp")
-    subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    """Compile it once for all workers of a session."""
+    own = tmp_path_factory.getbasetemp()
+    library = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "fake_cuda.so"
+    if not library.exists():
+        made = tmp_path_factory.mktemp("driver") / library.name
+        source = Path(__file__).with_name("fake_cuda.cpp")
+        subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", str(source), "-o", str(made)], check=True)
+        made.replace(library)
     return str(library)
