@@ -124,12 +124,14 @@ def test_a_narrow_link_says_so() -> None:
 
 
 def test_limits_that_nobody_tells_are_named_and_the_rest_stands() -> None:
-    processor = GPU.model_copy(update={"kind": "cpu", "memory_bytes_per_s": None, "link": None})
-    found = ladders([*STREAMS, *TRANSFERS], [processor])
+    unknown = GPU.model_copy(update={"memory_bytes_per_s": None, "link": None})
+    found = ladders([*STREAMS, *TRANSFERS], [unknown])
     memory, link = (found[name] for name in ("memory of Accelerator 9000", list(found)[1]))
     assert "rate of its memory" in memory.rungs[0].reason
     assert "link" in link.rungs[0].reason
     assert [rung.retained is None for rung in memory.rungs] == [True, True, False]
+    processor = unknown.model_copy(update={"kind": "cpu"})
+    assert list(ladders([*STREAMS, *TRANSFERS], [processor])) == ["memory of Accelerator 9000"], "it has no link"
 
 
 def test_several_devices_and_hosts_have_ladders_of_their_own() -> None:

@@ -33,6 +33,7 @@ def device_ladders(measurements: Measurements) -> list[Ladder]:
         _ladder(pattern, way, ons, measurements)
         for pattern in PATHS
         for way, ons in sorted(_measured(pattern, measurements).items())
+        if pattern != "device_link" or not _is_processor(way, measurements)
     ]
 
 
@@ -65,10 +66,21 @@ def _problem(place: Standing) -> str:
     )
 
 
+def _is_processor(way: Way, measurements: Measurements) -> bool:
+    """Return whether a device is the host's processors: what is copied to it takes no link."""
+    device = _device(way, measurements)
+    return device is not None and device.kind == "cpu"
+
+
+def _device(way: Way, measurements: Measurements) -> Device | None:
+    host = finder(measurements.machine)(way.host)
+    return host.devices[way.number] if host and way.number < len(host.devices) else None
+
+
 def _ladder(pattern: DevicePattern, way: Way, ons: list[On], measurements: Measurements) -> Ladder:
     host = finder(measurements.machine)(way.host)
     known = host.devices if host else []
-    device = known[way.number] if way.number < len(known) else None
+    device = _device(way, measurements)
     name = device.name if device else "a device"
     if len(known) > 1:
         name += f" (device {way.number})"

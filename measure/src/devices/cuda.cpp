@@ -287,7 +287,8 @@ class CudaKernel final : public Kernel {
 
 class CudaQueue final : public Queue {
  public:
-  CudaQueue() : stream_(made("cuStreamCreate", api().cuStreamCreate, apart_from_default_stream)) {}
+  explicit CudaQueue(bool events)
+      : stream_(made("cuStreamCreate", api().cuStreamCreate, apart_from_default_stream)), timed_(events) {}
   ~CudaQueue() override {
     api().cuStreamSynchronize(stream_);
     for (const Handle event : events_) api().cuEventDestroy(event);
@@ -320,6 +321,7 @@ class CudaQueue final : public Queue {
   // Between two events, which serve again later.
   template <class Function, class... Arguments>
   void enqueue(const char* call, Function function, Arguments... arguments) {
+    if (!timed_) return require(function(arguments...), call);
     while (events_.size() < recorded_ + 2) events_.push_back(made("cuEventCreate", api().cuEventCreate, Flags{0}));
     require(api().cuEventRecord(events_[recorded_], stream_), "cuEventRecord");
     require(function(arguments...), call);
@@ -328,6 +330,7 @@ class CudaQueue final : public Queue {
   }
 
   Handle stream_;
+  bool timed_;
   std::vector<Handle> events_;
   std::size_t recorded_ = 0;
 };
@@ -383,9 +386,9 @@ class CudaDevice final : public Device {
     use();
     return std::make_unique<CudaPinnedMemory>(bytes);
   }
-  std::unique_ptr<Queue> queue() override {
+  std::unique_ptr<Queue> queue(bool events) override {
     use();
-    return std::make_unique<CudaQueue>();
+    return std::make_unique<CudaQueue>(events);
   }
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     if (!facts().no_kernels.empty()) throw Unavailable(facts().no_kernels);

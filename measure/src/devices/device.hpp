@@ -79,7 +79,8 @@ class Queue : NotCopied {
   virtual void launch(const Kernel& kernel, std::int64_t items, std::int64_t group) = 0;
   virtual void flush() = 0;   // hands to the device what waits
   virtual void finish() = 0;  // waits until all is done
-  // Seconds, by the device's clock, in which it worked on the commands since the last call. After `finish`.
+  // Seconds, by the device's clock, in which it worked on the commands since the last call; 0 in a queue without events.
+  // After `finish`.
   virtual double worked_s() = 0;
 };
 
@@ -94,7 +95,8 @@ class Device {
   virtual std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) = 0;
   // Throws std::runtime_error with the compiler's words, Unavailable where there is no compiler.
   virtual std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) = 0;
-  virtual std::unique_ptr<Queue> queue() = 0;
+  // `events`: the device's clock times each command. Programs have none, and they cost time.
+  virtual std::unique_ptr<Queue> queue(bool events) = 0;
 
  private:
   Facts facts_;

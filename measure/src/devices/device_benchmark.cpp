@@ -55,16 +55,16 @@ std::vector<ControlVariable> DeviceOfRank::settings() const {
 
 DeviceBenchmark::DeviceBenchmark(const Parameters& parameters, const Communicator& communicator)
     : mine_(device_of_rank(Communicator::on_this_host(communicator), parameters.integer("device"))),
-      queue_(mine_.device->queue()) {}
+      queues_(further_queues()) {}
 
 void DeviceBenchmark::write(const Array& to, std::span<const std::byte> from) {
-  queue_->write(to, from);
-  queue_->finish();
+  queue().write(to, from);
+  queue().finish();
 }
 
 void DeviceBenchmark::read(std::span<std::byte> to, const Array& from) {
-  queue_->read(to, from);
-  queue_->finish();
+  queue().read(to, from);
+  queue().finish();
 }
 
 std::span<std::byte> DeviceBenchmark::received() {

@@ -30,7 +30,6 @@ DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first);
 
 class DeviceBenchmark : public Benchmark {
  public:
-  std::int64_t most_operations() const override { return 1000; }  // each has an event of its own
   std::vector<ControlVariable> settings() const override { return mine_.settings(); }
 
   // The host's copy of the results, made when it is first asked for after a run.
@@ -50,22 +49,33 @@ class DeviceBenchmark : public Benchmark {
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) const {
     return mine_.device->kernel(text, name);
   }
-  std::unique_ptr<Queue> further_queue() const { return mine_.device->queue(); }
-  Queue& queue() { return *queue_; }
+  // A queue for what the host's clock times, and one for what the device's does.
+  struct Queues {
+    std::unique_ptr<Queue> plain;
+    std::unique_ptr<Queue> timed;
+  };
+  Queues further_queues() const { return {mine_.device->queue(false), mine_.device->queue(true)}; }
+  bool timed_by_host() const { return timed_by_host_; }
+  Queue& now(const Queues& queues) const { return timed_by_host_ ? *queues.plain : *queues.timed; }
+  Queue& queue() const { return now(queues_); }
   void write(const Array& to, std::span<const std::byte> from);  // and wait for it
   void read(std::span<std::byte> to, const Array& from);         // the same
 
-  // Times what `enqueue` puts into the queue, until the device has done it; returns the seconds that the device
-  // worked for one operation, by its own clock.
+  // Times what `enqueue` puts into the queue, until the device has done it. Does the same once more, untimed, and returns
+  // the seconds that the device worked on it, by its own clock.
   template <class Enqueue>
   double time(Repetition& repetition, Enqueue enqueue) {
-    queue_->worked_s();  // forgets what came before
-    repetition.time([&] {
+    const auto operation = [&] {
       enqueue();
-      queue_->finish();
-    });
+      queue().finish();
+    };
+    repetition.time(operation);
+    timed_by_host_ = false;
+    operation();
+    const double device_s = queue().worked_s();
+    timed_by_host_ = true;
     copied_ = false;
-    return queue_->worked_s() / static_cast<double>(repetition.calls());
+    return device_s;
   }
 
  private:
@@ -73,7 +83,8 @@ class DeviceBenchmark : public Benchmark {
   virtual void copy_results(std::span<std::byte> to) = 0;
 
   DeviceOfRank mine_;
-  std::unique_ptr<Queue> queue_;
+  Queues queues_;
+  bool timed_by_host_ = true;
   std::optional<Buffer> results_;
   bool copied_ = false;
 };

@@ -39,7 +39,7 @@ class MessageMemory {
     if (kind == "host") return;
     device_ = device_of_rank(host, 0);
     device_->require_room(bytes, 2);
-    queue_ = device_->device->queue();
+    queue_ = device_->device->queue(false);
     const std::int64_t least = std::max<std::int64_t>(1, bytes);
     sent_ = device_->device->array(least);
     arrived_ = device_->device->array(least);
@@ -103,7 +103,6 @@ class MessageMemory {
     if (bytes_ == 0) return;
     enqueue();
     queue_->finish();
-    queue_->worked_s();  // forgets the events
   }
 
   std::size_t bytes_;

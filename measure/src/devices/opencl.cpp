@@ -224,8 +224,9 @@ class ClKernel final : public Kernel {
 
 class ClQueue final : public Queue {
  public:
-  ClQueue(Handle context, Handle device)
-      : handle_(made("clCreateCommandQueue", api().clCreateCommandQueue, context, device, profiled)) {}
+  ClQueue(Handle context, Handle device, bool events)
+      : handle_(made("clCreateCommandQueue", api().clCreateCommandQueue, context, device, events ? profiled : 0)),
+        timed_(events) {}
   ~ClQueue() override {
     api().clFinish(handle_);
     forget();
@@ -260,7 +261,7 @@ class ClQueue final : public Queue {
   }
 
  private:
-  Handle* event() { return &events_.emplace_back(nullptr); }
+  Handle* event() { return timed_ ? &events_.emplace_back(nullptr) : nullptr; }
   static std::uint64_t moment_ns(Handle event, Info what) {
     std::uint64_t moment_ns = 0;
     require(api().clGetEventProfilingInfo(event, what, sizeof moment_ns, &moment_ns, nullptr),
@@ -274,6 +275,7 @@ class ClQueue final : public Queue {
   }
 
   Handle handle_;
+  bool timed_;
   std::vector<Handle> events_;
 };
 
@@ -319,7 +321,9 @@ class ClDevice final : public Device {
   std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) override {
     return std::make_unique<ClPinnedMemory>(context(), device_, bytes);
   }
-  std::unique_ptr<Queue> queue() override { return std::make_unique<ClQueue>(context(), device_); }
+  std::unique_ptr<Queue> queue(bool events) override {
+    return std::make_unique<ClQueue>(context(), device_, events);
+  }
 
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     const std::string whole =
