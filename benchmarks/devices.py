@@ -55,7 +55,8 @@ def main() -> int:
     listed = [each for each in registry.load(pair.native) if each.level == "device"]
     right = True
     for ranks in (1, 2):
-        lines = [line for each in listed for line in (declared(each) if ranks == 1 else [each.name])]
+        fitting = [each for each in listed if each.ranks.allows(ranks)]
+        lines = [line for each in fitting for line in (declared(each) if ranks == 1 else [each.name])]
         for case in pair.measured([f"{line} {SAMPLING}" for line in lines], ranks):
             right &= shown(case)
     print(f"\n{asked.launches} alternating launches of each")

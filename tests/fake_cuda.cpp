@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -38,6 +39,8 @@ enum Status {
   no_code = 209,
   not_ready = 600,
   refused = 701,
+  reached_already = 704,
+  not_reached = 705,
   faulted = 719
 };
 constexpr std::size_t shortest_lost = 64;
@@ -60,7 +63,9 @@ struct Event {
   int reached = 0;
   std::chrono::steady_clock::time_point moment;
 };
+struct Context;
 struct Stream {
+  Context* context;
   std::vector<std::function<Status()>> waiting;
 };
 struct Module {
@@ -73,9 +78,16 @@ struct Kernel {
 };
 
 bool started = false;
-bool retained = false;
-thread_local bool current = false;
+// One for each of FAKE_CUDA_DEVICES, else one, device. FAKE_CUDA=peer: none reaches memory of another.
+struct Context {
+  bool retained = false;
+  std::set<Context*> reached;
+};
+std::array<Context, 2> contexts;
+thread_local Context* current = nullptr;
+int device_count() { return std::stoi(setting("FAKE_CUDA_DEVICES", "1")); }
 std::map<std::uintptr_t, std::size_t> arrays;  // begin and size
+std::map<std::uintptr_t, void*> owners;        // contexts
 std::set<void*> pinned;
 std::set<Event*> events;
 std::set<Stream*> streams;
@@ -84,7 +96,7 @@ std::map<void*, Kernel> functions;
 
 void require_context(const char* call) {
   if (!started) misuse(call, "before cuInit");
-  if (!current) misuse(call, "without a context");
+  if (current == nullptr) misuse(call, "without a context");
 }
 template <class Things, class Thing>
 void require_alive(const Things& things, Thing thing, const char* call, const char* what) {
@@ -107,6 +119,7 @@ char* memory_at(std::uint64_t address, std::size_t bytes, const char* call) {
 
 Status put(void* stream, const char* call, std::function<Status()> command) {
   require_alive(streams, static_cast<Stream*>(stream), call, "no stream");
+  if (static_cast<Stream*>(stream)->context != current) misuse(call, "a stream of another context");
   static_cast<Stream*>(stream)->waiting.push_back(std::move(command));
   return success;
 }
@@ -263,25 +276,46 @@ Status cuGetErrorName(Status status, const char** name) {
   return success;
 }
 Status cuDriverGetVersion(int* version) { return *version = 12040, success; }
-Status cuDeviceGetCount(int* count) { return *count = 1, success; }
-Status cuDeviceGet(int* device, int number) { return *device = number, number == 0 ? success : invalid_value; }
+Status cuDeviceGetCount(int* count) { return *count = device_count(), success; }
+Status cuDeviceGet(int* device, int number) {
+  return *device = number, number < device_count() ? success : invalid_value;
+}
 Status cuDeviceGetName(char* name, int places, int) { return std::snprintf(name, places, "Fake GPU"), success; }
 Status cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = memory_bytes, success; }
-Status cuDeviceGetAttribute(int* value, int what, int) {
+Status cuDeviceGetAttribute(int* value, int what, int device) {
   const int capability = std::stoi(setting("FAKE_CUDA_CAPABILITY", "52"));
-  const std::map<int, int> attributes{{1, largest_group},   {16, 1},    {33, 0xc1}, {34, 0},
-                                      {36, 2619000},        {37, 5120}, {50, 1},    {75, capability / 10},
+  const std::map<int, int> attributes{{1, largest_group},
+                                      {16, 1},
+                                      {33, 0xc1 + device},
+                                      {34, 0},
+                                      {36, 2619000},
+                                      {37, 5120},
+                                      {50, 1},
+                                      {75, capability / 10},
                                       {76, capability % 10}};
   return *value = attributes.at(what), success;
 }
-Status cuDevicePrimaryCtxRetain(void** context, int) {
+Status cuDevicePrimaryCtxRetain(void** context, int device) {
   if (!started) misuse("cuDevicePrimaryCtxRetain", "before cuInit");
-  retained = true;
-  return *context = &retained, success;
+  contexts.at(device).retained = true;
+  return *context = &contexts.at(device), success;
 }
 Status cuCtxSetCurrent(void* context) {
-  if (context != &retained || !retained) misuse("cuCtxSetCurrent", "no context");
-  return current = true, success;
+  auto* known = static_cast<Context*>(context);
+  if (known != &contexts[0] && known != &contexts[1]) misuse("cuCtxSetCurrent", "no context");
+  if (!known->retained) misuse("cuCtxSetCurrent", "a context that nobody holds");
+  return current = known, success;
+}
+Status cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  return *can = device != peer && !fails("peer"), success;
+}
+Status cuCtxEnablePeerAccess(void* peer, unsigned) {
+  require_context("cuCtxEnablePeerAccess");
+  return current->reached.insert(static_cast<Context*>(peer)).second ? success : reached_already;
+}
+Status cuCtxDisablePeerAccess(void* peer) {
+  require_context("cuCtxDisablePeerAccess");
+  return current->reached.erase(static_cast<Context*>(peer)) != 0 ? success : not_reached;
 }
 
 Status cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
@@ -293,6 +327,7 @@ Status cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   if (fails("memory")) return out_of_memory;
   *address = reinterpret_cast<std::uintptr_t>(std::memset(new char[bytes], 0xA5, bytes));
   arrays[*address] = bytes;
+  owners[*address] = current;
   return success;
 }
 Status cuMemFree_v2(std::uint64_t address) {
@@ -319,6 +354,16 @@ Status cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, voi
   memory_at(from, bytes, "cuMemcpyDtoHAsync");
   return put(stream, "cuMemcpyDtoHAsync",
              [=] { return std::memcpy(to, memory_at(from, bytes, "cuMemcpyDtoHAsync"), copied(bytes)), success; });
+}
+Status cuMemcpyPeerAsync(std::uint64_t to, void* to_context, std::uint64_t from, void* from_context,
+                         std::size_t bytes, void* stream) {
+  if (owners[to] != to_context || owners[from] != from_context || to_context == from_context)
+    misuse("cuMemcpyPeerAsync", "memory of another context");
+  return put(stream, "cuMemcpyPeerAsync", [=] {
+    return std::memcpy(memory_at(to, bytes, "cuMemcpyPeerAsync"), memory_at(from, bytes, "cuMemcpyPeerAsync"),
+                       copied(bytes)),
+           success;
+  });
 }
 
 Status cuModuleLoadData(void** module, const void* code) {
@@ -377,7 +422,7 @@ Status cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsig
 
 Status cuStreamCreate(void** stream, unsigned) {
   require_context("cuStreamCreate");
-  auto* made = new Stream;
+  auto* made = new Stream{current, {}};
   streams.insert(made);
   return *stream = made, success;
 }

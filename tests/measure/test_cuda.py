@@ -74,6 +74,34 @@ def test_every_result_is_right(measure: Measure) -> None:
         assert not {"device_power_limit_mw", "device_persistence_mode"} & case.settings.keys(), "it tells neither"
 
 
+PEERS = [f"device.peer access={access} transfer_bytes=1001" for access in ("direct", "through_host", "direct")]
+
+
+@pytest.mark.usefixtures("cuda")
+def test_devices_reach_each_other(measure: Measure) -> None:
+    ended = measure(1, PEERS, FAKE_CUDA_DEVICES="2")
+    for case in ended.cases:
+        assert case.status == "ok", case.reason
+        assert case.verification is not None
+        assert case.verification.checks >= 1001
+        places = [case.settings[name] for name in ("device_pci_address", "peer_pci_address")]
+        assert places == ["0001:c1:00.0", "0001:c2:00.0"]
+    assert len(ended.cases) == len(PEERS)
+    for reason in reasons(measure(1, PEERS, FAKE_CUDA_DEVICES="2", FAKE_CUDA="copy"), "failed"):
+        assert mentions(reason, "bytes 1000 to 1000")
+
+
+@pytest.mark.usefixtures("cuda")
+def test_devices_that_do_not_reach_each_other_say_so(measure: Measure) -> None:
+    direct, through_host, _ = measure(1, PEERS, FAKE_CUDA_DEVICES="2", FAKE_CUDA="peer").cases
+    assert (direct.status, through_host.status) == ("unavailable", "ok")
+    assert "cannot reach memory of the other one directly" in direct.reason
+    (alone,) = reasons(measure(1, PEERS[:1]), "unavailable")
+    assert "device=1: this host has 1 device" in alone
+    (same,) = reasons(measure(1, [f"{PEERS[0]} peer=0"]), "unavailable")
+    assert "peer=0: is the device itself" in same
+
+
 @pytest.mark.usefixtures("cuda")
 def test_every_wrong_kernel_is_noticed(measure: Measure) -> None:
     ended = measure(1, [*WRONG_KERNELS], WRONG_KERNEL="\n".join(WRONG_KERNELS.values()))

@@ -106,7 +106,7 @@ def test_a_library_that_takes_memory_of_devices_is_proven_first(measure: Measure
 @pytest.mark.parametrize(
     ("aware_of", "status", "words"),
     [
-        ("no", "unavailable", "takes no memory of devices (MPIX_Query_cuda_support)"),
+        ("no", "unavailable", "takes no memory of devices (MPIX_Query_cuda_support: no)"),
         ("lost", "failed", "MPIX_Query_cuda_support: yes, but ... bytes 100000 to 100000"),
     ],
 )

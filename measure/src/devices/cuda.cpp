@@ -19,6 +19,8 @@ using Flags = unsigned int;
 using Size = std::size_t;
 
 constexpr Flags apart_from_default_stream = 1;
+constexpr Status is_reached_already = 704;
+constexpr Status was_not_reached = 705;
 namespace attribute {
 constexpr int largest_group = 1;
 constexpr int multiprocessors = 16;
@@ -54,6 +56,9 @@ struct Driver : Opened {
   Call<int*, int, int> cuDeviceGetAttribute = library["cuDeviceGetAttribute"];
   Call<Handle*, int> cuDevicePrimaryCtxRetain = library["cuDevicePrimaryCtxRetain"];
   Call<Handle> cuCtxSetCurrent = library["cuCtxSetCurrent"];
+  Call<int*, int, int> cuDeviceCanAccessPeer = library["cuDeviceCanAccessPeer"];
+  Call<Handle, Flags> cuCtxEnablePeerAccess = library["cuCtxEnablePeerAccess"];
+  Call<Handle> cuCtxDisablePeerAccess = library["cuCtxDisablePeerAccess"];
   Call<Size*, Size*> cuMemGetInfo = library["cuMemGetInfo_v2"];
   Call<Address*, Size> cuMemAlloc = library["cuMemAlloc_v2"];
   Call<Address> cuMemFree = library["cuMemFree_v2"];
@@ -61,6 +66,7 @@ struct Driver : Opened {
   Call<void*> cuMemFreeHost = library["cuMemFreeHost"];
   Call<Address, const void*, Size, Handle> cuMemcpyHtoDAsync = library["cuMemcpyHtoDAsync_v2"];
   Call<void*, Address, Size, Handle> cuMemcpyDtoHAsync = library["cuMemcpyDtoHAsync_v2"];
+  Call<Address, Handle, Address, Handle, Size, Handle> cuMemcpyPeerAsync = library["cuMemcpyPeerAsync"];
   Call<Handle*, const void*> cuModuleLoadData = library["cuModuleLoadData"];
   Call<Handle> cuModuleUnload = library["cuModuleUnload"];
   Call<Handle*, Handle, const char*> cuModuleGetFunction = library["cuModuleGetFunction"];
@@ -231,12 +237,16 @@ std::string compiled(const std::string& text, const char* name, const std::strin
 
 class CudaArray final : public Array {
  public:
-  explicit CudaArray(std::int64_t bytes)
-      : address(made("cuMemAlloc", api().cuMemAlloc, static_cast<Size>(bytes))) {}
+  CudaArray(std::int64_t size, Handle of_context)
+      : bytes(static_cast<Size>(size)),
+        address(made("cuMemAlloc", api().cuMemAlloc, bytes)),
+        context(of_context) {}
   ~CudaArray() override { api().cuMemFree(address); }
   void* pointer() const override { return reinterpret_cast<void*>(address); }
 
+  const Size bytes;
   const Address address;
+  const Handle context;
 };
 
 Address address_of(const Array& array) { return static_cast<const CudaArray&>(array).address; }
@@ -300,6 +310,12 @@ class CudaQueue final : public Queue {
   }
   void read(std::span<std::byte> to, const Array& from) override {
     enqueue("cuMemcpyDtoHAsync", api().cuMemcpyDtoHAsync, to.data(), address_of(from), to.size(), stream_);
+  }
+  void copy(const Array& to, const Array& from) override {
+    const auto& target = static_cast<const CudaArray&>(to);
+    const auto& source = static_cast<const CudaArray&>(from);
+    enqueue("cuMemcpyPeerAsync", api().cuMemcpyPeerAsync, target.address, target.context, source.address,
+            source.context, source.bytes, stream_);
   }
   void launch(const Kernel& kernel, std::int64_t items, std::int64_t group) override {
     const auto& of_cuda = static_cast<const CudaKernel&>(kernel);
@@ -371,6 +387,17 @@ class CudaDevice final : public Device {
   CudaDevice(int device, const std::string& architecture, Facts facts)
       : Device(std::move(facts)), device_(device), architecture_(architecture) {}
 
+  void reach(Device& other, bool directly) override {
+    auto* peer = dynamic_cast<CudaDevice*>(&other);
+    if (peer == nullptr) throw Unavailable("another library drives the other device");
+    const bool can = made("cuDeviceCanAccessPeer", api().cuDeviceCanAccessPeer, device_, peer->device_) != 0;
+    if (directly && !can) throw Unavailable("the device cannot reach memory of the other one directly");
+    peer->use();
+    use();
+    const Status status =
+        directly ? api().cuCtxEnablePeerAccess(peer->context_, 0) : api().cuCtxDisablePeerAccess(peer->context_);
+    if (status != (directly ? is_reached_already : was_not_reached)) require(status, "cuCtxEnablePeerAccess");
+  }
   std::int64_t free_bytes() override {
     use();
     Size free = 0;
@@ -380,7 +407,7 @@ class CudaDevice final : public Device {
   }
   std::unique_ptr<Array> array(std::int64_t bytes) override {
     use();
-    return std::make_unique<CudaArray>(bytes);
+    return std::make_unique<CudaArray>(bytes, context_);
   }
   std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) override {
     use();

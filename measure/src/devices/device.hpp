@@ -75,6 +75,8 @@ class Queue : NotCopied {
   virtual ~Queue() = default;
   virtual void write(const Array& to, std::span<const std::byte> from) = 0;
   virtual void read(std::span<std::byte> to, const Array& from) = 0;
+  // From this device to one that it was told to reach, or not.
+  virtual void copy(const Array& to, const Array& from) = 0;
   // `items` run the kernel, in groups of `group`, which divides them.
   virtual void launch(const Kernel& kernel, std::int64_t items, std::int64_t group) = 0;
   virtual void flush() = 0;   // hands to the device what waits
@@ -90,6 +92,8 @@ class Device {
   virtual ~Device() = default;
   const Facts& facts() const { return facts_; }
   void take_over_from(const Device& other) { facts_.passed_over = other.facts_.no_kernels; }
+  // Lets the device use memory of another one directly, or no longer. Throws Unavailable where it cannot.
+  virtual void reach(Device& other, bool directly) = 0;
   virtual std::int64_t free_bytes() = 0;  // all memory where the driver does not say
   virtual std::unique_ptr<Array> array(std::int64_t bytes) = 0;
   virtual std::unique_ptr<PinnedMemory> pinned(std::int64_t bytes) = 0;

@@ -39,6 +39,7 @@ class DeviceBenchmark : public Benchmark {
   // Takes a device for this rank, from the one on that the case names. Throws Unavailable where there is none. Collective.
   DeviceBenchmark(const Parameters& parameters, const Communicator& communicator);
 
+  Device& device() const { return *mine_.device; }
   const Facts& facts() const { return mine_.device->facts(); }
   std::int64_t group() const { return std::min(usual_group, facts().largest_group); }
 

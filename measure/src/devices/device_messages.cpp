@@ -16,17 +16,11 @@ constexpr int staging_slots = 2;
 
 // What the library says of memory of CUDA's devices. Throws Unavailable unless it takes it.
 std::string support() {
-  // Extensions of Open MPI and of MPICH, which others have taken over.
-  if (auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
-      query != nullptr) {
-    if (query() == 1) return "MPIX_Query_cuda_support: yes";
-    throw Unavailable(
-        "the MPI library takes no memory of devices (MPIX_Query_cuda_support); staged memory works with any");
-  }
-  throw Unavailable(
-      "the MPI library does not say that it takes memory of devices (no MPIX_Query_cuda_support); staged memory "
-      "works "
-      "with any");
+  // An extension of Open MPI, which MPICH and others have taken over.
+  auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  if (query != nullptr && query() == 1) return "MPIX_Query_cuda_support: yes";
+  throw Unavailable(sentence({"the MPI library takes no memory of devices (MPIX_Query_cuda_support: ",
+                              query == nullptr ? "missing" : "no", "); staged memory works with any"}));
 }
 
 // The memory of one rank: of messages to be sent and, apart from them, of those that arrive.

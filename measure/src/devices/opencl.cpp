@@ -222,6 +222,8 @@ class ClKernel final : public Kernel {
   }
 };
 
+Unavailable no_peers() { return Unavailable("OpenCL has no copies between devices of their own contexts"); }
+
 class ClQueue final : public Queue {
  public:
   ClQueue(Handle context, Handle device, bool events)
@@ -242,6 +244,7 @@ class ClQueue final : public Queue {
     require(api().clEnqueueReadBuffer(handle_, handle_of(from), 0, 0, to.size(), to.data(), 0, nullptr, event()),
             "clEnqueueReadBuffer");
   }
+  void copy(const Array& /*to*/, const Array& /*from*/) override { throw no_peers(); }
   void launch(const Kernel& kernel, std::int64_t items, std::int64_t group) override {
     const auto global = static_cast<Size>(items);
     const auto local = static_cast<Size>(group);
@@ -308,6 +311,7 @@ class ClDevice final : public Device {
  public:
   ClDevice(Handle platform, Handle device) : Device(facts_of(platform, device)), device_(device) {}
 
+  void reach(Device& /*other*/, bool /*directly*/) override { throw no_peers(); }
   std::int64_t free_bytes() override {
     const auto kibibytes = value_of<std::array<Size, 2>>(device_, device_info::free_memory_amd)[0];
     if (kibibytes != 0) return static_cast<std::int64_t>(kibibytes) << 10;
