@@ -151,10 +151,9 @@ def _show(reproduced: Reproduced) -> None:
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
     if reference.stands_for:
         screen.print(Text(f"{reference.stands_for}\n"))
-    here = reference.study.network if reference.study else reference.place
-    for place in here:
+    for place in reference.place:
         screen.print(Text(f"{place.name}: {place.words}"))
-    if here:
+    if reference.place:
         screen.print()
     screen.print(statements(reproduced.rows))
     if any(row.relation for row in reproduced.rows):

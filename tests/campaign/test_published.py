@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hpcscope.cli import dispatch
+from hpcscope.engine.reproduce import places as published_places
 from hpcscope.engine.reproduce import study as published_study
 from hpcscope.models.published.judgement import KnownValues, compared
 from hpcscope.models.published.reference import StudyScale, beside, load, names
@@ -52,15 +53,13 @@ def rows(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, 
 def test_studies_are_whole() -> None:
     assert STUDIES == ["gamma-figure3", "gamma-table1", "netfinity-lu", "netfinity-placement", "netfinity-pstswm"]
     for name in STUDIES:
-        published = load(name).study
+        published, places = load(name).study, load(name).place
         assert published is not None
         if published.application is None:
-            assert {published.program, *(each.program for each in published.network)} - {""} <= set(
-                programs.names()
-            )
+            assert {published.program, *(place.program for place in places)} - {""} <= set(programs.names())
         else:
             assert beside(published.application.input).is_file()
-        networks = {network.name for network in published.network}
+        networks = {place.name for place in places}
         assert {reading.place for reading in load(name).reading.values() if not reading.of} == networks
         varied = any(len(values) > 1 for values in published.fitting.parameters.values())
         assert published.fitting.repetitions >= 6 or varied, "for intervals, or for groups"
@@ -152,14 +151,14 @@ def test_the_application_runs_over_active_messages_and_through_shared_memory(
     reference = load("gamma-table1")
     assert reference.study is not None
     tiny = StudyScale(arguments="-E NX=1 -E NY=1 -E NZ=1 -E STEPS=1", ranks=[2], repetitions=1)
-    networks = [
-        network.model_copy(update={"lab": None})
-        for network in reference.study.network
-        if network.transport in ("default", "active-messages")
+    here = [
+        place.model_copy(update={"lab": None})
+        for place in reference.place
+        if place.transport in ("default", "active-messages")
     ]
-    study_here = reference.study.model_copy(update={"fitting": tiny, "network": networks})
-    folder = published_study.run(study_here, "tiny", False, None, None, tmp_path / "tiny")
-    known = KnownValues(reference.reading, published_study.observed(study_here, folder), {})
+    commands = published_study.commands(reference.study, here, tiny, None, tmp_path, None)
+    published_places.measure(here, commands, tmp_path)
+    known = KnownValues(reference.reading, published_places.observed(here, tmp_path), {})
     rows = compared(reference.statement, known)
     found = [row for row in rows if row.measured is not None]
     assert len(found) == 4 + 1 + 4, "of active messages and of shared memory"

@@ -20,7 +20,6 @@ from hpcscope.engine.reproduce import places as published_places
 from hpcscope.engine.reproduce.own_command import EndedCommand
 from hpcscope.errors import ScopeError
 from hpcscope.models.published.reference import ReproductionPlace, Scale, names
-from hpcscope.settings.experiment import Experiment
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
 ROW = {
@@ -111,7 +110,10 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
         ReproductionPlace(name=name, words=name, lab="sparc", fitting=Scale(launches=1, cases=[]))
         for name in ("a", "b", "c")
     ]
-    experiments = {place.name: Experiment() for place in places}
+    commands = {
+        place.name: ["run", str(tmp_path / f"{place.name}.toml"), "--output", str(tmp_path / place.name)]
+        for place in places
+    }
     done: list[list[str]] = []
 
     def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
@@ -126,7 +128,7 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
     monkeypatch.setattr(published_places, "run_scope", run)
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "run.json").write_text("{}")
-    published_places.run(places, experiments, tmp_path)
+    published_places.measure(places, commands, tmp_path)
     assert published_places.absent(tmp_path) == {"b": "ScaLAPACK is missing"}
     assert [words[1] for words in done] == [
         str(tmp_path / "a.toml"),
@@ -134,10 +136,10 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
         "--resume",
     ], "c was begun"
     done.clear()
-    published_places.run(places, experiments, tmp_path)
+    published_places.measure(places, commands, tmp_path)
     assert [Path(words[-1]).name for words in done] == ["b"]
     with pytest.raises(ScopeError, match="ScaLAPACK is missing"):
-        published_places.run(places[1:2], experiments, tmp_path)
+        published_places.measure(places[1:2], {"b": commands["b"]}, tmp_path)
 
 
 def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

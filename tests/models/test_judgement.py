@@ -315,8 +315,6 @@ def test_a_fitted_figure_keeps_its_interval() -> None:
 def test_declared_statements_are_whole(name: str) -> None:
     reference: Reference = load(name)
     places = {place.name for place in reference.place} or {""}
-    if reference.study:
-        places = {network.name for network in reference.study.network}
     parts = [reading for reading in reference.reading.values() if not reading.of]
     assert {reading.place for reading in parts} <= places
     labs = {place.name for place in reference.place if place.link_bits_per_s}
@@ -335,5 +333,5 @@ def test_declared_statements_are_whole(name: str) -> None:
     for reading in reference.reading.values():
         assert bool(reading.of) <= (reading.read in COMBINED)
         assert reading.read not in ("frames", "half_frames") or reading.place in labs | {""}
-        cases = [case for place in reference.place for case in place.fitting.cases] + reference.fitting.cases
+        cases = [case for place in reference.place for case in place.scale(False).cases] + reference.fitting.cases
         assert not reading.benchmark or any(case.startswith(reading.benchmark + " ") for case in cases)

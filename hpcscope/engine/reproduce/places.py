@@ -1,4 +1,4 @@
-"""A published experiment on several networks, repeated here: one run for each place, in a lab where it says so."""
+"""A published experiment on several networks, repeated here: runs for each place, in a lab where it says so."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,10 @@ from hpcscope.errors import InterruptedRunError, ScopeError, UsageError
 from hpcscope.findings.results import Run
 from hpcscope.models.published.observed import ObservedPlace, ObservedRun
 from hpcscope.models.published.reference import ReproductionPlace
-from hpcscope.plan.experiment import write
-from hpcscope.rundirectory import RunDirectory, write_json, write_text
-from hpcscope.settings.experiment import Experiment
+from hpcscope.programs.campaign import folder as folders
+from hpcscope.programs.campaign import is_campaign, published
+from hpcscope.programs.campaign.folder import CampaignFolder
+from hpcscope.rundirectory import RunDirectory, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -21,29 +22,28 @@ ABSENT = "not-measured.json"
 """Why a place was not measured, by its name."""
 
 
-def run(places: Sequence[ReproductionPlace], experiments: Mapping[str, Experiment], folder: Path) -> None:
-    """Measure every place that has no finished run in the folder; an interrupted run goes on.
+def measure(
+    places: Sequence[ReproductionPlace], commands: Mapping[str, Sequence[str]], folder: Path, full: bool = False
+) -> None:
+    """Run the command of Scope of each directory that is not finished; an interrupted one goes on.
 
     A place that cannot be measured here does not keep the others from it: the folder says why. ScopeError where
     none can.
     """
     absent: dict[str, str] = {}
-    for place in places:
-        own = RunDirectory(folder / place.name)
+    for name, command in commands.items():
+        own = folder / name
         if _finished(own):
             continue
-        logger.info(f"{place.name}: {place.words}")
-        if own.run.exists():
-            words = ["run", "--resume", str(own.path)]
-        else:
-            file = folder / f"{place.name}.toml"
-            write_text(file, write(experiments[place.name]))
-            words = ["run", str(file), "--output", str(own.path)]
-        ended = run_scope(words, place.lab)
+        here = [place for place in places if place.folder == name]
+        logger.info("; ".join(f"{place.name}: {place.words}" for place in here))
+        begun = is_campaign(own) or RunDirectory(own).run.exists()
+        words = [command[0], "--resume", str(own)] if begun else command
+        ended = run_scope(words, (full and here[0].full_lab) or here[0].lab)
         if ended.code == InterruptedRunError.exit_code:
             raise InterruptedRunError(f"interrupted; resume: scope reproduce --resume {folder}")
         if not _finished(own):
-            absent[place.name] = ended.reason
+            absent |= dict.fromkeys((place.name for place in here), ended.reason)
     write_json(folder / ABSENT, absent)
     if len(absent) == len(places):
         raise ScopeError(f"{folder}: nothing could be measured: {next(iter(absent.values()))}")
@@ -51,15 +51,20 @@ def run(places: Sequence[ReproductionPlace], experiments: Mapping[str, Experimen
 
 def observed(places: Sequence[ReproductionPlace], folder: Path) -> dict[str, ObservedPlace]:
     """Return what the runs in a folder gave, by the name of the place."""
-    finished = [place for place in places if _finished(RunDirectory(folder / place.name))]
-    if not finished:
-        names = ", ".join(place.name for place in places)
+    observed_places: dict[str, ObservedPlace] = {}
+    for place in places:
+        own = folder / place.folder
+        if is_campaign(own):
+            observed_places[place.name] = published.observed(own, place.transport)
+        elif _finished(own):
+            run = Run(own)
+            observed_places[place.name] = ObservedRun(
+                run.measurements, run.models.fits, place.link_bits_per_s, run.models.speedups
+            )
+    if not observed_places:
+        names = ", ".join(dict.fromkeys(place.folder for place in places))
         raise UsageError(f"{folder}: must contain a finished run of at least one place: {names}")
-    runs = {place: Run(folder / place.name) for place in finished}
-    return {
-        place.name: ObservedRun(run.measurements, run.models.fits, place.link_bits_per_s, run.models.speedups)
-        for place, run in runs.items()
-    }
+    return observed_places
 
 
 def absent(folder: Path) -> dict[str, str]:
@@ -68,6 +73,8 @@ def absent(folder: Path) -> dict[str, str]:
     return TypeAdapter(dict[str, str]).validate_json(file.read_bytes()) if file.is_file() else {}
 
 
-def _finished(directory: RunDirectory) -> bool:
-    """Return whether a run has its report: it is written last."""
-    return directory.report.is_file()
+def _finished(own: Path) -> bool:
+    """Return whether a directory has all its runs: the report of a run is written last, a campaign says so."""
+    if is_campaign(own):
+        return folders.read(CampaignFolder(own)).status == "finished"
+    return RunDirectory(own).report.is_file()

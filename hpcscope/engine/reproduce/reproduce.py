@@ -16,11 +16,12 @@ from hpcscope.lab.active import active
 from hpcscope.launch.cluster import probe_cluster
 from hpcscope.launch.site import site_of
 from hpcscope.models.published import judgement
-from hpcscope.models.published.observed import ObservedPlace, ObservedRun
+from hpcscope.models.published.observed import ObservedRun
 from hpcscope.models.published.overview import ComparedValue
 from hpcscope.models.published.reference import Reference, Scale, load
-from hpcscope.plan.experiment import COMMAND_LINE, resolve
+from hpcscope.plan.experiment import COMMAND_LINE, resolve, write
 from hpcscope.plan.placement import Placement
+from hpcscope.rundirectory import write_text
 from hpcscope.settings.comparing import ReproductionSettings
 from hpcscope.settings.experiment import Experiment
 from hpcscope.topology.estimate import LIBRARY, LIMIT, estimate
@@ -59,8 +60,7 @@ class Reproduced:
 def lab_of(options: ReproduceOptions) -> str | None:
     """Return the lab in which this command must run; None where it can run here."""
     reference = load(options.name)
-    elsewhere = reference.study is not None or reference.place
-    outside = options.run is None and not elsewhere and active() is None
+    outside = options.run is None and not reference.place and active() is None
     return reference.lab if outside else None
 
 
@@ -79,16 +79,6 @@ def _measured(
     reference: Reference, options: ReproduceOptions, progress: RunProgress, command: Sequence[str]
 ) -> Path:
     """Run the experiment like any other, or what it lacks, and return its run directory."""
-    if reference.study is not None:
-        return study.run(
-            reference.study,
-            options.name,
-            options.full,
-            options.launches,
-            options.given.get("mpi"),
-            options.output,
-            options.resume,
-        )
     if reference.place:
         return _measured_places(reference, options)
     if options.resume is not None:
@@ -106,13 +96,19 @@ def _measured(
 
 
 def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
-    """Run the experiment at each of its places and return the folder of the runs."""
+    """Measure at each of the places of the experiment and return the folder of their runs."""
     folder = options.resume or new_directory(options.name, options.output).path
-    experiments = {
-        place.name: _experiment(place.scale(options.full), options, [], here=place.lab is None)
-        for place in reference.place
-    }
-    places.run(reference.place, experiments, folder)
+    if reference.study is not None:
+        scale = reference.study.full if options.full else reference.study.fitting
+        mpi, repetitions = options.given.get("mpi"), options.launches
+        commands = study.commands(reference.study, reference.place, scale, mpi, folder, repetitions)
+    else:
+        commands = {}
+        for place in reference.place:
+            file = folder / f"{place.name}.toml"
+            write_text(file, write(_experiment(place.scale(options.full), options, [], here=place.lab is None)))
+            commands[place.name] = ["run", str(file), "--output", str(folder / place.name)]
+    places.measure(reference.place, commands, folder, options.full)
     return folder
 
 
@@ -149,15 +145,11 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
 
 def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
     """Return what the source prints beside what the runs in a folder gave."""
-    absent: dict[str, str] = {}
-    observed_places: dict[str, ObservedPlace]
-    if reference.study is not None:
-        observed_places = study.observed(reference.study, folder)
-    elif reference.place:
-        observed_places, absent = places.observed(reference.place, folder), places.absent(folder)
+    if reference.place:
+        observed_places = places.observed(reference.place, folder)
     else:
         observed_places = {"": _observed(reference, Run(folder))}
-    known = judgement.KnownValues(reference.reading, observed_places, absent)
+    known = judgement.KnownValues(reference.reading, observed_places, places.absent(folder))
     return judgement.compared(reference.statement, known)
 
 

@@ -8,7 +8,6 @@ from pydantic import Field, ValidationError
 
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.models.published.statement import Statement, StatementReading
-from hpcscope.names import NAME
 from hpcscope.strict import Strict
 
 
@@ -19,24 +18,39 @@ class Scale(Strict):
     cases: list[str]
 
 
-class ReproductionPlace(Strict):
-    """One of several networks, and its counterpart here: a run of its own."""
+Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
 
-    name: str = Field(pattern=f"^{NAME}$")
-    """Also that of the folder of the run."""
+
+class ReproductionPlace(Strict):
+    """One of several networks, and its counterpart here: a run of its own, or the runs of a study there."""
+
+    name: str
+    """As the source calls it."""
     words: str
     """Its counterpart here."""
     lab: str | None = None
     """The emulated cluster; None: this machine."""
+    full_lab: str | None = None
+    """Another one for the full extent of a study, which needs more hosts."""
     link_bits_per_s: float | None = None
     """Rate of its links, for the limit by frames."""
-    fitting: Scale
+    transport: Transport = "default"
+    """In a study."""
+    program: str = ""
+    """Another one than the study's."""
+    fitting: Scale | None = None
+    """None in a study, whose extent is the same everywhere."""
     full: Scale | None = None
     """None: the same cases."""
 
     def scale(self, full: bool) -> Scale:
         """Return the cases to run."""
-        return self.full if full and self.full is not None else self.fitting
+        return (full and self.full) or self.fitting or Scale(launches=1, cases=[])
+
+    @property
+    def folder(self) -> str:
+        """The name of its directory: networks of a study that are transports of the same hosts share one."""
+        return self.name if self.fitting else "-".join(filter(None, [self.lab or "here", self.program]))
 
 
 class StudyScale(Strict):
@@ -51,25 +65,6 @@ class StudyScale(Strict):
     """The parameter by which all features are divided before runs are grouped."""
     ranks: list[int]
     repetitions: int = Field(ge=1)
-
-
-Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
-
-
-class StudyNetwork(Strict):
-    """Where a study is run."""
-
-    name: str
-    """As the source calls it."""
-    words: str
-    """Its counterpart here."""
-    lab: str | None = None
-    """The emulated cluster; None: this machine."""
-    full_lab: str | None = None
-    """Another one for the full extent, which needs more hosts."""
-    transport: Transport = "default"
-    program: str = ""
-    """Another one than the study's."""
 
 
 class InstalledApplication(Strict):
@@ -90,7 +85,6 @@ class PublishedStudy(Strict):
     application: InstalledApplication | None = None
     fitting: StudyScale
     full: StudyScale
-    network: list[StudyNetwork]
 
 
 class Reference(Strict):
@@ -104,7 +98,7 @@ class Reference(Strict):
     fitting: Scale = Scale(launches=1, cases=[])
     full: Scale = Scale(launches=1, cases=[])
     study: PublishedStudy | None = None
-    """Study of programs under the monitor; then there are no cases."""
+    """Study of programs under the monitor, at all places; then there are no cases."""
     place: list[ReproductionPlace] = []
     """Where several networks are compared; then there are no other cases."""
     lab: str | None = None
