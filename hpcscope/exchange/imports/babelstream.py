@@ -59,8 +59,7 @@ class _BabelStreamReader(LineReader):
         self._wrong = ""
         self._kernels: dict[str, list[PrintedFigure]] = {}
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if found := _VERSION.match(text):
             self.versions[found[1]] = None

@@ -70,8 +70,7 @@ class _DarshanReader(LineReader):
         self._totals: dict[tuple[str, str], tuple[float, int]] = {}
         self._logged = False
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if _LOG.match(text):
             self._logged = True

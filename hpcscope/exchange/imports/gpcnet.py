@@ -43,8 +43,7 @@ class _GpcnetReader(LineReader):
     _table = ""
     _heads: Sequence[str] = ()
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         cells = [cell.strip() for cell in line.text.strip().strip("|").split("|")]
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None

@@ -55,8 +55,7 @@ class _Hp2pReader(LineReader):
         """Values and lines of the summary that is being printed."""
         self._whole: dict[tuple[str, str], tuple[float, int]] = {}
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if _SUMMARY.match(line.text):
             if self._open is not None:
                 raise MixedRunsError("their summaries")

@@ -74,8 +74,7 @@ class _HpcgReader(LineReader):
         """Value and line by metric."""
         self._failure = "the output ends before its final summary"
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if title := _TITLE.match(line.text):
             self.versions |= {title[1]: None} if title[1] else {}
         elif not self._section and (found := _VERSION.match(line.text)):

@@ -81,8 +81,7 @@ class _HplReader(LineReader):
         self._problems: list[_Problem] = []
         self._swap = ""
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None
             self._swap = ""

@@ -37,8 +37,7 @@ class _MxpReader(LineReader):
     _failure = "no check of its residual was printed"
     _problem: Sequence[str] = ()
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if residual := _RESIDUAL.match(line.text):
             self._failure = "" if residual[2] == "PASSED" else f"residual {residual[1]}: FAILED"
         elif problem := _PROBLEM.match(line.text):

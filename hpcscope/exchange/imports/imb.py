@@ -144,8 +144,7 @@ class _ImbReader(LineReader):
         self._options: dict[str, str] = {}
         self._section: Section | None = None
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if title := _TITLE.match(text):
             self._version, self._part = title[1], title[2]

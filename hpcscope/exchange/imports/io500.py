@@ -37,8 +37,7 @@ claims = claiming(_PHASE, _SCORE)
 class _Io500Reader(LineReader):
     title = TITLE
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if version := _VERSION.match(line.text):
             self.versions[version[1]] = None
         elif phase := _PHASE.match(line.text):

@@ -81,8 +81,7 @@ class _IpmReader(LineReader):
         self._wall: tuple[float, int] | None = None
         self._tasks: list[Task] = []
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text.strip()
         if banner := _BANNER.match(text):
             self._banner, self._region = True, _WHOLE

@@ -55,8 +55,7 @@ class _LikwidReader(LineReader):
         self._values: dict[str, tuple[str, int]] = {}
         """By their keys, with the numbers of their lines."""
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if named := _TEST.match(line.text):
             self._test = named[1]
         elif using := _THREADS.match(line.text):

@@ -71,8 +71,7 @@ class _LmbenchReader(LineReader):
         self._stride = self._kib = 0
         self._order = "unknown"
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if _NOTE.match(text):
             self._note(text)

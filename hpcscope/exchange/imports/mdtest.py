@@ -64,8 +64,7 @@ class _MdtestReader(LineReader):
         self._rows: dict[str, tuple[tuple[float, float, float], int]] = {}
         """By operation: highest, lowest and mean rate; line."""
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None
             self._ranks, self._nodes = int(title[2]), int(title[3])

@@ -79,8 +79,7 @@ class _NcclReader(LineReader):
         if self.test == _UNKNOWN:
             self.missing["the operation"] = None
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if version := _VERSION.match(text):
             self.versions[version[1]] = None

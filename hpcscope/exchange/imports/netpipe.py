@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
+from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
 
 TITLE = "NetPIPE"
@@ -73,51 +74,41 @@ def claims(lines: Sequence[Line]) -> bool:
     return written > len(lines) / 2
 
 
-def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all lines."""
-    figures: list[PrintedFigure] = []
-    understood: set[int] = set()
-    benchmarks: list[Benchmark] = []
-    versions: dict[str, None] = {}
-    hosts: dict[str, None] = {}
-    differences: dict[str, None] = {}
-    settings, unknown = Preamble(), False
-    for line in lines:
+class _NetpipeReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._settings = Preamble()
+
+    def _takes(self, line: Line) -> bool:
         if found := _row(line.text):
             version, row = found
-            versions[version] = None
-            settings.rows = True
+            self.versions[version] = None
+            self._settings.rows = True
             # Rows of `np.out` say nothing of their program, whatever stands before them.
-            of = settings if "n" in row.groupdict() else Preamble()
-            printed_figures, benchmark = _figure(of, version, row, line.number, differences)
-            figures += printed_figures
-            benchmarks += benchmark
-            unknown = unknown or not of.said
-            understood.add(line.number)
-            continue
-        was, settings = settings, Preamble() if settings.rows else settings
+            of = self._settings if "n" in row.groupdict() else Preamble()
+            figures, benchmarks = _figure(of, version, row, line.number, self.differences)
+            self.figures += figures
+            self.benchmarks += benchmarks
+            if not of.said:
+                self.missing["the transport and the mode: np.out has none"] = None
+            return True
+        settings = Preamble() if self._settings.rows else self._settings
         if mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):
-            settings.mode, settings.said = mode, True
-        elif transport := next((one for words, one in _TRANSPORTS.items() if line.text.startswith(words)), ""):
-            settings.transport, settings.said = transport, True
+            settings.mode = mode
+        elif transport := next((way for words, way in _TRANSPORTS.items() if line.text.startswith(words)), ""):
+            settings.transport = transport
         elif _PROCESS.match(line.text):
-            settings.transport, settings.said = "mpi", True
-            hosts[line.text.partition(": ")[2]] = None
-        elif _SAID.match(line.text):
-            settings.said = True
-        else:
-            settings = was
-            continue
-        understood.add(line.number)
-    return Reading(
-        program=" ".join([TITLE, *versions]),
-        figures=figures,
-        understood=understood,
-        missing=["the transport and the mode: np.out has none"] if unknown else [],
-        differences=list(differences),
-        benchmarks=merged(benchmarks),
-        hosts=list(hosts),
-    )
+            settings.transport = "mpi"
+            self.hosts[line.text.partition(": ")[2]] = None
+        elif not _SAID.match(line.text):
+            return False
+        settings.said, self._settings = True, settings
+        return True
+
+
+read = _NetpipeReader.reading
 
 
 def _row(text: str) -> tuple[str, re.Match[str]] | None:

@@ -183,8 +183,7 @@ class _OsuReader(LineReader):
         self._workers: dict[str, str] = {}
         """Of each process; they are printed before the title."""
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if title := _TITLE.match(text):
             self._table = Table(title[1] or title[3], title[2] or "", settings=self._workers)

@@ -76,8 +76,7 @@ class _PerftestReader(LineReader):
         """Of a JSON object, until it ends."""
         self._line = 0
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if test := _TEST.match(text):
             self._settings = {"test": f"{test[1].replace('_', ' ')} {test[2]}"}

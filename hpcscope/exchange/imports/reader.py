@@ -19,7 +19,7 @@ def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[Line]], bool]:
 
 
 class LineReader(ABC):
-    """Reads an output of one program; a format says in `takes` what its lines mean.
+    """Reads an output of one program; a format says in `_takes` what its lines mean.
 
     Dictionaries without values keep each entry once, in their order.
     """
@@ -44,7 +44,7 @@ class LineReader(ABC):
         return cls().read(lines)
 
     @abstractmethod
-    def takes(self, line: Line) -> bool:
+    def _takes(self, line: Line) -> bool:
         """Read a line; return whether it was understood."""
 
     def close(self) -> None:  # noqa: B027  # most formats have nothing to end
@@ -76,7 +76,7 @@ class LineReader(ABC):
 
     def read(self, lines: Sequence[Line]) -> Reading:
         """Return what the lines say."""
-        understood = {line.number for line in lines if self.takes(line)}
+        understood = {line.number for line in lines if self._takes(line)}
         self.close()
         return Reading(
             program=f"{self.title} {', '.join(self.versions)}".strip(),

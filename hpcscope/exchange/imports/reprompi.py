@@ -84,8 +84,7 @@ class _ReprompiReader(LineReader):
         self._columns: list[str] = []
         self._case: Case | None = None
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         text = line.text
         if one := _SETTING.match(text):
             if one[1] in _NUMBERS and not one[2].isdigit():

@@ -39,8 +39,7 @@ class _SkampiReader(LineReader):
     _result = ""
     """The name of the result that is being read."""
 
-    def takes(self, line: Line) -> bool:
-        """Read a line; return whether it was understood."""
+    def _takes(self, line: Line) -> bool:
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None
         elif begin := _BEGIN.match(line.text):

@@ -71,7 +71,7 @@ class _StreamReader(LineReader):
         self._rows: dict[str, tuple[Line, list[float]]] = {}
         """By kernel."""
 
-    def takes(self, line: Line) -> bool:
+    def _takes(self, line: Line) -> bool:
         """Read a line; return whether it was understood: rows are, once all is known that they depend on."""
         for name, fact in _FACTS.items():
             if found := fact.match(line.text):
