@@ -16,8 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hpcscope.build import installations
-from hpcscope.findings.profile import find_all
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts, find_all
 from tests.profiles.faulty import Faulty
 
 ROUNDS = 30

@@ -10,8 +10,7 @@ from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.findings.campaign import find_all
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts, find_all
 from hpcscope.findings.finding import Finding, Findings
 from hpcscope.locks import held
 from hpcscope.plan.experiment import COMMAND_LINE

@@ -11,7 +11,7 @@ from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings import profile as kinds
 from hpcscope.findings.finding import Findings
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 from hpcscope.locks import LOCK, held, release
 from hpcscope.machine import discover
 from hpcscope.programs.profiles import monitored_run, mpip, trace

@@ -14,7 +14,7 @@ from hpcscope.errors import UsageError
 from hpcscope.findings import load as load_kinds
 from hpcscope.findings import topology as kinds
 from hpcscope.findings.finding import Finding
-from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.findings.topology import TopologyFacts
 from hpcscope.lab.active import ActiveLab, active
 from hpcscope.launch.cluster import Cluster, probe_cluster
 from hpcscope.launch.site import site_of

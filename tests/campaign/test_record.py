@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hpcscope.errors import UsageError
-from hpcscope.findings.campaign import find_all, runs_missing
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts, find_all, runs_missing
 from hpcscope.programs.campaign.analysis import analyse
 from hpcscope.programs.campaign.folder import head_of
 from hpcscope.programs.campaign.record import CampaignJournal, read

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hpcscope import units
-from hpcscope.findings.campaign import find_all
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts, find_all
 from hpcscope.programs.campaign.analysis import analyse
 from hpcscope.programs.campaign.folder import Head, head_of
 from hpcscope.programs.campaign.record import RunRecord

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpcscope.findings.finding import Finding
-from hpcscope.findings.profile import find_all
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts, find_all
 from hpcscope.programs.profiles.machine_comparison import MachineComparison, RoutineComparison
 from hpcscope.programs.profiles.merged import merge
 from tests.findings.evidence import evident

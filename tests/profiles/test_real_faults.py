@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from hpcscope.findings.finding import Finding
-from hpcscope.findings.profile import find_all
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts, find_all
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.programs.profiles.merged import Merged
 from tests.installed_mpi import embedded  # noqa: F401

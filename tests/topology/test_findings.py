@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from hpcscope.findings.finding import Finding
-from hpcscope.findings.topology import find_all
-from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.findings.topology import TopologyFacts, find_all
 from hpcscope.topology.discovery import Discovery, discover
 from tests.topology.synthetic import Cluster, Synthetic
 

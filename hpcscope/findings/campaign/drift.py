@@ -1,7 +1,7 @@
 """The run time of a program drifts from run to run."""
 
 from hpcscope import units
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 
 LEAST_SHARE = 0.02

@@ -1,7 +1,7 @@
 """Memory grows within a run or from one run to the next; GAMMA saw it over a day."""
 
 from hpcscope import units
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.programs.campaign.soak import Endurance, Growth
 from hpcscope.programs.campaign.trend import Trend

@@ -1,6 +1,6 @@
 """Monitored runs without a profile."""
 
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 
 

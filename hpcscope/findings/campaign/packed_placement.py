@@ -1,7 +1,7 @@
 """The cost of placing processes on one node."""
 
 from hpcscope import units
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.programs.campaign.placement import LayoutComparison
 from hpcscope.statistics.estimate import Estimate
@@ -21,15 +21,11 @@ def find(facts: CampaignFacts) -> list[Finding]:
     findings = [
         _finding(layout, facts.head.lab)
         for layout in fixed
-        if layout.slowdown.low and layout.slowdown.low > 0 and _worth(layout)
+        if layout.slowdown.low and layout.slowdown.low > 0 and (layout.slowdown.value >= LEAST)
     ]
     if fixed or facts.head.lab:
         return findings
     return [_filling(layout) for layout in pairs if _inflates(layout)]
-
-
-def _worth(layout: LayoutComparison) -> bool:
-    return layout.slowdown.value >= LEAST
 
 
 def _inflates(layout: LayoutComparison) -> bool:

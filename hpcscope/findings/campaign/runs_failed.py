@@ -1,6 +1,6 @@
 """Runs that failed."""
 
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.programs.campaign.soak import exact_share
 from hpcscope.statistics.estimate import in_percent

@@ -1,6 +1,6 @@
 """Planned runs without a record."""
 
-from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.campaign import CampaignFacts
 from hpcscope.findings.finding import Finding
 
 

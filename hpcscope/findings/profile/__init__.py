@@ -1,8 +1,53 @@
 """Kinds of findings about a monitored program: one file each."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from hpcscope.findings import find
 from hpcscope.findings.finding import Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.programs.profiles.machine_comparison import MachineComparison
+from hpcscope.programs.profiles.records import Calls, Merged, Usage
+
+SHORTEST_S = 0.02
+"""Shortest program whose time is judged: a few time slices of the scheduler."""
+
+
+@dataclass(frozen=True)
+class ProfileFacts:
+    """A profile, and its comparison with a measured run of the machine where there is one."""
+
+    merged: Merged
+    machine_comparison: MachineComparison | None = None
+
+    @property
+    def total_s(self) -> float:
+        """Time of all processes; never 0."""
+        return max(self.merged.total_s, 1e-9)
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether the program ran long enough for shares of its time to be meaningful."""
+        return self.merged.wall_s >= SHORTEST_S
+
+    @property
+    def usages(self) -> list[Usage]:
+        """Resource usage of each process from the operating system; empty unless known for all of them."""
+        known = [process.usage for process in self.merged.processes if process.usage is not None]
+        return known if len(known) == len(self.merged.processes) else []
+
+    def site(self, calls: Iterable[Calls]) -> str:
+        """Return the call site with most of the time of some calls; empty where it is not known."""
+        known = [call for call in calls if call.site is not None]
+        if not known:
+            return ""
+        most = max(known, key=lambda one: one.time_s)
+        frames = self.merged.sites[most.site or 0].frames
+        return frames[0] if frames else ""
+
+
+def placed(where: dict[str, str | int | float], site: str) -> dict[str, str | int | float]:
+    """Add the call site where it is known."""
+    return where | {"site": site} if site else where
 
 
 def find_all(facts: ProfileFacts) -> list[Finding]:

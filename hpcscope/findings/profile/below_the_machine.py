@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts, placed
+from hpcscope.findings.profile import ProfileFacts, placed
 from hpcscope.programs.profiles.machine_comparison import RoutineComparison
 from hpcscope.programs.profiles.routines import kind, plain
 

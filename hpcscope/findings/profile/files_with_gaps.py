@@ -2,8 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
-from hpcscope.programs.profiles.records import FileUse
+from hpcscope.findings.profile import ProfileFacts
 
 MOST = 0.5
 """Least fraction of the reads and writes of a file that are independent and go through a view with gaps."""
@@ -19,7 +18,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
     I/O in ROMIO, Frontiers '99.
     """
     uses = [
-        file for file in facts.merged.program_files if file.transfers and _alone(file) >= MOST * file.transfers
+        file
+        for file in facts.merged.program_files
+        if file.transfers and max(0, file.file_gaps - file.collective) >= MOST * file.transfers
     ]
     time_s = sum(file.transfer_s for file in uses)
     if not uses or time_s < WORTH * facts.total_s:
@@ -50,8 +51,3 @@ def find(facts: ProfileFacts) -> list[Finding]:
             lost=time_s / facts.total_s,
         )
     ]
-
-
-def _alone(file: FileUse) -> int:
-    """Return how many reads and writes are at least independent and through a view with gaps."""
-    return max(0, file.file_gaps - file.collective)

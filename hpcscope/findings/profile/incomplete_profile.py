@@ -1,7 +1,7 @@
 """The profile is incomplete."""
 
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 
 MANY = 50
 """Opened files of a process; fewer that take as long are slow."""

@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 
 SMALL_BYTES = 4096
 """Mean below the page and the block of nearly every file system: each piece costs a call, whatever its size."""

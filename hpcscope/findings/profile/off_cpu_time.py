@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 
 MUCH = 0.2
 """Least fraction of the wall-clock time. In GAMMA's Table 1 one run of 93 s was on a processor for 67 s: 28 %."""

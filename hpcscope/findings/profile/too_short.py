@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import SHORTEST_S, ProfileFacts
+from hpcscope.findings.profile import SHORTEST_S, ProfileFacts
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 
 MANY = 10
 """Reads and writes of a process."""

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.findings.profile import ProfileFacts
 from hpcscope.programs.profiles.records import Process
 
 _WAYS = {

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.findings.topology import TopologyFacts
 
 PAYLOAD = 0.85
 """Share of the link rate that a healthy network delivers as payload (frames of 1500 bytes: 0.95)."""

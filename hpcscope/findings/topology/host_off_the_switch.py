@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.findings.topology import TopologyFacts
 
 ASYMMETRIC = 1.5
 """Ratio of directions from which on it is a duplex mismatch."""

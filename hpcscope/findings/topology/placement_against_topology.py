@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from hpcscope.findings.finding import Evidence, Finding
-from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.findings.topology import TopologyFacts
 from hpcscope.topology.topology import Group, Topology
 
 
