@@ -261,7 +261,7 @@ class Run:
 
 def derived(path: Path) -> Run:
     """Return a run whose statistics and models are derived from its samples again, whatever its files say."""
-    from hpcscope.models.derive import derive
+    from hpcscope.models.models import derive
 
     run = Run(path)
     course = course_of(run.raw_samples)

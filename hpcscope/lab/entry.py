@@ -10,14 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from hpcscope.build.mpi.implementation import Conditions
+from hpcscope.build.mpi.registry import FAMILIES
 from hpcscope.errors import UsageError
-from hpcscope.lab import folder, programs
-from hpcscope.lab.active import VARIABLE, ActiveLab
+from hpcscope.lab import folder
+from hpcscope.lab.active import INTERFACE, MANAGEMENT, VARIABLE, ActiveLab
 from hpcscope.lab.wiring import COUNTERS, counters
 from hpcscope.rundirectory import write_json
 
 STORAGE = "SCOPE_STORAGE"
 """The environment variable with the folder of the file system."""
+EMULATED = Conditions(shared_kernel=True, one_host=False, interface=INTERFACE)
 TEMPORARY = "tmp"
 TIMEOUT_S = 30.0
 ENTRY_S = 60.0
@@ -64,7 +67,7 @@ class Emulation:
             own[COUNTERS] = counters(self.state.description)
         if self.storage is not None:
             own[STORAGE] = str(self.storage)
-        return {**programs.variables(self.state.remote_shell), **os.environ, **own}
+        return {**variables(self.state.remote_shell), **os.environ, **own}
 
     def run(
         self, host: str | None, words: Sequence[str], timeout: float = TIMEOUT_S, given: str | None = None
@@ -96,6 +99,19 @@ class Emulation:
         """Write a new state and return the lab with it."""
         write_json(self.folder / folder.STATE, state)
         return Emulation(self.folder, state)
+
+
+def variables(remote_shell: str) -> dict[str, str]:
+    """Return the variables of every MPI family, so that `mpiexec --host a1,b1 ./app` works as on a cluster.
+
+    Without them launchers would look for ssh (`remote_shell` replaces it), messages could take the unshaped
+    network or memory that all hosts share, and the first rank of every host would be bound to the same processor.
+    """
+    steering = {name: value for family in FAMILIES for name, value in family.environment(EMULATED).items()}
+    launching = {
+        name: value for family in FAMILIES for name, value in family.launching(remote_shell, MANAGEMENT).items()
+    }
+    return steering | launching
 
 
 def signal_command(command: subprocess.Popen[bytes], number: int) -> None:

@@ -1,20 +1,30 @@
 """`models.json`: everything that is derived from the statistics of a run."""
 
-from hpcscope.models.communication.congestion import Congestion
-from hpcscope.models.communication.pair_matrix import PairMatrix
-from hpcscope.models.communication.random_pairs import RandomPairs
-from hpcscope.models.computation.linpack_rates import LinpackRates
+from hpcscope.models.communication.congestion import Congestion, congestion
+from hpcscope.models.communication.library_settings import name_breaks
+from hpcscope.models.communication.network_steps import name_steps
+from hpcscope.models.communication.pair_matrix import PairMatrix, pair_matrices
+from hpcscope.models.communication.random_pairs import RandomPairs, random_pairs
+from hpcscope.models.computation.linpack_rates import LinpackRates, linpack_rates
 from hpcscope.models.fitting.fit import Fit, NotFitted
-from hpcscope.models.ladder.limit_lines import Limit
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.models.ladder.devices import device_ladders
+from hpcscope.models.ladder.files import file_ladders
+from hpcscope.models.ladder.ladder import ladders
+from hpcscope.models.ladder.limit_lines import Limit, limits
 from hpcscope.models.ladder.rung import Ladder
-from hpcscope.models.prediction.operation_parts import OperationParts
-from hpcscope.models.prediction.prediction import Prediction
-from hpcscope.models.scaling.applications import Application
-from hpcscope.models.scaling.dealing import Dealing
-from hpcscope.models.scaling.phases_by_rank import PhasesByRank
-from hpcscope.models.scaling.saturation import Saturation
-from hpcscope.models.scaling.speedup import Speedup
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.prediction.operation_parts import OperationParts, operation_parts
+from hpcscope.models.prediction.prediction import Prediction, predictions
+from hpcscope.models.scaling.applications import Application, applications
+from hpcscope.models.scaling.dealing import Dealing, dealings
+from hpcscope.models.scaling.phases_by_rank import PhasesByRank, phases_by_rank
+from hpcscope.models.scaling.saturation import Saturation, saturations
+from hpcscope.models.scaling.speedup import Speedup, speedups
+from hpcscope.rundirectory import FORMAT
+from hpcscope.samples.samples import Samples
 from hpcscope.strict import Strict
+from hpcscope.topology.topology import Topology
 
 
 class Models(Strict):
@@ -37,3 +47,32 @@ class Models(Strict):
     dealings: list[Dealing] = []
     linpack: LinpackRates | None = None
     """Rates of the largest LINPACK; None where it was not run."""
+
+
+def derive(measurements: Measurements, samples: Samples, topology: Topology | None = None) -> Models:
+    """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give.
+
+    `topology` tells which hosts stand on one switch; None where nobody knows.
+    """
+    machine, catalog = measurements.machine, measurements.catalog
+    fits, not_fitted = fit_all(measurements)
+    fits = name_breaks(fits, samples.launches, machine.environment, catalog)
+    phases = phases_by_rank(samples, catalog)
+    return Models(
+        format=FORMAT,
+        fits=name_steps(fits, samples.launches, machine, catalog),
+        ladders=[*ladders(measurements), *file_ladders(measurements), *device_ladders(measurements)],
+        limits=limits(measurements),
+        not_fitted=not_fitted,
+        pairs=pair_matrices(samples, catalog),
+        random_pairs=random_pairs(samples, catalog, topology),
+        congestion=congestion(samples, catalog),
+        speedups=speedups(measurements),
+        saturations=saturations(measurements),
+        predictions=predictions(measurements),
+        phases=phases,
+        dealings=dealings(phases, measurements, samples.launches),
+        operations=operation_parts(measurements),
+        applications=applications(measurements),
+        linpack=linpack_rates(measurements),
+    )

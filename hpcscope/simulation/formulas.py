@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hpcscope.errors import UsageError
-from hpcscope.models.fitting.evaluation import time_s
 from hpcscope.models.fitting.fit import Fit, Variable
+from hpcscope.models.fitting.model import all_models
+from hpcscope.models.fitting.terms import CostModel
 from hpcscope.models.measurements import Measurements
 from hpcscope.models.prediction.measured_costs import NotMeasuredError
 from hpcscope.models.prediction.prediction import Predictor, all_costs, problem_of
@@ -64,3 +67,20 @@ def _fitted(fit: Fit, size: float, ranks: int) -> bool:
 
 def _known(case: Case) -> tuple[object, ...]:
     return case.benchmark, sorted(case.parameters.items()), case.ranks, case.transport, case.placement
+
+
+def time_s(fit: Fit, message_bytes: float, ranks: int) -> float | None:
+    """Return the time in s; None of a model that is no sum of costs and no straight lines, or not of messages."""
+    if fit.variable not in ("message_bytes", "ranks", "message_bytes_and_ranks"):
+        return None
+    known = {parameter.name: parameter.value for parameter in fit.parameters}
+    if fit.segments:
+        line = next((segment for segment in fit.segments if message_bytes <= segment.high), fit.segments[-1])
+        return line.latency_s.value + line.per_byte_s.value * message_bytes
+    if {"latency_s", "per_byte_s"} <= set(known):
+        return known["latency_s"] + known["per_byte_s"] * message_bytes
+    model = next((one for one in all_models() if one.name == fit.model), None)
+    if not isinstance(model, CostModel):
+        return None
+    terms = model.terms(np.array([message_bytes], dtype=np.float64), np.array([ranks], dtype=np.float64))
+    return float(sum(known.get(term.name, 0.0) * term.column[0] for term in terms))

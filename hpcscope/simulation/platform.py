@@ -6,7 +6,8 @@ equal hosts where it decides nothing.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil, isqrt, prod
 
 from hpcscope.catalog.benchmark import Layer
 from hpcscope.errors import UsageError
@@ -14,7 +15,7 @@ from hpcscope.machine.machine import Host
 from hpcscope.machine.node_types import node_types
 from hpcscope.models.computation.linpack_rates import used_cores
 from hpcscope.models.ladder.paths import paths
-from hpcscope.models.measurements import Measurements, On, short_names
+from hpcscope.models.measurements import Measurements, short_names
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.summary import Summary
 from hpcscope.topology.topology import Group, Origin, Topology
@@ -25,6 +26,7 @@ LIBRARY: tuple[Layer, ...] = ("mpi", "network")
 """Where latency and rate are."""
 CLUSTER = "cluster"
 """The group of all hosts where no topology is known."""
+KINDS = ("fat-tree", "dragonfly", "torus")
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple
             on_one = [
                 on.summary
                 for on in measurements.standing("arithmetic", layer, "flop/s")
-                if _in_double_precision(on) and {*map(short, measurements.hosts(on.summary))} & names
+                if (on.summary.ranks == 1 and on.summary.parameters.get("precision", "double") == "double")
+                and {*map(short, measurements.hosts(on.summary))} & names
             ]
             if on_one:
                 yield number, _figure(max(_largest(measurements, on_one), key=lambda case: case.median or 0.0))
@@ -165,10 +168,6 @@ def _largest(measurements: Measurements, cases: Sequence[Summary]) -> list[Summa
     for summary in cases:
         sizes[summary.benchmark] = max(sizes[summary.benchmark], measurements.size(summary))
     return [case for case in cases if measurements.size(case) == sizes[case.benchmark]]
-
-
-def _in_double_precision(on: On) -> bool:
-    return on.summary.ranks == 1 and on.summary.parameters.get("precision", "double") == "double"
 
 
 def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
@@ -211,3 +210,48 @@ def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measureme
 
 def _figure(case: Summary) -> PlatformFigure:
     return PlatformFigure(case.estimate, case.label, case.unit)
+
+
+def networked(platform: Platform, kind: str) -> Platform:
+    """Return the hosts of a platform in another network, whose links are like the port of the first host.
+
+    The kinds are those of https://simgrid.org/doc/latest/Platform_examples.html. A link has half of the latency
+    between two hosts of one switch, which is that of two links. Raises UsageError for an unknown kind and for a
+    run without a network.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"--topology {kind}: must be one of {', '.join(KINDS)}")
+    if platform.topology is None:
+        raise UsageError(f"--topology {kind}: the run has one host and no links between hosts")
+    first = platform.nodes[0]
+    group = platform.topology.group_of[first.name]
+    name, parameters, room = _SHAPES[kind](len(platform.nodes))
+    network = Network(name, parameters, room, group.bandwidth_bytes_per_s, group.latency_s / 2)
+    nodes = [replace(first, name=f"host{number}") for number in range(len(platform.nodes))]
+    return replace(platform, nodes=nodes, topology=None, network=network)
+
+
+def _fat_tree(count: int) -> tuple[str, str, int]:
+    """Return two levels of switches, as many links up as down."""
+    down = max(2, ceil(count**0.5))
+    leaves = ceil(count / down)
+    return "FAT_TREE", f"2;{down},{leaves};1,{down};1,1", down * leaves
+
+
+def _dragonfly(count: int) -> tuple[str, str, int]:
+    """Return groups of four chassis of four routers, with as many hosts on each router as it takes."""
+    groups = max(2, round((count / 16) ** 0.5))
+    nodes = ceil(count / (groups * 16))
+    return "DRAGONFLY", f"{groups},4;4,3;4,5;{nodes}", groups * 16 * nodes
+
+
+def _torus(count: int) -> tuple[str, str, int]:
+    """Return three dimensions that are as equal as they can be."""
+    side = round(count ** (1 / 3))
+    depth = max(1, side)
+    wide = max(1, isqrt(ceil(count / depth)))
+    extents = (ceil(count / (depth * wide)), wide, depth)
+    return "TORUS", ",".join(map(str, extents)), prod(extents)
+
+
+_SHAPES = {"fat-tree": _fat_tree, "dragonfly": _dragonfly, "torus": _torus}

@@ -138,7 +138,8 @@ def _described(logs: Floats, begin: int, place: int, end: int) -> ChangePoint:
     time = np.linspace(-1.0, 1.0, runs.size)
     curve = np.vander(time, 3)
     smooth, with_step = (
-        _fitted(terms, runs) for terms in (curve, np.column_stack([curve, time >= time[place - begin]]))
+        np.asarray(terms @ np.linalg.lstsq(terms, runs)[0])
+        for terms in (curve, np.column_stack([curve, time >= time[place - begin]]))
     )
     if float(((runs - smooth) ** 2).sum() - ((runs - with_step) ** 2).sum()) > ABRUPT * variance * np.log(
         runs.size
@@ -146,8 +147,3 @@ def _described(logs: Floats, begin: int, place: int, end: int) -> ChangePoint:
         levels = float(np.exp(np.median(left))), float(np.exp(np.median(right)))
         return ChangePoint("step", begin, place, *levels, errors)
     return ChangePoint("drift", begin, place, float(np.exp(smooth[0])), float(np.exp(smooth[-1])), errors)
-
-
-def _fitted(terms: Floats, values: Floats) -> Floats:
-    """Return the sum of terms, shape (values, terms), that has the least squares."""
-    return np.asarray(terms @ np.linalg.lstsq(terms, values)[0])

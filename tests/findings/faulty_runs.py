@@ -11,7 +11,7 @@ import numpy as np
 from hpcscope.findings.find import Kind, kinds
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Link
-from hpcscope.models.derive import derive
+from hpcscope.models.models import derive
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.samples.samples import CaseSamples, Samples, Times
 from hpcscope.statistics.course import course_of

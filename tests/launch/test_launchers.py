@@ -12,7 +12,7 @@ import pytest
 
 from hpcscope.build import active_messages
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.lab import programs
+from hpcscope.lab import entry
 from hpcscope.launch import active_messages as messages
 from hpcscope.launch import launcher
 from hpcscope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
@@ -66,7 +66,7 @@ def test_open_mpi_has_windows_between_emulated_hosts() -> None:
     assert priority("5.0", shared_kernel=True) is None
     assert priority("4.1.4") is None
     # A lab serves every version: nothing that version 5 needs may be excluded.
-    assert programs.variables("rsh")["OMPI_MCA_osc"] == "^monitoring"
+    assert entry.variables("rsh")["OMPI_MCA_osc"] == "^monitoring"
 
 
 def test_windows_of_open_mpi_do_not_pass_the_provider_by(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hpcscope.models.communication.piecewise_hockney import PiecewiseHockney
+from hpcscope.models.communication.piecewise_hockney import FEWEST_POINTS, PiecewiseHockney, best_divisions
 from hpcscope.models.fitting.curve import curves
 from hpcscope.models.fitting.fit import Breakpoint, Fit, NotFitted
 from hpcscope.models.fitting.misfit import quarter_miss
 from hpcscope.models.fitting.model import fit_all
-from hpcscope.models.fitting.segmentation import FEWEST_POINTS, best_divisions
 from tests.declared import catalog
 from tests.draws import draws
 from tests.models.breaking import BASELINE, CONTINUOUS, Truth, claims, jumping, looked_at_again, measured

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hpcscope.errors import UsageError
-from hpcscope.simulation import description, network
+from hpcscope.simulation import description, platform
 from hpcscope.simulation.changes import changed
 from hpcscope.simulation.platform import Node, Platform, PlatformFigure
 from hpcscope.statistics.estimate import Estimate
@@ -93,10 +93,10 @@ def test_a_platform_with_hyphens_in_a_comment_is_valid_xml() -> None:
     assert "'a- - -b' with - -hosts 64-" in text
 
 
-@pytest.mark.parametrize("kind", network.KINDS)
+@pytest.mark.parametrize("kind", platform.KINDS)
 @pytest.mark.parametrize("count", [2, 7, 64, 1000])
 def test_another_network_has_room_for_all_hosts(kind: str, count: int) -> None:
-    after = network.networked(changed(made(ONE), {}, count), kind)
+    after = platform.networked(changed(made(ONE), {}, count), kind)
     assert after.network is not None
     assert after.network.room >= count == len(after.nodes)
     assert after.network.room <= max(2 * count, 64)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpcscope.findings.results import Run
-from hpcscope.models.fitting.evaluation import time_s
-from hpcscope.simulation.formulas import COSTS, Formulas
+from hpcscope.simulation.formulas import COSTS, Formulas, time_s
 from hpcscope.simulation.record import times
 from hpcscope.statistics.summary import Summary
 

@@ -25,8 +25,7 @@ from hpcscope.simulation import library_rules
 from hpcscope.simulation.description import HEAD
 from hpcscope.simulation.description import write as describe
 from hpcscope.simulation.platform import Node, Platform, PlatformFigure
-from hpcscope.simulation.program import refuse_unfit, simulated_time_s
-from hpcscope.simulation.start import Simulator
+from hpcscope.simulation.start import Simulator, refuse_unfit, simulated_time_s
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.topology.topology import Group, Topology
 from hpcscope.topology.topology import write as write_topology

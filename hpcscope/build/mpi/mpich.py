@@ -1,6 +1,7 @@
-"""MPICH and its derivative MVAPICH, over libfabric or UCX.
+"""MPICH and its derivatives MVAPICH and Intel MPI, over libfabric or UCX.
 
-See the README.envvar of MPICH, fi_tcp(7) of libfabric and the UCX documentation (UCX_TLS, UCX_NET_DEVICES).
+See the README.envvar of MPICH, fi_tcp(7) of libfabric, the UCX documentation (UCX_TLS, UCX_NET_DEVICES), and the
+Developer Reference of the Intel MPI Library: I_MPI_FABRICS, I_MPI_OFI_PROVIDER, I_MPI_THREAD_YIELD.
 """
 
 from collections.abc import Iterable, Mapping
@@ -69,4 +70,34 @@ MPICH = MpiImplementation(
     family=MPICH_FAMILY,
     version_macros=(("MPICH_VERSION",),),
     banner=r"HYDRA build details:\s+Version:\s+([\d.\w]+)",
+)
+
+
+class IntelFamily(MpichFamily):
+    """Steered by I_MPI_* and by libfabric's variables, which hydra hands to all ranks."""
+
+    def environment(self, conditions: Conditions) -> dict[str, str]:
+        """Return the control variables of a program."""
+        variables = {}
+        if conditions.oversubscribed or conditions.shared_kernel:
+            variables["I_MPI_THREAD_YIELD"] = "2"  # sched_yield
+        over_tcp = conditions.tcp or conditions.shared_kernel
+        if conditions.provider or over_tcp:
+            # `ofi` alone also carries what stays inside a host.
+            variables |= {"I_MPI_FABRICS": "ofi", "I_MPI_OFI_PROVIDER": conditions.provider or "tcp"}
+        if conditions.interface:
+            variables["FI_TCP_IFACE"] = conditions.interface
+        elif over_tcp and conditions.one_host:
+            variables["FI_TCP_IFACE"] = LOOPBACK
+        return variables
+
+
+INTEL_MPI = MpiImplementation(
+    name="intelmpi",
+    title="Intel MPI",
+    family=IntelFamily(),
+    version_macros=(("I_MPI_VERSION",),),
+    banner=r"Intel\(R\) MPI Library.*?Version ([\d.]+)",
+    banner_differs=True,
+    sonames=("libmpi_ilp64.so.12",),
 )

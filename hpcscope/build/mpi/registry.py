@@ -4,11 +4,22 @@ import re
 from collections.abc import Mapping
 
 from hpcscope.build.mpi.implementation import MpiFamily, MpiImplementation
-from hpcscope.build.mpi.intel import INTEL_MPI
-from hpcscope.build.mpi.mpich import MPICH, MPICH_FAMILY, MVAPICH
+from hpcscope.build.mpi.mpich import INTEL_MPI, MPICH, MPICH_FAMILY, MVAPICH
 from hpcscope.build.mpi.openmpi import OPEN_MPI, OPEN_MPI_FAMILY
-from hpcscope.build.mpi.simgrid import SIMGRID
 
+SIMGRID = MpiImplementation(
+    name="simgrid",
+    title="SimGrid",
+    family=None,
+    version_macros=(("SIMGRID_VERSION_MAJOR", "SIMGRID_VERSION_MINOR"),),
+    banner=r"SimGrid version ([\d.]+)",
+    banner_differs=True,
+    compiler="smpicxx",
+    compiler_version=("-show", "-compiler-version"),  # without -show, smpicxx links an empty program
+    launchers=("smpirun",),
+    simulates=True,
+)
+"""SMPI, whose ranks are simulated in one process: https://simgrid.org/doc/latest/app_smpi.html."""
 IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH, SIMGRID)
 """Derivatives of MPICH define its macros too and come before it."""
 FAMILIES: tuple[MpiFamily, ...] = (OPEN_MPI_FAMILY, MPICH_FAMILY)

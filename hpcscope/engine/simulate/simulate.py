@@ -34,11 +34,9 @@ from hpcscope.simulation.calibration import Calibration, calibrated
 from hpcscope.simulation.changes import changed
 from hpcscope.simulation.formulas import Formulas
 from hpcscope.simulation.gains import gains
-from hpcscope.simulation.network import networked
-from hpcscope.simulation.platform import platform
-from hpcscope.simulation.program import refuse_unfit, simulated_time_s
+from hpcscope.simulation.platform import networked, platform
 from hpcscope.simulation.record import ByFormula, ProgramTime, Simulation, beside, time_metric, times
-from hpcscope.simulation.start import FEW_RANKS, SELECTORS, SHORT_BYTES
+from hpcscope.simulation.start import FEW_RANKS, SELECTORS, SHORT_BYTES, refuse_unfit, simulated_time_s
 from hpcscope.statistics.summary import Summary, headlines
 from hpcscope.topology import topology as topologies
 

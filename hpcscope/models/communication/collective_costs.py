@@ -12,10 +12,6 @@ def _call(p: Floats) -> CostTerm:
     return CostTerm("t_oc_s", "s", ones(p), essential=False)
 
 
-def _each_process(p: Floats) -> CostTerm:
-    return CostTerm("t_init_s", "s", p, essential=False)
-
-
 def _messages(n: Floats, count: Floats) -> list[CostTerm]:
     """Return the costs of messages of n bytes, one after another."""
     return [
@@ -25,7 +21,7 @@ def _messages(n: Floats, count: Floats) -> list[CostTerm]:
 
 
 def _tree(n: Floats, p: Floats) -> list[CostTerm]:
-    return [_call(p), _each_process(p), *_messages(n, steps(p))]
+    return [_call(p), CostTerm("t_init_s", "s", p, essential=False), *_messages(n, steps(p))]
 
 
 MODELS = (

@@ -150,7 +150,7 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     homes = [
         (len(home.parts), place)
         for place, installation in enumerate(alike)
-        if (home := _home(installation)) in above
+        if (home := Path(installation.compiler).absolute().parent.parent.resolve()) in above
     ]
     return alike[max(homes)[1]] if homes else alike[0]
 
@@ -178,7 +178,3 @@ def _known(launcher: Path | None, library: Path | None) -> Iterator[MpiInstallat
         if isinstance(installation := installations.identify(compiler, "path"), MpiInstallation):
             yield installation
     yield from installations.survey()[0]
-
-
-def _home(mpi: MpiInstallation) -> Path:
-    return Path(mpi.compiler).absolute().parent.parent.resolve()

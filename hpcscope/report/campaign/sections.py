@@ -1,8 +1,10 @@
 """A campaign as tables: the terminal prints them and the page shows them, made once for both."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from hpcscope import units
 from hpcscope.plan.case import transport_words
@@ -13,12 +15,11 @@ from hpcscope.programs.campaign.effects import FactorEffect
 from hpcscope.programs.campaign.features import NAMES
 from hpcscope.programs.campaign.folder import Head
 from hpcscope.programs.campaign.placement import LayoutComparison
-from hpcscope.programs.campaign.scaling import Law, Term
+from hpcscope.programs.campaign.scaling import Law, Term, curve
 from hpcscope.programs.campaign.soak import Endurance
 from hpcscope.programs.campaign.study import Point, Value
 from hpcscope.programs.campaign.trend import Trend
-from hpcscope.report.campaign.charts import charts
-from hpcscope.report.figure import Figure, Mark, Table
+from hpcscope.report.figure import Figure, Mark, Plot, Table, count_axis, estimates, log_axis, scatter
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
@@ -36,6 +37,9 @@ HEADS = {
 """The features in the table of runs, with their column headings."""
 MOST_DISTURBANCES = 20
 OVERSUBSCRIBED = "oversubscribed"
+STEPS = 60
+SLOTS = {"wall_s": 7, "elapsed_s": 7, "compute_s": 0, "mpi_s": 1}
+"""The style of each time."""
 
 
 @dataclass(frozen=True)
@@ -564,3 +568,41 @@ def _quantity(mean: float, deviation: float, name: str) -> str:
 
 def _spread(spread: Spread, unit: str) -> str:
     return units.interval(spread.median, spread.low, spread.high, unit)
+
+
+def charts(
+    laws: Sequence[Law], named: Callable[[Law], str], names: dict[str, str], origin: str
+) -> Iterator[Figure]:
+    """Yield a figure for each factor and each choice of all others; `named` names the choice."""
+    groups: dict[tuple[str, str], list[Law]] = {}
+    for law in laws:
+        groups.setdefault((law.variable, law.held.key), []).append(law)
+    for number, group in enumerate(groups.values()):
+        points = [(law, point) for law in group for point in law.points]
+        times = [bound for _, point in points for bound in point.measured_s.bounds]
+        across = "ranks" if group[0].variable == "ranks" else group[0].variable
+        yield Figure(
+            key=f"scaling-{number}",
+            title=named(group[0]),
+            caption="Medians with their intervals, and the laws through them.",
+            traces=[trace for law in group for trace in _traces(law, names[law.feature])],
+            layout={
+                "xaxis": count_axis(across, [point.x for _, point in points]),
+                "yaxis": log_axis("time", times, "s"),
+            },
+            table=Table(
+                ["time", across, "measured [95 %]"],
+                [[names[law.feature], f"{point.x:g}", in_unit(point.measured_s, "s")] for law, point in points],
+            ),
+            origins=[origin],
+        )
+
+
+def _traces(law: Law, name: str) -> Iterator[Plot]:
+    slot, x = SLOTS[law.feature], [point.x for point in law.points]
+    text = [f"{name}: {in_unit(point.measured_s, 's')} at {point.x:g}" for point in law.points]
+    yield estimates(x, [point.measured_s for point in law.points], name, slot=slot, text=text)
+    if not law.reason:
+        fine = np.geomspace(x[0], x[-1], STEPS)
+        fitted = [seconds if seconds > 0 else None for seconds in curve(law, fine).tolist()]
+        yield scatter(fine.tolist(), fitted, role="fit", slot=slot, mode="lines")

@@ -55,7 +55,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
         caption="B over A with 95 % intervals as bands. Above the dashed line a time is worse, a rate better."
         + (f" {left} more curves are in the tables below." if left else ""),
         traces=[
-            _no_change(xs),
+            scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines"),
             *(
                 trace
                 for slot, (name, line) in enumerate(drawn.items())
@@ -88,10 +88,6 @@ def _bounds(case: ComparedCase) -> tuple[float, float, float]:
 
 def _shown(case: ComparedCase) -> str:
     return units.interval(case.ratio, case.ratio_low, case.ratio_high, "")
-
-
-def _no_change(xs: list[float]) -> Plot:
-    return scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines")
 
 
 def _traces(name: str, line: list[ComparedCase], variable: str, xs: list[float], slot: int) -> list[Plot]:
