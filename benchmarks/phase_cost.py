@@ -20,7 +20,7 @@ from hpcscope.build import native
 MARKS = {"blocking": 3, "overlapped": 6}
 """Marks of one iteration."""
 ITERATIONS = 1000
-NEEDED = ("clocks/*.cpp", "mpi/*.cpp", "synchronization/*.cpp", "sampling/phases.cpp", "sampling/repetition.cpp")
+NEEDED = ("clocks/*.cpp", "mpi/*.cpp", "sampling/phases.cpp")
 
 
 def main() -> None:

@@ -7,22 +7,85 @@
 #include "mpi/hosts.hpp"
 #include "options.hpp"
 #include "plan/plan.hpp"
+#include "processors/processors.hpp"
 #include "progress/progress.hpp"
 #include "samples/sample_file.hpp"
+#include "sampling/median.hpp"
 
 namespace scope {
+
+// A suitable register on one host may not be suitable on another; ranks of one host must use the same clock.
+inline TickClock calibrated_clock(ClockChoice choice, const Hosts& hosts) {
+  TickClock clock(choice);
+  if (hosts.leads()) clock.calibrate(calibration_s);
+  double frequency_hz = clock.frequency_hz();
+  MPI_Bcast(&frequency_hz, 1, MPI_DOUBLE, 0, hosts.neighbors().handle());
+  clock.set_frequency(frequency_hz);
+  return clock;
+}
+
+inline ClockQuality worst_quality(const TickClock& clock, const Communicator& world) {
+  const ClockQuality mine = assess(clock);
+  return {world.largest(mine.resolution_s), world.largest(mine.overhead_s), !world.any(!mine.monotonic)};
+}
+
+// Whether ranks share a processor on some host; simulated ranks never do.
+inline bool oversubscribed(const Communicator& world) {
+  if (mpi_simulates) return false;
+  return world.any(must_share_processors(allowed_on_host(world), processor_quota()));
+}
+
+// How the ranks leave the wait for a common start at which nothing is done.
+inline std::optional<CommonStart> common_start(const Setting& setting) {
+  if (setting.world.size() == 1 || setting.oversubscribed) return std::nullopt;
+  constexpr int starts = mpi_simulates ? 5 : 101;
+  Window window(setting.world, setting.clock);
+  std::vector<double> first(starts);
+  std::vector<double> last(starts);
+  for (int i = 0; i < starts; ++i) {
+    Repetition empty(setting, window, Cadence::isolated, Synchronization::window, 1);
+    empty.time([] {});
+    first[i] = last[i] = empty.times().entry_s - empty.times().agreed_start_s;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, first.data(), starts, MPI_DOUBLE, MPI_MIN, setting.world.handle());
+  MPI_Allreduce(MPI_IN_PLACE, last.data(), starts, MPI_DOUBLE, MPI_MAX, setting.world.handle());
+  for (int i = 0; i < starts; ++i) last[i] -= first[i];
+  return CommonStart{median(first), median(last)};
+}
 
 class Launch {
  public:
   // Calibrates and synchronizes the clocks. Collective.
   Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi, const Faults& faults,
-         Progress& progress);
+         Progress& progress)
+      : world_(world),
+        facts_{.host = faults.host(world.rank()),
+               .library = mpi.library(),
+               .mpi_standard = mpi.standard(),
+               .settings = mpi.settings(),
+               .quality = {},
+               .clock_error_s = 0,
+               .common_start = {}},
+        hosts_(world, facts_.host),
+        ticks_(calibrated_clock(options.clock, hosts_)),
+        clock_(world, ticks_, hosts_, faults.clock_skew(world.rank())),
+        setting_{world, ticks_, clock_, 0, 0, oversubscribed(world)} {
+    facts_.quality = worst_quality(ticks_, world);
+    setting_.resolution_s = facts_.quality.resolution_s;
+    setting_.overhead_s = assess(ticks_).overhead_s;
+    progress.enter(Stage::synchronizing_clocks);
+    clock_.synchronize();
+    facts_.clock_error_s = setting_.clock_error_s = clock_.measure_error();
+    facts_.common_start = common_start(setting_);
+  }
 
   const Setting& setting() const { return setting_; }
   const TickClock& ticks() const { return ticks_; }
   const GlobalClock& clock() const { return clock_; }
   const LaunchFacts& facts() const { return facts_; }
-  double duration_s() const;
+  double duration_s() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   double clock_error_s() { return clock_.measure_error(); }
 
  private:
@@ -36,6 +99,17 @@ class Launch {
 };
 
 // The plan named by the options; action test runs every case once or twice. Collective.
-std::vector<PlannedCase> read_plan(const Options& options, const Communicator& world);
+inline std::vector<PlannedCase> read_plan(const Options& options, const Communicator& world) {
+  auto plan = options.plan.empty() ? default_plan(world.size()) : read_plan(options.plan, world);
+  if (options.action == Action::test) {
+    for (auto& item : plan) {
+      item.policy.complete = true;
+      item.policy.budget_s = 0;
+      item.policy.minimum_repetitions = 2;
+      item.policy.maximum_repetitions = 3;
+    }
+  }
+  return plan;
+}
 
 }  // namespace scope

@@ -1,18 +1,41 @@
 // Files of the operating system: whole transfers, and what the page cache holds of a file.
 #pragma once
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace scope {
 
 // Blocks, addresses and offsets that O_DIRECT accepts on any disk.
 constexpr std::int64_t direct_unit = 4096;
 
-std::string last_error();  // of the last system call, in words
+// The error of the last system call, in words.
+inline std::string last_error() { return std::strerror(errno); }
+
+// `call(done)` moves what is left after `done` bytes.
+template <class Call>
+std::string whole(std::int64_t bytes, Call&& call) {
+  for (std::int64_t done = 0; done < bytes;) {
+    const ssize_t moved = call(done);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved < 0) return last_error();
+    if (moved == 0) return "the file is too short";
+    done += moved;
+  }
+  return "";
+}
 
 // An open file; closed with its owner.
 class File {
@@ -20,21 +43,52 @@ class File {
   File() = default;
   explicit File(int descriptor) : descriptor_(descriptor) {}
   ~File() { close(); }
-  File(File&& other) noexcept;
-  File& operator=(File&& other) noexcept;
+  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  bool close();  // false, with errno, where the system reports an error that it kept until now
+  // Returns false, with errno, where the system reports an error that it kept until now.
+  bool close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
 
   // All bytes, in as many calls as the system needs. Empty, or what went wrong.
-  std::string write(const std::byte* data, std::int64_t bytes, std::int64_t offset) const;
-  std::string read(std::byte* data, std::int64_t bytes, std::int64_t offset) const;
+  std::string write(const std::byte* data, std::int64_t bytes, std::int64_t offset) const {
+    return whole(bytes,
+                 [&](std::int64_t done) { return pwrite(descriptor_, data + done, bytes - done, offset + done); });
+  }
+  std::string read(std::byte* data, std::int64_t bytes, std::int64_t offset) const {
+    return whole(bytes,
+                 [&](std::int64_t done) { return pread(descriptor_, data + done, bytes - done, offset + done); });
+  }
 
-  bool in_memory() const;     // on tmpfs or ramfs
-  bool bypass_cache() const;  // O_DIRECT from now on; false, with errno, where that is refused
-  void leave_cache() const;   // asks the system to evict all pages that are not dirty
-  double resident_share(std::int64_t bytes) const;  // of its pages; 1 where the system does not report it
+  // Whether it is on tmpfs or ramfs.
+  bool in_memory() const {
+    struct statfs facts{};
+    return fstatfs(descriptor_, &facts) == 0 &&
+           (facts.f_type == TMPFS_MAGIC || facts.f_type == static_cast<long>(RAMFS_MAGIC));
+  }
+  // O_DIRECT from now on; false, with errno, where that is refused
+  bool bypass_cache() const { return fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_DIRECT) == 0; }
+  // Asks the system to evict all pages that are not dirty.
+  void leave_cache() const { posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }
+  // The fraction of its pages in memory; 1 where the system does not report it.
+  double resident_share(std::int64_t bytes) const {
+    if (bytes <= 0) return 0;
+    void* pages = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor_, 0);
+    // What bypasses the page cache cannot be mapped (FUSE with direct_io).
+    if (pages == MAP_FAILED) return errno == ENODEV ? 0 : 1;
+    const long page = sysconf(_SC_PAGESIZE);
+    std::vector<unsigned char> resident((bytes + page - 1) / page);
+    const bool known = mincore(pages, bytes, resident.data()) == 0;
+    munmap(pages, bytes);
+    if (!known) return 1;
+    std::size_t count = 0;
+    for (const unsigned char flags : resident) count += flags & 1;
+    return static_cast<double>(count) / static_cast<double>(resident.size());
+  }
 
  private:
   int descriptor_ = -1;

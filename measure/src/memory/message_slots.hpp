@@ -9,6 +9,7 @@
 
 #include "memory/buffer.hpp"
 #include "memory/cache_lines.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 
@@ -78,9 +79,23 @@ class MessageSlots {
   }
 
   // Names the first slot in use that does not hold the pattern of `seed`; empty if all do.
-  std::string pattern_problem(std::uint64_t seed);
+  std::string pattern_problem(std::uint64_t seed) {
+    for (std::int64_t number = 0; number < count_; ++number) {
+      std::string problem = scope::pattern_problem(slot(number), seed);
+      if (problem.empty()) problem = overrun(number);
+      if (problem.empty()) continue;
+      return count_ > 1 ? sentence({"message ", number + 1, ": ", problem}) : problem;
+    }
+    return "";
+  }
   // Names the byte after a slot's message that was written; empty if none was.
-  std::string overrun(std::int64_t number);
+  std::string overrun(std::int64_t number) {
+    const std::byte* const begin = (*this)[number];
+    const auto* const written =
+        std::find_if(begin + bytes_, begin + stride_, [](std::byte byte) { return byte != std::byte{0}; });
+    if (written == begin + stride_) return "";
+    return sentence({"byte ", written - begin, " was written, of a message of ", bytes_});
+  }
 
  private:
   static constexpr std::int64_t room = std::int64_t{256} << 20;

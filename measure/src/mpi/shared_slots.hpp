@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,30 @@
 
 namespace scope {
 
+// The largest room of all: every process computes where the slots of others are.
+inline std::size_t common(std::size_t room, MPI_Comm communicator) {
+  auto largest = static_cast<std::int64_t>(room);
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, communicator);
+  return static_cast<std::size_t>(largest);
+}
+
+// For every process of `all` its rank in `host`, or MPI_UNDEFINED.
+inline std::vector<int> places_in(const Communicator& host, MPI_Comm all) {
+  MPI_Group from = MPI_GROUP_NULL;
+  MPI_Group to = MPI_GROUP_NULL;
+  MPI_Comm_group(all, &from);
+  MPI_Comm_group(host.handle(), &to);
+  int size = 0;
+  MPI_Group_size(from, &size);
+  std::vector<int> ranks(size);
+  std::vector<int> places(size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  MPI_Group_translate_ranks(from, size, ranks.data(), to, places.data());
+  MPI_Group_free(&from);
+  MPI_Group_free(&to);
+  return places;
+}
+
 // Slots of every process, which it fills for others in one exchange after another. The slots of one exchange lie in one
 // half of the memory, those of the next one in the other half: a process fills a half only after it has heard, in the
 // exchange between, that the others have read what was there. So whoever reads slots of a process must also send to it
@@ -17,7 +42,8 @@ namespace scope {
 class SharedSlots {
  public:
   // Collective over `communicator`. `room`: doubles of the largest slot of this process.
-  SharedSlots(MPI_Comm communicator, int slots, std::size_t room);
+  SharedSlots(MPI_Comm communicator, int slots, std::size_t room)
+      : SharedSlots(Communicator::on_this_host(communicator), communicator, slots, room) {}
 
   // Whether a process of the communicator is on this host.
   bool reaches(int rank) const { return rank >= 0 && places_[rank] != MPI_UNDEFINED; }
@@ -31,7 +57,15 @@ class SharedSlots {
   void synchronize() const { segments_.synchronize(); }
 
  private:
-  SharedSlots(const Communicator& host, MPI_Comm all, int slots, std::size_t room);
+  SharedSlots(const Communicator& host, MPI_Comm all, int slots, std::size_t room)
+      : slots_(slots),
+        room_(common(room, all)),
+        place_(host.rank()),
+        places_(places_in(host, all)),
+        segments_(host, static_cast<std::int64_t>(2 * slots * room_ * sizeof(double))) {
+    for (int rank = 0; rank < host.size(); ++rank)
+      begins_.push_back(reinterpret_cast<double*>(segments_.of(rank).data()));
+  }
   std::span<double> slot_of(int place, int slot) const {
     return {begins_[place] + static_cast<std::size_t>(half_ * slots_ + slot) * room_, room_};
   }

@@ -1,8 +1,11 @@
 // Waiting that yields the processor to ranks with work, with a time limit.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace scope {
 
@@ -18,10 +21,24 @@ class Waiting {
   // Naps grow from `shortest` to `longest`; no nap where `longest` is zero. Throws Overdue from pause() when
   // `limit` has passed; a limit of zero waits forever.
   Waiting(std::string what, std::chrono::microseconds shortest, std::chrono::microseconds longest,
-          std::chrono::seconds limit);
+          std::chrono::seconds limit)
+      : what_(std::move(what)),
+        shortest_(shortest),
+        longest_(longest),
+        nap_(shortest),
+        limit_(limit),
+        begin_(Clock::now()) {}
 
-  void pause();     // no progress
-  void progress();  // some progress: the next nap is a short one
+  // No progress.
+  void pause() {
+    if (limit_.count() > 0 && Clock::now() - begin_ > limit_)
+      throw Overdue{what_ + " did not arrive within " + std::to_string(limit_.count()) + " s"};
+    if (longest_.count() == 0) return;
+    std::this_thread::sleep_for(nap_);
+    nap_ = std::min(2 * nap_, longest_);
+  }
+  // Some progress: the next nap is a short one.
+  void progress() { nap_ = shortest_; }
 
  private:
   std::string what_;

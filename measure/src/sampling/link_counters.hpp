@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "mpi/communicator.hpp"
 #include "sampling/repetition.hpp"
+#include "synchronization/dissemination.hpp"
 
 namespace scope {
+
+// Rank 0's environment variable, on every rank.
+inline std::string told(const Communicator& world) {
+  const char* const words = world.root() ? std::getenv("SCOPE_LINK_COUNTERS") : nullptr;
+  return world.broadcast(words != nullptr ? words : "", 0);
+}
 
 // Rank 0's environment names the counters, `SCOPE_LINK_COUNTERS=FILE HERE>THERE=INTERFACE ...`: a file like
 // /proc/net/dev, and the interface through which traffic from HERE to THERE leaves. The observed quantities
@@ -16,11 +26,40 @@ namespace scope {
 class LinkCounters {
  public:
   // Collective. Counts nothing unless `wanted`: looped operations are too short.
-  LinkCounters(const Communicator& world, bool wanted);
+  LinkCounters(const Communicator& world, bool wanted) : world_(world) {
+    if (!wanted) return;
+    std::istringstream words(told(world));
+    words >> file_;
+    for (std::string word; words >> word;) {
+      const auto arrow = word.find('>');
+      const auto equals = word.find('=', arrow);
+      if (arrow == std::string::npos || equals == std::string::npos) continue;
+      links_.push_back(
+          {word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1), word.substr(equals + 1)});
+    }
+    // Where the root finds no interface, nothing is counted.
+    int found = world.root() && read().size() == links_.size() ? 1 : 0;
+    MPI_Bcast(&found, 1, MPI_INT, 0, world.handle());
+    if (found == 0) links_.clear();
+  }
 
-  void begin();
+  void begin() {
+    if (!links_.empty() && world_.root()) before_ = read();
+  }
   // Collective: all messages have arrived.
-  void end(Repetition& repetition);
+  void end(Repetition& repetition) {
+    if (links_.empty()) return;
+    dissemination_barrier(world_);
+    const std::vector<Bytes> now = world_.root() ? read() : std::vector<Bytes>();
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      const bool known = i < now.size() && i < before_.size();
+      const auto& [here, there, interface] = links_[i];
+      const double sent = known ? static_cast<double>(now[i].sent - before_[i].sent) : 0;
+      const double received = known ? static_cast<double>(now[i].received - before_[i].received) : 0;
+      repetition.observe(here + '>' + there + "_bytes", sent);
+      repetition.observe(there + '>' + here + "_bytes", received);
+    }
+  }
 
  private:
   struct Link {
@@ -33,7 +72,30 @@ class LinkCounters {
     std::uint64_t sent;
   };
   // In the order of the links.
-  std::vector<Bytes> read() const;
+  // The format of /proc/net/dev, proc(5): the name and a colon, bytes and seven more counts received, then bytes sent.
+  std::vector<Bytes> read() const {
+    std::ifstream file(file_);
+    std::map<std::string, Bytes> all;
+    for (std::string line; std::getline(file, line);) {
+      const auto colon = line.find(':');
+      if (colon == std::string::npos) continue;
+      std::istringstream name(line.substr(0, colon));
+      std::istringstream counts(line.substr(colon + 1));
+      std::string interface;
+      Bytes bytes{};
+      std::uint64_t between = 0;
+      name >> interface;
+      counts >> bytes.received;
+      for (int i = 0; i < 7; ++i) counts >> between;
+      if (counts >> bytes.sent) all[interface] = bytes;
+    }
+    std::vector<Bytes> found;
+    for (const auto& link : links_) {
+      const auto known = all.find(link.interface);
+      if (known != all.end()) found.push_back(known->second);
+    }
+    return found;
+  }
 
   const Communicator& world_;
   std::string file_;

@@ -10,6 +10,7 @@
 #include "clocks/global_clock.hpp"
 #include "clocks/tick_clock.hpp"
 #include "mpi/communicator.hpp"
+#include "synchronization/dissemination.hpp"
 #include "synchronization/window.hpp"
 #include "text/words.hpp"
 
@@ -89,7 +90,7 @@ class Repetition {
   }
 
   // Adds a quantity of this repetition, for example the time of a phase.
-  void observe(std::string_view name, double value);
+  void observe(std::string_view name, double value) { times_.observed[std::string(name)] = value; }
 
   std::int64_t operations() const { return operations_; }
   // With the one that is not timed.
@@ -129,7 +130,14 @@ class Repetition {
     return {start, setting_.ticks.now()};
   }
 
-  void synchronize();
+  void synchronize() {
+    if (synchronization_ == Synchronization::window) {
+      times_.agreed_start_s = window_.wait();
+      times_.late = window_.late();
+    } else if (synchronization_ == Synchronization::dissemination) {
+      dissemination_barrier(setting_.world);
+    }
+  }
 
   const Setting& setting_;
   Window& window_;

@@ -68,9 +68,19 @@ struct Partner {
 };
 
 // The process on the other side of the communicator: the first half of the ranks leads the second.
-Partner partner_in(const Communicator& communicator);
+inline Partner partner_in(const Communicator& communicator) {
+  const int half = communicator.size() / 2;
+  const bool leads = communicator.rank() < half;
+  Partner partner{communicator.handle(), communicator.rank() + (leads ? half : -half), leads, false};
+  std::array<char, 256> host{};
+  std::strncpy(host.data(), host_name().c_str(), host.size() - 1);
+  partner.nearby = partner.swap(host) == host;
+  return partner;
+}
 
 // Throws Unavailable unless both are on one host.
-void need_one_host(const Partner& partner, const std::string& protocol);
+inline void need_one_host(const Partner& partner, const std::string& protocol) {
+  if (!partner.nearby) throw Unavailable("protocol=" + protocol + ": the two ranks are on different hosts");
+}
 
 }  // namespace scope

@@ -1,18 +1,42 @@
 // A library that is opened when a case needs it, and never closed.
 #pragma once
 
+#include <dlfcn.h>
+
+#include <cstdlib>
 #include <string>
+
+#include "unavailable.hpp"
 
 namespace scope {
 
+[[noreturn]] inline void fail_to_load() {
+  const char* reason = dlerror();
+  throw Unavailable(reason != nullptr ? reason : "a shared library cannot be loaded");
+}
+
+// RTLD_DEEPBIND: its own functions precede those of the same name in MPI's copy under another name. The
+// sanitizer forbids the flag, and has no such copy.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int own_names_first = 0;
+#else
+constexpr int own_names_first = RTLD_DEEPBIND;
+#endif
+
 // The file that a variable of the environment names, otherwise the usual one.
-std::string library_named_by(const char* variable, const char* usual);
+inline std::string library_named_by(const char* variable, const char* usual) {
+  const char* asked = std::getenv(variable);
+  return asked != nullptr && *asked != '\0' ? asked : usual;
+}
 
 class SharedLibrary {
  public:
   // Opens the copy already in the process, loaded by the MPI library, otherwise the one at `path`: two copies
   // of a fabric library in one process interfere with each other. Throws Unavailable.
-  SharedLibrary(const char* soname, const char* path);
+  SharedLibrary(const char* soname, const char* path) : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
+    if (handle_ == nullptr) handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | own_names_first);
+    if (handle_ == nullptr) fail_to_load();
+  }
 
   // Converts itself to a pointer to the function.
   struct Symbol {
@@ -22,7 +46,12 @@ class SharedLibrary {
       return reinterpret_cast<Function*>(address);
     }
   };
-  Symbol operator[](const char* name) const;  // throws Unavailable
+  // Throws Unavailable.
+  Symbol operator[](const char* name) const {
+    void* const address = dlsym(handle_, name);
+    if (address == nullptr) fail_to_load();
+    return {address};
+  }
 
  private:
   void* handle_;

@@ -1,8 +1,10 @@
 // Streams of TCP between two hosts, moved by one thread without waiting: a load on the path, and what it delivers.
 #pragma once
 
+#include <netinet/tcp.h>
 #include <poll.h>
 
+#include <cerrno>
 #include <chrono>
 
 #include "transports/partner.hpp"
@@ -10,13 +12,30 @@
 
 namespace scope::streams {
 
-double seconds_since(std::chrono::steady_clock::time_point start);
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t round_bytes = 1 << 20;  // contents of a stream, again and again
+constexpr std::size_t chunk_bytes = 1 << 16;
+constexpr double longest_wait_s = 20;
+
+inline tcp_info facts(const Socket& socket) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length);
+  return info;
+}
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Whether a call on a socket only had nothing to do.
-bool would_block();
+inline bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 // Throws when something has been awaited for too long since `begin`.
-void give_up(std::chrono::steady_clock::time_point begin);
+inline void give_up(std::chrono::steady_clock::time_point begin) {
+  if (seconds_since(begin) > longest_wait_s)
+    throw std::runtime_error(sentence({"nothing arrived for ", longest_wait_s, " s"}));
+}
 
 class Streams {
  public:
@@ -27,33 +46,91 @@ class Streams {
   };
 
   // Connects; collective over the two sides.
-  Streams(const Partner& partner, std::int64_t count);
+  Streams(const Partner& partner, std::int64_t count)
+      : partner_(partner), contents_(round_bytes + chunk_bytes), arrived_(chunk_bytes), streams_(count) {
+    for (Stream& stream : streams_) stream.socket = call_by_tcp(partner, 0);
+    write_pattern(contents_.bytes().first(round_bytes), 1);
+    std::memcpy(contents_.data() + round_bytes, contents_.data(), chunk_bytes);
+  }
 
   // From now on this side sends, takes what arrives, or both.
-  void use(bool sends, bool receives);
+  void use(bool sends, bool receives) {
+    sends_ = sends;
+    receives_ = receives;
+  }
 
   // Every stream moves what it can without waiting. Returns whether one did.
-  bool move();
+  bool move() {
+    bool moved = false;
+    for (Stream& stream : streams_) {
+      if (sends_) moved |= push(stream);
+      if (receives_) moved |= pull(stream);
+    }
+    return moved;
+  }
   // Adds what `move` waits for to what a caller polls.
-  void watch(std::vector<pollfd>& watched) const;
+  void watch(std::vector<pollfd>& watched) const {
+    const int events = (receives_ ? POLLIN : 0) | (sends_ ? POLLOUT : 0);
+    for (const Stream& stream : streams_)
+      watched.push_back({stream.socket.descriptor(), static_cast<short>(events), 0});
+  }
   // Sleeps for at most a millisecond: polling would take the processor from the kernel's part of the network, and
   // from the other side in a lab.
-  void sleep_until_something_moves() const;
+  void sleep_until_something_moves() const {
+    std::vector<pollfd> watched;
+    watch(watched);
+    poll(watched.data(), watched.size(), 1);
+  }
 
-  void count_from_here();
-  Counted counted() const;
+  void count_from_here() {
+    for (Stream& stream : streams_) stream.received_before = stream.received;
+  }
+  Counted counted() const {
+    double sum = 0;
+    double squares = 0;
+    for (const Stream& stream : streams_) {
+      const auto bytes = static_cast<double>(stream.received - stream.received_before);
+      sum += bytes;
+      squares += bytes * bytes;
+    }
+    return {sum, squares > 0 ? sum * sum / (static_cast<double>(streams_.size()) * squares) : 1};
+  }
 
   // Takes what is still under way, when both sides have ended to send.
-  void drain();
+  void drain() {
+    use(false, true);
+    for (Stream& stream : streams_) {
+      const std::uint64_t theirs = partner_.swap(stream.sent);
+      const auto begin = Clock::now();
+      while (stream.received < theirs) {
+        if (!move()) sleep_until_something_moves();
+        give_up(begin);
+      }
+    }
+  }
 
-  double retransmissions() const;  // packets, since the streams exist
-  double packets() const;          // sent here since they exist, without what was repeated
+  // Packets that were sent again since the streams exist.
+  double retransmissions() const {
+    double sum = 0;
+    for (const Stream& stream : streams_) sum += facts(stream.socket).tcpi_total_retrans;
+    return sum;
+  }
+  // Packets that were sent here since they exist, without repeated ones.
+  double packets() const {
+    double sum = 0;
+    for (const Stream& stream : streams_)
+      sum += static_cast<double>(stream.sent) / std::max(1U, facts(stream.socket).tcpi_snd_mss);
+    return sum;
+  }
 
   // What arrived last, of any stream.
   std::span<std::byte> last_arrived() { return arrived_.bytes().first(last_bytes_); }
 
   // What differed from what was sent, since the last call; empty when nothing did. What arrived last is compared again.
-  std::string take_problem();
+  std::string take_problem() {
+    compare_last();
+    return std::exchange(problem_, {});
+  }
 
  private:
   struct Stream {
@@ -63,9 +140,28 @@ class Streams {
     std::uint64_t received_before = 0;
   };
 
-  bool push(Stream& stream);
-  bool pull(Stream& stream);
-  void compare_last();
+  bool push(Stream& stream) {
+    const std::byte* const from = contents_.data() + stream.sent % round_bytes;
+    const ssize_t moved = send(stream.socket.descriptor(), from, chunk_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (moved > 0) stream.sent += static_cast<std::uint64_t>(moved);
+    if (moved < 0 && !would_block()) fail("send");
+    return moved > 0;
+  }
+  bool pull(Stream& stream) {
+    const ssize_t moved = recv(stream.socket.descriptor(), arrived_.data(), chunk_bytes, MSG_DONTWAIT);
+    if (moved < 0 && !would_block()) fail("recv");
+    if (moved <= 0) return false;
+    last_bytes_ = static_cast<std::size_t>(moved);
+    last_place_ = stream.received % round_bytes;
+    compare_last();
+    stream.received += static_cast<std::uint64_t>(moved);
+    return true;
+  }
+  void compare_last() {
+    if (std::memcmp(arrived_.data(), contents_.data() + last_place_, last_bytes_) != 0 && problem_.empty())
+      problem_ = sentence(
+          {"a stream differs within ", static_cast<std::int64_t>(last_bytes_), " B that arrived at once"});
+  }
 
   const Partner& partner_;
   Buffer contents_;

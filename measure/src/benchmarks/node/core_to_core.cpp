@@ -2,10 +2,8 @@
 //
 // Timed: one copy by rank 0, from memory that both ranks share into its own, after rank 1 has rewritten the array. A
 // message between two processes of a host costs at least this: its data are in the cache of the core that computed them.
-#include <cstring>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 #include "memory/cache_lines.hpp"
 #include "mpi/shared_segments.hpp"
 

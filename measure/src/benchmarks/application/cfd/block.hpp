@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
 
+#include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/decomposition.hpp"
+#include "text/words.hpp"
+#include "unavailable.hpp"
 
 namespace scope::cfd {
 
@@ -15,13 +19,53 @@ using Index = std::ptrdiff_t;
 
 enum class Partitioning { slabs, pencils, blocks };  // along z; z and y; z, y and x
 
+// Without x = y = z = 0 where no process grid fits.
+inline Extents chosen(const Extents& cells, Partitioning partitioning, int processes) {
+  Extents best{};
+  double least = std::numeric_limits<double>::infinity();
+  for (int x = 1; x <= (partitioning == Partitioning::blocks ? processes : 1); ++x) {
+    if (processes % x != 0) continue;
+    for (int y = 1; y <= (partitioning == Partitioning::slabs ? 1 : processes / x); ++y) {
+      if (processes / x % y != 0) continue;
+      const Extents candidate{x, y, processes / x / y};
+      std::array<double, 3> size{};
+      bool fits = true;
+      for (int d = 0; d < 3; ++d) {
+        fits = fits && cells[d] >= candidate[d];
+        size[d] = static_cast<double>(Partition(cells[d], candidate[d]).largest());
+      }
+      double surface = 0;
+      for (int d = 0; d < 3; ++d)
+        if (candidate[d] > 1) surface += size[(d + 1) % 3] * size[(d + 2) % 3];
+      // Ties go to the grid with most processes along z, whose faces are contiguous.
+      if (fits && surface < least) {
+        least = surface;
+        best = candidate;
+      }
+    }
+  }
+  return best;
+}
+
 // Ranks are numbered along x first.
 class Block {
  public:
   // The process grid of this kind whose largest block has the least surface. `periodic` tells whether the first
   // and last cells along a dimension are neighbors. Throws Unavailable where a process would have no cell.
   Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning, int processes,
-        int rank);
+        int rank)
+      : cells_(cells), periodic_(periodic), processes_(chosen(cells, partitioning, processes)) {
+    if (processes_[0] == 0) {
+      throw Unavailable(sentence({cells[0], " x ", cells[1], " x ", cells[2], " cells: every one of ", processes,
+                                  " ranks needs a layer of them"}));
+    }
+    place_ = {rank % processes_[0], rank / processes_[0] % processes_[1], rank / processes_[0] / processes_[1]};
+    for (int d = 0; d < 3; ++d) {
+      const Partition parts(cells[d], processes_[d]);
+      begin_[d] = static_cast<int>(parts.begin(place_[d]));
+      size_[d] = static_cast<int>(parts.size(place_[d]));
+    }
+  }
 
   const Extents& cells() const { return cells_; }  // of the whole grid
   const Extents& processes() const { return processes_; }
@@ -33,7 +77,12 @@ class Block {
   // Periodic, and all cells along the dimension are of this process.
   bool wraps(int d) const { return periodic_[d] && !split(d); }
   // The neighbor before (-1) or after (1) along a dimension; -1 at a wall.
-  int neighbor(int d, int step) const;
+  int neighbor(int d, int step) const {
+    if (step < 0 ? wall_below(d) : wall_above(d)) return -1;
+    Extents there = place_;
+    there[d] = (there[d] + step + processes_[d]) % processes_[d];
+    return there[0] + processes_[0] * (there[1] + processes_[1] * there[2]);
+  }
   // Cells have two colors, like the squares of a chessboard; along a row of own cells the first one of a color
   // is cell 0 or 1, and in a field of that color the others follow. Also of rows in the halo.
   int first(int color, Index y, Index z) const {

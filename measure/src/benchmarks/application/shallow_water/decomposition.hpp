@@ -1,7 +1,10 @@
 // The distribution of latitudes, longitudes and wave numbers over a grid of processes (Worley & Foster 1994).
 #pragma once
 
+#include <bit>
+
 #include "benchmark.hpp"
+#include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"
 #include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
@@ -43,10 +46,37 @@ struct Methods {
   LegendreMethod legendre = LegendreMethod::transposition;
 };
 
+inline Range part(int items, int parts, int number) {
+  const Partition partition(items, parts);
+  return {static_cast<int>(partition.begin(number)), static_cast<int>(partition.end(number))};
+}
+
+// The most rows that latitudes allow: processes of a column exchange Fourier coefficients only, those of a row the
+// grid as well.
+inline std::int64_t most_rows(const Resolution& resolution, int processes) {
+  int rows = std::min(processes, resolution.pairs());
+  while (processes % rows != 0) --rows;
+  return rows;
+}
+
+// The block of the item in this position, of items that are dealt to and fro.
+inline int dealt_to(int position, int blocks) {
+  const int place = position % (2 * blocks);
+  return place < blocks ? place : 2 * blocks - 1 - place;
+}
+
 // The processes of one row or one column of the grid.
 class Line {
  public:
-  Line(const Communicator& world, int number, int place);
+  Line(const Communicator& world, int number, int place)
+      : communicator_(Communicator::split(world, number, place)) {
+    std::vector<int> ranks(communicator_.size());
+    const int rank = world.rank();
+    MPI_Allgather(&rank, 1, MPI_INT, ranks.data(), 1, MPI_INT, communicator_.handle());
+    for (const int rank : ranks) partners_.push_back(Partners::these({rank}));
+    std::erase(ranks, rank);
+    others_ = Partners::these(ranks);
+  }
 
   int size() const { return communicator_.size(); }
   int place() const { return communicator_.rank(); }
@@ -67,8 +97,27 @@ class Decomposition {
  public:
   // `rows`: of the process grid; 0: as many as possible. Throws Unavailable where the processes cannot share the
   // problem.
-  Decomposition(const Resolution& resolution, const Communicator& world, std::int64_t rows,
-                const Methods& methods);
+  Decomposition(const Resolution& resolution, const Communicator& world, std::int64_t rows, const Methods& methods)
+      : resolution_(resolution),
+        methods_(methods),
+        world_(world),
+        grid_(world, rows > 0 ? rows : most_rows(resolution, world.size())),
+        row_(world, grid_.row(), grid_.column()),
+        column_(world, grid_.column(), grid_.row()) {
+    refuse_what_does_not_fit();
+    for (int column = 0; column < grid_.columns(); ++column) {
+      std::vector<std::vector<int>> blocks(grid_.rows());
+      int position = 0;
+      for (int m = residue(column); m <= resolution_.truncation; m += grid_.columns())
+        blocks[dealt_to(position++, grid_.rows())].push_back(m);
+      auto& all = wavenumbers_.emplace_back();
+      for (const auto& block : blocks) {
+        const auto begin = static_cast<int>(all.size());
+        all.insert(all.end(), block.begin(), block.end());
+        if (column == row_.place()) blocks_.push_back({begin, static_cast<int>(all.size())});
+      }
+    }
+  }
 
   const Resolution& resolution() const { return resolution_; }
   const Methods& methods() const { return methods_; }
@@ -78,13 +127,13 @@ class Decomposition {
   const Line& column() const { return column_; }
 
   // Pairs of latitudes of a row of the grid, counted from the poles.
-  Range pairs(int row) const;
+  Range pairs(int row) const { return part(resolution_.pairs(), grid_.rows(), row); }
   Range pairs() const { return pairs(column_.place()); }
   // The share of these that one process of the row transforms after a transposition, counted from the first
   // of them.
-  Range transposed_pairs(int column) const;
+  Range transposed_pairs(int column) const { return part(pairs().size(), grid_.columns(), column); }
   // Longitudes of a column of the grid.
-  Range longitudes(int column) const;
+  Range longitudes(int column) const { return part(resolution_.longitudes, grid_.columns(), column); }
   Range longitudes() const { return longitudes(row_.place()); }
 
   // The wave numbers of a column of the grid, in one block after another for its processes. They are dealt
@@ -101,12 +150,46 @@ class Decomposition {
   }
 
   // The column with the wave numbers -m of those of this one.
-  int mirrored_column() const;
+  int mirrored_column() const {
+    const int wanted = (grid_.columns() - residue(row_.place())) % grid_.columns();
+    int column = 0;
+    while (residue(column) != wanted) ++column;
+    return column;
+  }
 
  private:
-  void refuse_what_does_not_fit() const;
+  void refuse_what_does_not_fit() const {
+    const int rows = grid_.rows();
+    const int columns = grid_.columns();
+    const auto refuse = [&](std::initializer_list<Word> reason) {
+      throw Unavailable(sentence({rows, " x ", columns, " ranks: ", sentence(reason)}));
+    };
+    const auto share = [&](int items, const char* what, int processes) {
+      if (items < processes)
+        refuse({resolution_.name, " has ", items, " ", what, ": too few to share among ", processes, " ranks"});
+    };
+    share(resolution_.pairs(), "pairs of latitudes", rows);
+    share(resolution_.longitudes, "longitudes", columns);
+    share(resolution_.truncation + 1, "wave numbers",
+          methods_.legendre == LegendreMethod::allreduce ? columns : rows * columns);
+    if (methods_.fourier == FourierMethod::transposition) {
+      const int pairs = resolution_.pairs() / rows;  // at least
+      if (pairs < columns)
+        refuse({"fft=transposition: the ", pairs, " pairs of latitudes of a grid row are too few for ", columns,
+                " grid columns"});
+    } else if (!std::has_single_bit(static_cast<unsigned>(columns)) || resolution_.longitudes % columns != 0) {
+      refuse({"fft=distributed: the grid columns must be a power of two that divides the ", resolution_.longitudes,
+              " longitudes"});
+    }
+  }
   // The wave numbers of a column are m = residue, residue + columns, ...
-  int residue(int column) const;
+  int residue(int column) const {
+    if (methods_.fourier == FourierMethod::transposition) return column;
+    // A distributed transform leaves the wave numbers in bit-reversed order.
+    int reversed = 0;
+    for (int bit = 1; bit < grid_.columns(); bit *= 2) reversed = 2 * reversed + ((column & bit) != 0 ? 1 : 0);
+    return reversed;
+  }
 
   Resolution resolution_;
   Methods methods_;

@@ -3,11 +3,37 @@
 
 #include <mpi.h>
 
+#include <bit>
+#include <numeric>
+
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "mpi/shared_slots.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope::shallow_water {
+
+constexpr int tag = 31;
+
+inline int as_count(std::ptrdiff_t size) { return static_cast<int>(size); }
+
+inline std::vector<std::ptrdiff_t> begins_of(const std::vector<std::ptrdiff_t>& sizes) {
+  std::vector<std::ptrdiff_t> begins(sizes.size() + 1);
+  std::partial_sum(sizes.begin(), sizes.end(), begins.begin() + 1);
+  return begins;
+}
+
+// For MPI: the counts of slabs, none for this process itself, and their begins.
+struct Parcels {
+  std::vector<int> counts;
+  std::vector<int> begins;
+
+  Parcels(const std::vector<std::ptrdiff_t>& all, int own) {
+    for (std::size_t place = 0; place + 1 < all.size(); ++place) {
+      counts.push_back(static_cast<int>(place) == own ? 0 : as_count(all[place + 1] - all[place]));
+      begins.push_back(as_count(all[place]));
+    }
+  }
+};
 
 // A collective sum counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
 class Exchange {
@@ -57,22 +83,48 @@ class Exchange {
 
   // Sends to one process of the line and receives from another one, or the same; returns when both are done.
   void swap(const Line& line, const double* sent, std::ptrdiff_t sent_size, int to, double* received,
-            std::ptrdiff_t received_size, int from);
+            std::ptrdiff_t received_size, int from) {
+    meet(line.at(from));
+    MPI_Sendrecv(sent, as_count(sent_size), MPI_DOUBLE, to, tag, received, as_count(received_size), MPI_DOUBLE,
+                 from, tag, line.handle(), MPI_STATUS_IGNORE);
+    count(1, sent_size);
+    compute();
+  }
 
   // Each value becomes its sum over the processes of the line.
-  void sum(const Line& line, double* values, std::ptrdiff_t size);
+  void sum(const Line& line, double* values, std::ptrdiff_t size) {
+    meet(line.others());
+    MPI_Allreduce(MPI_IN_PLACE, values, as_count(size), MPI_DOUBLE, MPI_SUM, line.handle());
+    count_sum(line, size);
+    compute();
+  }
   // Starts the sum, which is complete when the request is.
-  void start_sum(const Line& line, double* values, std::ptrdiff_t size, MPI_Request* request);
+  void start_sum(const Line& line, double* values, std::ptrdiff_t size, MPI_Request* request) {
+    communicate();
+    MPI_Iallreduce(MPI_IN_PLACE, values, as_count(size), MPI_DOUBLE, MPI_SUM, line.handle(), request);
+    count_sum(line, size);
+    compute();
+  }
 
-  void start_send(const Line& line, const double* sent, std::ptrdiff_t size, int to, MPI_Request* request);
+  void start_send(const Line& line, const double* sent, std::ptrdiff_t size, int to, MPI_Request* request) {
+    communicate();
+    MPI_Isend(sent, as_count(size), MPI_DOUBLE, to, tag, line.handle(), request);
+    count(1, size);
+    compute();
+  }
   static void start_receive(const Line& line, double* received, std::ptrdiff_t size, int from,
-                            MPI_Request* request);
+                            MPI_Request* request) {
+    MPI_Irecv(received, as_count(size), MPI_DOUBLE, from, tag, line.handle(), request);
+  }
 
  private:
   void enter(Phase phase) {
     if (phases_ != nullptr) phases_->enter(phase);
   }
-  void count_sum(const Line& line, std::ptrdiff_t size);
+  void count_sum(const Line& line, std::ptrdiff_t size) {
+    const int rounds = std::bit_width(static_cast<unsigned>(line.size() - 1));
+    count(rounds, rounds * size);
+  }
 
   Way way_;
   Phases* phases_ = nullptr;
@@ -93,7 +145,15 @@ class Transposition {
   // The sizes of slabs for, and from, each process of the line, one after another in memory. Collective over the
   // line.
   Transposition(const Line& line, const std::vector<std::ptrdiff_t>& sent,
-                const std::vector<std::ptrdiff_t>& received, const Exchange& exchange);
+                const std::vector<std::ptrdiff_t>& received, const Exchange& exchange)
+      : line_(line),
+        sent_begins_(begins_of(sent)),
+        received_begins_(begins_of(received)),
+        sends_(sent.size(), MPI_REQUEST_NULL),
+        receives_(sent.size(), MPI_REQUEST_NULL) {
+    if (exchange.shares_memory() && line.size() > 1)
+      shared_.emplace(line.handle(), line.size(), static_cast<std::size_t>(std::ranges::max(sent)));
+  }
 
   std::ptrdiff_t sent_begin(int place) const { return sent_begins_[place]; }
   std::ptrdiff_t received_begin(int place) const { return received_begins_[place]; }
@@ -133,16 +193,61 @@ class Transposition {
   }
 
  private:
-  void all_to_all(Exchange& exchange, const double* sent, double* received);
-  void start_receives(Exchange& exchange, double* received);
-  void start_send(Exchange& exchange, const double* sent, int to);
-  void finish_receive(Exchange& exchange, int from, bool first);
-  void finish_sends(Exchange& exchange);
+  void all_to_all(Exchange& exchange, const double* sent, double* received) {
+    const Parcels out(sent_begins_, line_.place());
+    const Parcels in(received_begins_, line_.place());
+    exchange.meet(line_.others());
+    MPI_Alltoallv(sent, out.counts.data(), out.begins.data(), MPI_DOUBLE, received, in.counts.data(),
+                  in.begins.data(), MPI_DOUBLE, line_.handle());
+    for (const int size : out.counts) exchange.count(size > 0 ? 1 : 0, size);
+    exchange.compute();
+  }
+  void start_receives(Exchange& exchange, double* received) {
+    if (shared_) shared_->turn();
+    exchange.communicate();
+    for (int from = 0; from < line_.size(); ++from) {
+      if (from == line_.place()) continue;
+      const std::ptrdiff_t size = received_begins_[from + 1] - received_begins_[from];
+      Exchange::start_receive(line_, received + received_begins_[from], shares_with(from) ? 0 : size, from,
+                              &receives_[from]);
+    }
+    exchange.compute();
+  }
+  void start_send(Exchange& exchange, const double* sent, int to) {
+    const double* const slab = sent + sent_begins_[to];
+    const std::ptrdiff_t size = sent_begins_[to + 1] - sent_begins_[to];
+    if (!shares_with(to)) return exchange.start_send(line_, slab, size, to, &sends_[to]);
+    shared_->synchronize();
+    exchange.start_send(line_, slab, 0, to, &sends_[to]);
+    exchange.count(0, size);
+  }
+  void finish_receive(Exchange& exchange, int from, bool first) {
+    if (first)
+      exchange.meet(line_.others());
+    else
+      exchange.communicate();
+    MPI_Wait(&receives_[from], MPI_STATUS_IGNORE);
+    if (shares_with(from)) shared_->synchronize();
+    exchange.compute();
+  }
+  void finish_sends(Exchange& exchange) {
+    exchange.communicate();
+    MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
+    exchange.compute();
+  }
   // Another process, not this one itself.
   bool shares_with(int place) const { return shared_ && place != line_.place() && shared_->reaches(place); }
   // Between the slabs and shared memory.
-  void store(Exchange& exchange, const double* sent, int to);
-  void load(Exchange& exchange, double* received, int from);
+  void store(Exchange& exchange, const double* sent, int to) {
+    exchange.communicate();
+    std::copy_n(sent + sent_begins_[to], sent_begins_[to + 1] - sent_begins_[to], shared_->own(to).data());
+  }
+  void load(Exchange& exchange, double* received, int from) {
+    exchange.communicate();
+    std::copy_n(shared_->of(from, line_.place()), received_begins_[from + 1] - received_begins_[from],
+                received + received_begins_[from]);
+    exchange.compute();
+  }
 
   const Line& line_;
   std::vector<std::ptrdiff_t> sent_begins_;      // and their end
