@@ -2,11 +2,13 @@
 // are matched in order: libfabric's FI_ORDER_SAS and what MPI asks for.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "../src/endpoint.hpp"
@@ -63,18 +65,56 @@ struct Arrival {
 class Matching {
  public:
   // The first receive that takes this message, removed unless it shares a buffer with further messages.
-  std::optional<Receive> receive_for(Peer source, const Envelope& envelope);
+  std::optional<Receive> receive_for(Peer source, const Envelope& envelope) {
+    const auto found =
+        std::ranges::find_if(posted_, [&](const Receive& receive) { return receive.takes(source, envelope.tag); });
+    if (found == posted_.end()) return std::nullopt;
+    if (found->shared) return *found;
+    Receive receive = std::move(*found);
+    posted_.erase(found);
+    return receive;
+  }
   // The first message that this receive takes, removed.
-  std::optional<Arrival> arrival_for(const Receive& receive);
+  std::optional<Arrival> arrival_for(const Receive& receive) {
+    const auto found = std::ranges::find_if(
+        unexpected_, [&](const Arrival& arrival) { return receive.takes(arrival.source, arrival.envelope.tag); });
+    if (found == unexpected_.end()) return std::nullopt;
+    Arrival arrival = std::move(*found);
+    unexpected_.erase(found);
+    return arrival;
+  }
   // The first arrival for a receive, left in the queue; nullptr if there is none.
-  const Arrival* first_for(const Receive& receive) const;
+  const Arrival* first_for(const Receive& receive) const {
+    const auto found = std::ranges::find_if(
+        unexpected_, [&](const Arrival& arrival) { return receive.takes(arrival.source, arrival.envelope.tag); });
+    return found == unexpected_.end() ? nullptr : &*found;
+  }
 
   void post(Receive receive) { posted_.push_back(std::move(receive)); }
   void keep(Arrival arrival) { unexpected_.push_back(std::move(arrival)); }
-  void retire(const SharedBuffer& buffer);
-  std::optional<Receive> cancel(const void* context);
+  void retire(const SharedBuffer& buffer) {
+    posted_.remove_if([&](const Receive& receive) { return receive.shared.get() == &buffer; });
+  }
+  std::optional<Receive> cancel(const void* context) {
+    const auto found = std::ranges::find(posted_, context, &Receive::context);
+    if (found == posted_.end()) return std::nullopt;
+    Receive receive = std::move(*found);
+    posted_.erase(found);
+    return receive;
+  }
   // The receives from this peer, or from any, removed; not those that take message after message from any.
-  std::vector<Receive> withdraw(Peer source);
+  std::vector<Receive> withdraw(Peer source) {
+    std::vector<Receive> withdrawn;
+    for (auto receive = posted_.begin(); receive != posted_.end();) {
+      if (receive->source == source && !(source == any_peer && receive->shared)) {
+        withdrawn.push_back(std::move(*receive));
+        receive = posted_.erase(receive);
+      } else {
+        ++receive;
+      }
+    }
+    return withdrawn;
+  }
 
  private:
   std::list<Receive> posted_;

@@ -3,25 +3,82 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 namespace scope {
 
+// A message to oneself copies between any two datatypes.
+inline int through_ourselves(const void* from, int given, MPI_Datatype given_type, void* to, int taken,
+                             MPI_Datatype taken_type) {
+  return PMPI_Sendrecv(from, given, given_type, 0, 0, to, taken, taken_type, 0, 0, MPI_COMM_SELF,
+                       MPI_STATUS_IGNORE);
+}
+
 // Packed bytes of one element; -1 where MPI does not know.
-std::int64_t packed_bytes(MPI_Datatype type);
+inline std::int64_t packed_bytes(MPI_Datatype type) {
+  MPI_Count bytes = 0;
+  if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED) return -1;
+  return bytes;
+}
 
 // The elements are packed already: a named type without gaps, or contiguous ones of it.
-bool is_contiguous(MPI_Datatype type);
+inline bool is_contiguous(MPI_Datatype type) {
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  PMPI_Type_get_true_extent(type, &true_lower, &true_extent);
+  const std::int64_t bytes = packed_bytes(type);
+  if (lower != 0 || true_lower != 0 || extent != bytes || true_extent != bytes) return false;
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  // Being free of gaps does not suffice: blocks may travel in an order other than that in memory.
+  return combiner == MPI_COMBINER_NAMED;
+}
 
-int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_Comm comm);
-int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, MPI_Datatype type, MPI_Comm comm);
+// MPICH refuses to pack from MPI_BOTTOM, the base of absolute addresses.
+inline int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_Comm comm) {
+  const std::int64_t bytes = count * packed_bytes(type);
+  if (bytes == 0) return MPI_SUCCESS;
+  if (is_contiguous(type)) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return MPI_SUCCESS;
+  }
+  if (from == MPI_BOTTOM)
+    return through_ourselves(from, static_cast<int>(count), type, to, static_cast<int>(bytes), MPI_PACKED);
+  int position = 0;
+  return PMPI_Pack(from, static_cast<int>(count), type, to, static_cast<int>(bytes), &position, comm);
+}
+inline int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, MPI_Datatype type,
+                  MPI_Comm comm) {
+  if (bytes == 0) return MPI_SUCCESS;
+  if (is_contiguous(type)) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return MPI_SUCCESS;
+  }
+  if (to == MPI_BOTTOM)
+    return through_ourselves(from, static_cast<int>(bytes), MPI_PACKED, to, static_cast<int>(count), type);
+  int position = 0;
+  return PMPI_Unpack(from, static_cast<int>(bytes), &position, to, static_cast<int>(count), type, comm);
+}
 
 // Memory for elements of a type, addressed as MPI does: the first one's lower bound may lie anywhere.
 class Elements {
  public:
   Elements() = default;
-  Elements(MPI_Datatype type, std::int64_t count);
+  Elements(MPI_Datatype type, std::int64_t count) {
+    MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+    PMPI_Type_get_extent(type, &lower, &extent);
+    PMPI_Type_get_true_extent(type, &true_lower, &true_extent);
+    // A negative extent puts later elements before the first one.
+    const std::int64_t reach = count > 0 ? (count - 1) * extent : 0;
+    const std::int64_t first = std::min<std::int64_t>(0, reach) + true_lower;
+    const std::int64_t last = std::max<std::int64_t>(0, reach) + true_lower + true_extent;
+    memory_ =
+        std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(std::max<std::int64_t>(1, last - first)));
+    address_ = memory_.get() - first;
+  }
   void* address() const { return address_; }
 
  private:
@@ -30,6 +87,13 @@ class Elements {
 };
 
 // Copies elements; the gaps of `to` stay unchanged.
-int copy_elements(const void* from, void* to, std::int64_t count, MPI_Datatype type);
+inline int copy_elements(const void* from, void* to, std::int64_t count, MPI_Datatype type) {
+  if (count == 0 || from == to) return MPI_SUCCESS;
+  if (is_contiguous(type)) {
+    std::memcpy(to, from, static_cast<std::size_t>(count * packed_bytes(type)));
+    return MPI_SUCCESS;
+  }
+  return through_ourselves(from, static_cast<int>(count), type, to, static_cast<int>(count), type);
+}
 
 }  // namespace scope

@@ -2,6 +2,7 @@
 // steps with MPI; the estimator simulates all ranks' steps on the network. Neither knows the algorithm.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,9 +14,21 @@ namespace scope {
 
 enum class Operation { broadcast, reduce, allreduce, barrier, gather, scatter, allgather, alltoall };
 inline constexpr int operation_count = 8;
-const char* name_of(Operation operation);
+inline const char* name_of(Operation operation) {
+  constexpr const char* names[operation_count] = {"broadcast", "reduce",  "allreduce", "barrier",
+                                                  "gather",    "scatter", "allgather", "alltoall"};
+  return names[static_cast<int>(operation)];
+}
 // Throws std::invalid_argument, beginning with `where`, that lists the operations.
-Operation operation_named(const std::string& where, const std::string& name);
+inline Operation operation_named(const std::string& where, const std::string& name) {
+  std::string allowed;
+  for (int i = 0; i < operation_count; ++i) {
+    const char* const known = name_of(static_cast<Operation>(i));
+    if (name == known) return static_cast<Operation>(i);
+    allowed += (i ? ", " : "") + std::string(known);
+  }
+  throw std::invalid_argument(where + ": allowed: " + allowed);
+}
 
 // Memory of one rank, counted in units: bytes, or elements where the operation reduces them.
 enum class Space : std::uint8_t {
@@ -55,23 +68,54 @@ struct Range {
 // One rank's part.
 class Program {
  public:
-  void send(int peer, Space space, std::int64_t begin, std::int64_t count);
-  void receive(int peer, Space space, std::int64_t begin, std::int64_t count);
-  std::int64_t start_send(int peer, Space space, std::int64_t begin, std::int64_t count);
-  std::int64_t start_receive(int peer, Space space, std::int64_t begin, std::int64_t count);
+  void send(int peer, Space space, std::int64_t begin, std::int64_t count) {
+    touch(space, begin + count);
+    steps_.push_back({Action::send, space, peer, begin, count, 0});
+  }
+  void receive(int peer, Space space, std::int64_t begin, std::int64_t count) {
+    touch(space, begin + count);
+    steps_.push_back({Action::receive, space, peer, begin, count, 0});
+  }
+  std::int64_t start_send(int peer, Space space, std::int64_t begin, std::int64_t count) {
+    touch(space, begin + count);
+    steps_.push_back({Action::start_send, space, peer, begin, count, 0});
+    return posted_++;
+  }
+  std::int64_t start_receive(int peer, Space space, std::int64_t begin, std::int64_t count) {
+    touch(space, begin + count);
+    steps_.push_back({Action::start_receive, space, peer, begin, count, 0});
+    return posted_++;
+  }
   // Sends one range while another one is received.
-  void exchange(int target, Space from, const Range& given, int source, Space into, const Range& taken);
-  void wait(std::int64_t posted);
-  void wait_all();
-  void copy(Space into, std::int64_t to, Space space, std::int64_t begin, std::int64_t count);
-  void combine(std::int64_t to, Space space, std::int64_t begin, std::int64_t count);
+  void exchange(int target, Space from, const Range& given, int source, Space into, const Range& taken) {
+    const std::int64_t sent = start_send(target, from, given.begin, given.count);
+    receive(source, into, taken.begin, taken.count);
+    wait(sent);
+  }
+  void wait(std::int64_t posted) { steps_.push_back({Action::wait, Space::work, -1, 0, 0, posted}); }
+  void wait_all() {
+    if (posted_ > 0) steps_.push_back({Action::wait_all, Space::work, -1, 0, 0, 0});
+  }
+  void copy(Space into, std::int64_t to, Space space, std::int64_t begin, std::int64_t count) {
+    touch(space, begin + count);
+    touch(into, to + count);
+    steps_.push_back({Action::copy, space, -1, begin, count, to, into});
+  }
+  void combine(std::int64_t to, Space space, std::int64_t begin, std::int64_t count) {
+    touch(space, begin + count);
+    touch(Space::work, to + count);
+    steps_.push_back({Action::combine, space, -1, begin, count, to});
+  }
 
   const std::vector<Step>& steps() const { return steps_; }
   std::int64_t posted() const { return posted_; }
   std::int64_t extent(Space space) const { return extents_[static_cast<int>(space)]; }  // units touched
 
  private:
-  void touch(Space space, std::int64_t end);
+  void touch(Space space, std::int64_t end) {
+    std::int64_t& extent = extents_[static_cast<int>(space)];
+    extent = std::max(extent, end);
+  }
   std::vector<Step> steps_;
   std::int64_t posted_ = 0;
   std::int64_t extents_[4] = {0, 0, 0, 0};
@@ -100,7 +144,15 @@ enum class Shape {
   binomial,  // hosts in a binomial tree; the leader feeds other clusters
   star,      // the leader feeds all
 };
-const char* name_of(Shape shape);
+inline const char* name_of(Shape shape) {
+  switch (shape) {
+    case Shape::chain: return "chain";
+    case Shape::tail: return "tail";
+    case Shape::binomial: return "binomial";
+    case Shape::star: return "star";
+  }
+  return "";
+}
 
 struct Problem {
   Operation operation;
@@ -116,6 +168,12 @@ struct Problem {
 };
 
 // The ranges of a message cut into segments.
-std::vector<Range> segments(const Problem& problem);
+inline std::vector<Range> segments(const Problem& problem) {
+  std::vector<Range> ranges;
+  const std::int64_t length = std::max<std::int64_t>(1, problem.segment_units);
+  for (std::int64_t begin = 0; begin < problem.units; begin += length)
+    ranges.push_back({begin, std::min(length, problem.units - begin)});
+  return ranges;
+}
 
 }  // namespace scope

@@ -1,11 +1,16 @@
 // The user's settings from the environment, and messages of rank 0.
 #pragma once
 
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "algorithms.hpp"
+#include "library.hpp"
 
 namespace scope {
 
@@ -18,13 +23,66 @@ struct Settings {
   std::string log;                          // SCOPE_COLLECTIVES_LOG: a file for the decisions
 };
 
-// Reads the environment. Throws std::invalid_argument, one line, for an invalid name or number.
-Settings read_settings();
+inline std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+inline std::vector<std::string> list_of(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');)
+    if (!item.empty()) items.push_back(item);
+  return items;
+}
+
+// An algorithm of Scope's, the MPI library's own, or what another library would choose.
+inline void check_algorithm(const std::string& item, Operation operation, const std::string& name) {
+  const std::optional<Library> other = library_named(name);
+  if (name == "library" || (other && has_rules(operation, *other)) || find_algorithm(operation, name)) return;
+  std::string allowed = "library";
+  for (int i = 0; i < library_count; ++i)
+    if (const auto library = static_cast<Library>(i); has_rules(operation, library))
+      allowed += ", " + std::string(name_of(library));
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.operation == operation) allowed += ", " + std::string(algorithm.name);
+  throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such algorithm; allowed: " + allowed);
+}
 
 // The algorithms that SCOPE_COLLECTIVES names. Throws as `read_settings`.
-std::map<Operation, std::string> forced_by(const std::string& choices);
+inline std::map<Operation, std::string> forced_by(const std::string& choices) {
+  std::map<Operation, std::string> forced;
+  for (const std::string& item : list_of(choices)) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos)
+      throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": operation=algorithm is allowed");
+    const Operation operation =
+        operation_named("SCOPE_COLLECTIVES: " + item + ": no such operation", item.substr(0, equals));
+    forced[operation] = item.substr(equals + 1);
+    check_algorithm(item, operation, forced[operation]);
+  }
+  return forced;
+}
+
+// Reads the environment. Throws std::invalid_argument, one line, for an invalid name or number.
+inline Settings read_settings() {
+  Settings settings;
+  settings.topology = variable("SCOPE_TOPOLOGY");
+  settings.hosts = list_of(variable("SCOPE_TOPOLOGY_HOSTS"));
+  settings.log = variable("SCOPE_COLLECTIVES_LOG");
+  settings.choices = variable("SCOPE_COLLECTIVES");
+  settings.forced = forced_by(settings.choices);
+  if (const std::string text = variable("SCOPE_COLLECTIVES_SEGMENT"); !text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.segment_bytes);
+    if (error != std::errc() || end != text.data() + text.size() || settings.segment_bytes < 1)
+      throw std::invalid_argument("SCOPE_COLLECTIVES_SEGMENT = " + text + ": an integer above 0 is allowed");
+  }
+  return settings;
+}
 
 // One line on standard error.
-void complain(const std::string& what);
+inline void complain(const std::string& what) {
+  std::fprintf(stderr, "scope-collectives: %s; MPI's own collectives are used\n", what.c_str());
+}
 
 }  // namespace scope
