@@ -79,7 +79,7 @@ def time_s(fit: Fit, message_bytes: float, ranks: int) -> float | None:
         return line.latency_s.value + line.per_byte_s.value * message_bytes
     if {"latency_s", "per_byte_s"} <= set(known):
         return known["latency_s"] + known["per_byte_s"] * message_bytes
-    model = next((one for one in all_models() if one.name == fit.model), None)
+    model = next((model for model in all_models() if model.name == fit.model), None)
     if not isinstance(model, CostModel):
         return None
     terms = model.terms(np.array([message_bytes], dtype=np.float64), np.array([ranks], dtype=np.float64))

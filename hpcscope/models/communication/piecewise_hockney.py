@@ -31,21 +31,21 @@ def best_divisions(
         cost[start, start + fewest :] = line_costs(x[start:], y[start:], sigma[start:])[fewest - 1 :]
     best = cost[0].copy()
     starts: list[list[int]] = [[0] for _ in range(count + 1)]
-    found = [(float(best[count]), starts[count])]
+    divisions = [(float(best[count]), starts[count])]
     for _ in range(1, min(MOST_SEGMENTS, count // fewest)):
         through = best[:, None] + cost
         last = through.argmin(axis=0)
         best = through[last, np.arange(count + 1)]
         starts = [[*starts[last[end]], int(last[end])] for end in range(count + 1)]
-        found.append((float(best[count]), starts[count]))
-    return [division for division in found if np.isfinite(division[0])]
+        divisions.append((float(best[count]), starts[count]))
+    return [division for division in divisions if np.isfinite(division[0])]
 
 
 def line_costs(x: Floats, y: Floats, sigma: Floats) -> Floats:
     """Return, for the first 1, 2, ... points, the weighted squares around the best line that does not fall."""
     weight, from_first = 1 / sigma**2, x - x[0]
     total, of_x, of_y, of_xx, of_xy, of_yy = (
-        np.cumsum(weight * one) for one in (np.ones_like(x), from_first, y, from_first**2, from_first * y, y**2)
+        np.cumsum(weight * term) for term in (np.ones_like(x), from_first, y, from_first**2, from_first * y, y**2)
     )
     xx, xy, yy = of_xx - of_x**2 / total, of_xy - of_x * of_y / total, of_yy - of_y**2 / total
     slope = np.divide(np.maximum(xy, 0.0), xx, out=np.zeros_like(x), where=xx > 0)
