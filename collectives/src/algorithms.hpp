@@ -15,10 +15,7 @@
 //   alltoall   input: the blocks for each rank in `order`    result: the blocks from each rank in `order`
 #pragma once
 
-#include <algorithm>
 #include <span>
-#include <string_view>
-#include <tuple>
 
 #include "schedule.hpp"
 
@@ -36,35 +33,16 @@ struct Algorithm {
   Schedule (*make)(const Problem&);
 };
 
-inline std::vector<Algorithm>& registered() {
-  static std::vector<Algorithm> algorithms;
-  return algorithms;
-}
-
-inline std::tuple<Operation, std::string_view> key(const Algorithm& algorithm) {
-  return {algorithm.operation, algorithm.name};
-}
-
 // A namespace-scope Registration makes an algorithm known; no other file lists it.
 class Registration {
  public:
-  explicit Registration(const Algorithm& algorithm) {
-    std::vector<Algorithm>& all = registered();
-    const auto place =
-        std::upper_bound(all.begin(), all.end(), algorithm,
-                         [](const Algorithm& one, const Algorithm& other) { return key(one) < key(other); });
-    all.insert(place, algorithm);
-  }
+  explicit Registration(const Algorithm& algorithm);
 };
 
 // By operation, then by name: the same on every rank.
-inline std::span<const Algorithm> algorithms() { return registered(); }
+std::span<const Algorithm> algorithms();
 
-// A null pointer where the operation has no algorithm of this name.
-inline const Algorithm* find_algorithm(Operation operation, const std::string& name) {
-  for (const Algorithm& algorithm : registered())
-    if (algorithm.operation == operation && algorithm.name == name) return &algorithm;
-  return nullptr;
-}
+// nullptr where the operation has no algorithm of this name.
+const Algorithm* find_algorithm(Operation operation, const std::string& name);
 
 }  // namespace scope
