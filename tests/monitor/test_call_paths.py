@@ -114,12 +114,12 @@ def test_computation_is_sampled_where_it_is(ended: Ended) -> None:
 
 
 def test_processor_time_runs_the_timer(run: Run, embedded: MpiInstallation, program: Path) -> None:
-    """Of 0.4 s of the processor, whoever else wants it. The loop is inlined: it stands below what computes."""
+    """Of 0.4 s of the processor, whoever else wants it; which addresses are hit, the machine decides."""
     found = functions(run(embedded, 1, "1", "100", program=program, SCOPE_MONITOR_OPTIONS=OPTIONS))
     assert found.sample_hz == 200
     own = computed(found)
-    assert own["main < ocean::step < compute"] > 0
-    assert own["main < ice::step < compute"] > 0
+    for routine in ("ocean::step", "ice::step"):
+        assert sum(time_s for path, time_s in own.items() if path.startswith(f"main < {routine}")) > 0, own
 
 
 def test_a_stripped_program_has_the_same_functions_without_names(
