@@ -92,6 +92,11 @@ def test_the_rank_that_died_is_told_from_those_that_mpiexec_then_killed(
     assert mentions(found.text, how)
 
 
+def test_a_process_with_the_same_number_on_another_host_is_another_one() -> None:
+    slots = {rank: replace(slot(rank), host=host, pid=102) for rank, host in enumerate(("n1", "vm"))}
+    assert named(diagnose(hydra("11", 102, 11)), slots, ()).ranks == (1,)
+
+
 def test_a_signal_that_mpiexec_mixed_with_its_own_is_not_named() -> None:
     found = diagnose(HYDRA.replace("(signal 9)", "(signal 13)"))
     assert (found.ranks, found.signal, found.text) == ((), None, "a rank on vm was killed by a signal")

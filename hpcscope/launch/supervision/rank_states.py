@@ -41,7 +41,9 @@ def named(death: Death, slots: Mapping[int, Slot], order: Sequence[int]) -> Deat
     `order` has the ranks as this host saw them end. The launcher kills the others only after one has died, perhaps
     with the same signal: the first of those that it may have been is the one.
     """
-    process = next((slot for slot in slots.values() if slot.pid == death.pid), None)
+    # Hosts may use the same number; the launcher may name a host in another way than the host itself.
+    known = [slot for slot in slots.values() if slot.pid == death.pid]
+    process = min(known, key=lambda slot: slot.host != death.host, default=None)
     if process is None or not death.statuses:
         return death
     on_host = sorted(rank for rank, slot in slots.items() if slot.host == process.host)
