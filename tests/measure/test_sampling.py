@@ -50,6 +50,14 @@ def test_ranks_that_share_a_processor_do_not_wait_for_a_window(
     assert {series.synchronization for series in case.series} == {synchronisation}
 
 
+def test_cold_operations_do_not_decide_how_often_one_is_repeated(measure: Measure) -> None:
+    """The first two are slow, as gets under MPICH are: the third is as short as all that follow."""
+    plan = [f"node.memory_copy array_bytes=64 {LIMITS}=10"]
+    for fault in ("", "cold-start:0:0.0002"):
+        case = only_case(measure(1, plan, action="run", SCOPE_FAULT=fault))
+        assert case.series[0].operations >= 32, fault
+
+
 def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
     ended = measure(2, [f"mpi.broadcast message_bytes=8 {LIMITS}=200 case.position=7"], action="run")
     case = only_case(ended)

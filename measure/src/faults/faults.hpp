@@ -9,6 +9,7 @@
 // - slow-check:RANK:SECONDS: that rank takes this long to check its data after every repetition; the case fails if another
 //   rank times anything in the meantime
 // - late-entry:RANK:SECONDS: after every third wait for a common start, that rank loses its processor for this long
+// - cold-start:RANK:SECONDS: that rank's first two repetitions of a case take this much longer
 // - no-resynchronization: ranks do not wait for each other after checks, as that fault must show
 // - host-per-rank: every rank believes that it has a host of its own
 // - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
@@ -32,9 +33,9 @@
 
 namespace scope {
 
-constexpr std::array kinds = {"corrupt-payload", "wrong-result", "wrong-pivot",         "flip-byte",
-                              "lose-data",       "sleep",        "host-per-rank",       "clock-skew",
-                              "slow-check",      "late-entry",   "no-resynchronization"};
+constexpr std::array kinds = {"corrupt-payload", "wrong-result", "wrong-pivot",   "flip-byte",
+                              "lose-data",       "sleep",        "host-per-rank", "clock-skew",
+                              "slow-check",      "late-entry",   "cold-start",    "no-resynchronization"};
 
 class Faults {
  public:
@@ -50,7 +51,7 @@ class Faults {
             "SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
             "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, flip-byte:TRANSPORT:NUMBER, " +
             "lose-data:TRANSPORT, sleep:BENCHMARK, host-per-rank, clock-skew:RANK:OFFSET_S:DRIFT, " +
-            "slow-check:RANK:SECONDS, late-entry:RANK:SECONDS, no-resynchronization");
+            "slow-check:RANK:SECONDS, late-entry:RANK:SECONDS, cold-start:RANK:SECONDS, no-resynchronization");
       }
     }
     return faults;

@@ -130,7 +130,12 @@ class Sampling {
     progress_.count_repetition();
     compare(cadence, repetition.times().elapsed_s, repetition.calls());
     delay_if_asked(repetition.times());
-    return repetition.times();
+    Times times = repetition.times();
+    if (cold_repetitions_ > 0) {
+      --cold_repetitions_;
+      times.elapsed_s += faults_.delay_s("cold-start", setting_.world.rank());
+    }
+    return times;
   }
 
   // Injected: one rank takes long to check its data.
@@ -523,6 +528,7 @@ class Sampling {
   std::int64_t operations_ = 1;
   std::int64_t most_operations_ = 1;  // that every rank has room for
   double repetition_s_ = 0;
+  int cold_repetitions_ = 2;  // where that fault is injected
   bool notices_the_meeting_ = false;
   double digest_s_per_byte_ = 0;  // least seen
   double preparing_s_ = 0;        // spent on filling and verifying
