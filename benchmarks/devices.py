@@ -30,7 +30,7 @@ from hpcscope.machine import devices
 from hpcscope.plan import sweep
 
 BAND = (0.98, 1.02)
-"""An interval that touches it is that of equal programs."""
+"""An interval that touches it shows no difference between the programs."""
 SAMPLING = "sampling.budget_s=0.1 sampling.maximum_repetitions=60"
 MIB = 1 << 20
 COMPARED = {

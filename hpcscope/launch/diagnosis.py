@@ -18,7 +18,7 @@ SRUN = re.compile(r"^srun: error: (?P<host>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?
 """One line per cause of death and host; Terminated are the ranks that srun ended itself."""
 HYDRA_SIGNAL = re.compile(r"\(signal (\d+)\)")
 HYDRA_EXIT_CODES = re.compile(r"\[(?P<host>[^\]\s]+)\] (?P<codes>-?\d+(?:,-?\d+)*)$", re.MULTILINE)
-"""Of the processes of a host as waitpid(2) tells them, in the order of their ranks."""
+"""Statuses of the processes of a host, as waitpid(2) returns them, in the order of their ranks."""
 MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
 """The last line of an error stack is the deepest cause."""
 NATIVE = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
@@ -37,7 +37,7 @@ class Death:
     pid: int | None = None
     signal: int | None = None
     statuses: Mapping[int, int] = field(default_factory=dict)
-    """In place of ranks: how it ended, or those of which it is one; by the places after `pid` on its host."""
+    """How the process that died ended, or those of which it is one; by their places after `pid` on its host."""
 
     @property
     def disk_full(self) -> bool:
@@ -124,7 +124,7 @@ def _of_srun(victim: re.Match[str]) -> Death:
 
 
 def ended(status: int) -> str:
-    """Say how a process ended, whose status is that of waitpid(2)."""
+    """Say how a process ended, by its status from waitpid(2)."""
     return _killed(os.WTERMSIG(status)) if os.WIFSIGNALED(status) else f"ended with exit code {status >> 8}"
 
 

@@ -147,7 +147,7 @@ def simulated_time_s(
 ) -> float:
     """Run a program on simulated ranks and return the simulated time from its start to its end in s.
 
-    Its output goes where that of Scope goes. Raises ScopeError where a rank fails, where ranks wait for each other
+    Its output joins Scope's own. Raises ScopeError where a rank fails, where ranks wait for each other
     for ever, and after `limit_s` of real time.
     """
     what = f"{' '.join(words)} on {ranks} simulated ranks"

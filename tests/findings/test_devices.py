@@ -8,24 +8,17 @@ import pytest
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.machine.machine import Device, PcieLink
+from hpcscope.machine.machine import PcieLink
 from tests.findings.faulty_runs import run_kinds, with_samples
+from tests.made_up_device import GPU
 
 
 def with_link(run: Run, lanes: int, most_lanes: int) -> list[Finding]:
-    device = Device(
-        name="Accelerator 9000",
-        kind="gpu",
-        driver="CUDA 12.4",
-        memory_bytes=80_000_000_000,
-        compute_units=132,
-        pci_address="0000:17:00.0",
-        numa_node=0,
-        link=PcieLink(transfers_per_s=32e9, lanes=lanes, most_lanes=most_lanes),
-    )
+    link = PcieLink(transfers_per_s=32e9, lanes=lanes, most_lanes=most_lanes)
+    device = GPU.model_copy(update={"link": link})
     first, *others = run.machine.hosts
     hosts = [first.model_copy(update={"devices": [device, device.model_copy(update={"link": None})]}), *others]
-    return run_kinds()["device"](run.replaced(machine=run.machine.model_copy(update={"hosts": hosts})))
+    return run_kinds()["device_link_narrow"](run.replaced(machine=run.machine.model_copy(update={"hosts": hosts})))
 
 
 def slowed(run: Run, share: float, by: str) -> list[Finding]:
@@ -37,7 +30,7 @@ def slowed(run: Run, share: float, by: str) -> list[Finding]:
         "device_slowed_by_power_ns": 0,
         f"device_slowed_by_{by}_ns": round(share * first.duration_s * 1e9),
     }
-    return run_kinds()["device"](with_samples(run, cases=[*others, replace(first, settings=settings)]))
+    return run_kinds()["device_slowed"](with_samples(run, cases=[*others, replace(first, settings=settings)]))
 
 
 def test_lanes_out_of_use_are_found(healthy_run: Run) -> None:
@@ -60,4 +53,5 @@ def test_a_device_that_was_slowed_is_found(by: str, severity: str, healthy_run: 
 
 
 def test_a_run_without_devices_has_no_such_finding(healthy_run: Run) -> None:
-    assert run_kinds()["device"](healthy_run) == []
+    for kind in ("device_link_narrow", "device_slowed"):
+        assert run_kinds()[kind](healthy_run) == []

@@ -30,7 +30,7 @@ def between(sender: str, receiver: str, exchanges: list[str] = EXCHANGES) -> lis
 
 
 def mixed(*memories: str) -> list[str]:
-    """Every exchange between every two kinds of memory, but for those of the host alone."""
+    """Every exchange between every two kinds of memory, except from host to host."""
     pairs = itertools.product(memories, repeat=2)
     return [line for pair in pairs if pair != ("host", "host") for line in between(*pair)]
 

@@ -14,21 +14,10 @@ from hpcscope.models.ladder.rung import Ladder
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
+from tests.made_up_device import GPU, LINK
 from tests.models.curves import measured, noisy, summary
 
 MIB = 1 << 20
-LINK = PcieLink(transfers_per_s=32e9, lanes=16, most_lanes=16)
-GPU = Device(
-    name="Accelerator 9000",
-    kind="gpu",
-    driver="CUDA 12.4",
-    memory_bytes=80_000_000_000,
-    compute_units=132,
-    pci_address="0000:17:00.0",
-    numa_node=0,
-    memory_bytes_per_s=3.35e12,
-    link=LINK,
-)
 
 
 def of(benchmark: str, metric: str, rate: float, **parameters: Any) -> Summary:

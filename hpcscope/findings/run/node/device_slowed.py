@@ -1,0 +1,46 @@
+"""A device whose clock was lowered while it was measured, by heat or by its power limit."""
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+
+SLOWED_SHARE = 0.05
+"""Least share of a visit, its preparation and verification included, in which a clock was lowered."""
+CAUSES = {
+    "device_slowed_by_heat_ns": ("heat", "Check its fans, the air or water at its inlet, and the dust between."),
+    "device_slowed_by_power_ns": (
+        "its power limit",
+        "It reached the limit: `nvidia-smi -q -d POWER` tells it, and whether the card allows a higher one.",
+    ),
+}
+"""Settings of a case that say how long it was slowed, what that is called, and what to do."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each cause the case in which a device was slowed longest."""
+    found: list[Finding] = []
+    for setting, (cause, advice) in CAUSES.items():
+        visits = [
+            (float(samples.settings.get(setting, 0)) * 1e-9 / samples.duration_s, samples)
+            for samples in run.raw_samples.cases
+            if samples.ok and samples.duration_s > 0
+        ]
+        share, worst = max(visits, key=lambda visit: visit[0], default=(0.0, None))
+        if worst is None or share < SLOWED_SHARE:
+            continue
+        facts = {name: value for name, value in worst.settings.items() if name.startswith("device_")}
+        name = facts.get("device_name", "a device")
+        found.append(
+            Finding(
+                code="device-slowed",
+                severity="warning" if cause == "heat" else "information",
+                title=f"{cause[0].upper()}{cause[1:]} lowered the clock of {name} for "
+                f"{units.percent(min(share, 1.0))} of a visit to {worst.case.label}",
+                where={"layer": "device", "benchmark": worst.case.benchmark},
+                evidence=[
+                    Evidence(what=name, value=value) for name, value in sorted(facts.items()) if value != ""
+                ],
+                advice=f"{advice} These cases measured a slowed device.",
+            )
+        )
+    return found
