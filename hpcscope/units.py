@@ -125,12 +125,12 @@ def percent(value: float, decimals: int = 0) -> str:
 def change(value: float, *bounds: float) -> str:
     """Write a relative change with its bounds: `+2.5 % [+1.9, +3.1]`, `3.10x [2.80, 3.42]`."""
     head, *others = changes(value, *bounds)
-    return head + (f" [{', '.join(one.rstrip(' %x') for one in others)}]" if others else "")
+    return head + (f" [{', '.join(other.rstrip(' %x') for other in others)}]" if others else "")
 
 
 def changes(*values: float) -> list[str]:
     """Write relative changes alike: in percent with their signs, or as factors where one is a doubling or more."""
-    return [f"{digits(1 + one)}x" if max(values) >= 1 else f"{100 * one:+.1f} %" for one in values]
+    return [f"{digits(1 + value)}x" if max(values) >= 1 else f"{100 * value:+.1f} %" for value in values]
 
 
 def longer(excess: float, low: float | None = None, high: float | None = None) -> str:

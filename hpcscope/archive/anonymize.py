@@ -120,7 +120,7 @@ class StandIns:
         """Return the stand-in of a word that was met in a text."""
         word = word.lower()
         if word not in self.given:
-            self.given[word] = f"{kind}{sum(one.startswith(kind) for one in self.given.values()) + 1}"
+            self.given[word] = f"{kind}{sum(stand_in.startswith(kind) for stand_in in self.given.values()) + 1}"
         return self.given[word]
 
 
@@ -253,7 +253,7 @@ def _values(value: Any, stand_ins: StandIns, key: str = "") -> Any:
     if isinstance(value, str):
         return stand_ins.applied(value)
     if isinstance(value, list):
-        return [_values(each, stand_ins) for each in value]
+        return [_values(element, stand_ins) for element in value]
     if isinstance(value, dict) and key in OF_A_VISIT:
         return {
             INTERFACE.sub(lambda found: stand_ins.applied(found[0]), name): each

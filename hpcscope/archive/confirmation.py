@@ -88,7 +88,7 @@ def confirm(
     Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
     where this machine has none of them, or not the MPI compiler that is given.
     """
-    regressions = [one for one in history.last_regressions() if not one.course.benchmark.startswith(PREFIX)]
+    regressions = [worse for worse in history.last_regressions() if not worse.course.benchmark.startswith(PREFIX)]
     del regressions[MOST_CASES:]
     if not regressions:
         return None, []

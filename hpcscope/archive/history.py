@@ -217,7 +217,7 @@ def _leaves(value: Any, key: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
             if name not in VOLATILE
             for leaf, found in _leaves(each, (*key, name)).items()
         }
-    if isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+    if isinstance(value, list) and any(isinstance(element, Mapping) for element in value):
         named = [str(each.get("name", number)) for number, each in enumerate(value) if isinstance(each, Mapping)]
         return {
             leaf: found

@@ -145,7 +145,7 @@ class Index:
             ' ON CONFLICT (run, "case") DO UPDATE'
             " SET median = excluded.median, low = excluded.low, high = excluded.high,"
             " launches = excluded.launches",
-            [(run, self._case(one), one.median, one.low, one.high, one.launches) for one in figures],
+            [(run, self._case(row), row.median, row.low, row.high, row.launches) for row in figures],
         )
 
     def _tag(self, run: int, tags: Iterable[str]) -> None:

@@ -168,9 +168,11 @@ def cache_directory() -> Path:
 def private_cache(folder: Path) -> None:
     """Make a folder of the cache; ScopeError where another user could have put programs there."""
     cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-    for each in [one for one in (*reversed(folder.parents), folder) if one.is_relative_to(cache_directory())]:
-        each.mkdir(mode=0o755, exist_ok=True)
-        refuse_foreign_programs(each)
+    for directory in [
+        path for path in (*reversed(folder.parents), folder) if path.is_relative_to(cache_directory())
+    ]:
+        directory.mkdir(mode=0o755, exist_ok=True)
+        refuse_foreign_programs(directory)
 
 
 def compiled(project: Project, products: Sequence[str]) -> Path:
@@ -322,8 +324,8 @@ def flags(project: Project) -> str:
     """Return the flags that decide the code: those that CMake gave to every source, in their order."""
     commands = json.loads((project.objects / "compile_commands.json").read_text())
     # What CMake wrote itself is no part of what is measured.
-    ours = [each for each in commands if not Path(each["file"]).is_relative_to(project.objects)]
-    all_words = [shlex.split(each["command"])[1:] for each in ours or commands]
+    ours = [command for command in commands if not Path(command["file"]).is_relative_to(project.objects)]
+    all_words = [shlex.split(command["command"])[1:] for command in ours or commands]
     first, *others = all_words or [[]]
     shared = set(first).intersection(*others)
     chosen = [word for word in first if word in shared]

@@ -57,7 +57,7 @@ def find(asked: str | None = None) -> MpiInstallation:
     if without_launcher:
         return _chosen(without_launcher[0], asked)
     allowed = ", ".join(f"{installation.name} ({installation.compiler})" for installation in others) or "none"
-    failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
+    failures = "".join(f"; {wrapper.compiler}: {wrapper.reason}" for wrapper in broken)
     what = f"--mpi {asked}: no such MPI" if asked else "no MPI on PATH or next to Scope"
     raise UsageError(
         f"{what}; usable here: {allowed}{failures}; also allowed: the directory of an installation, or its mpicxx"

@@ -71,7 +71,7 @@ def wrong(logicals: Logicals, mpi: MpiInstallation) -> list[str] | None:
     said = _run([str(program), str(logicals.true), str(logicals.false)])
     if said == ["none"]:
         return None
-    cases = [(name, one, other) for name in OPERATIONS for one in OPERANDS for other in OPERANDS]
+    cases = [(name, operand, other) for name in OPERATIONS for operand in OPERANDS for other in OPERANDS]
     read = logicals.read([int(word) for word in said])
     if len(read) != len(cases):
         raise ScopeError(f"{logicals.compiler}, {mpi.name}: {len(read)} results instead of {len(cases)}")

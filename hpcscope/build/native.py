@@ -80,7 +80,7 @@ def _compiled_part(mpi: MpiInstallation, needed: str) -> str | None:
     if not mpi.compiles:
         return None
     asked = project(mpi, source_directory())
-    return next((each for each in dict.fromkeys((WHOLE, needed)) if _known(asked.directory_of(each))), None)
+    return next((part for part in dict.fromkeys((WHOLE, needed)) if _known(asked.directory_of(part))), None)
 
 
 def _prebuilt(mpi: MpiInstallation) -> prebuilt.Prebuilt | None:

@@ -74,7 +74,7 @@ def _find(name: str, compiler: str) -> Scalapack | None:
     for origin, path in _candidates(kind, compiler):
         if origin == MKLROOT:
             return Scalapack(origin=origin, library=path, version="", mpi_name="", parts=_mkl(kind))
-        asked = [each for each in elf.names(Path(path)).needed if re.fullmatch(_MPI_NAMES[kind], each)]
+        asked = [library for library in elf.names(Path(path)).needed if re.fullmatch(_MPI_NAMES[kind], library)]
         if asked:
             own = _own_name(compiler)
             other = asked[0] if kind == "mpich" and own and asked[0] != own else ""

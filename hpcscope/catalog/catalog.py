@@ -105,11 +105,11 @@ class Catalog:
     def bound_to(self, routine: str, level: str = "mpi") -> list[Binding]:
         """Return the benchmarks of a level that stand for an MPI routine, such as `MPI_Bcast`."""
         return [
-            Binding(benchmark, each)
+            Binding(benchmark, binding)
             for benchmark in self
             if benchmark.level == level
-            for each in benchmark.routines
-            if each.routine == routine
+            for binding in benchmark.routines
+            if binding.routine == routine
         ]
 
     @property
@@ -120,7 +120,7 @@ class Catalog:
     @property
     def routines(self) -> list[str]:
         """The MPI routines that have a benchmark."""
-        return sorted({each.routine for benchmark in self for each in benchmark.routines})
+        return sorted({routine.routine for benchmark in self for routine in benchmark.routines})
 
     def of_role(self, benchmark: str, settings: Settings, *roles: Role) -> dict[str, Value]:
         """Return the parameters of a case that have one of the roles; one that is not declared is a problem's."""

@@ -19,5 +19,5 @@ FILE = Path(__file__).with_name("declared.json")
 def declared() -> Catalog:
     """Return the kept catalog; whether a benchmark is available is only known of a build: all are."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
-    every = [one | {"available": True, "reason": ""} for one in kept]
+    every = [record | {"available": True, "reason": ""} for record in kept]
     return Catalog(TypeAdapter(list[Benchmark]).validate_python(every))

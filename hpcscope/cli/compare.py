@@ -258,7 +258,7 @@ def _split_share(runs: list[str], with_share: bool, fewest: int) -> tuple[list[P
     """Return the runs, and the share that may follow `--fail-on-regression`: a number that is no run."""
     left = list(runs)
     beyond = 0.0
-    number = next((one for one in reversed(left) if _is_number(one) and not Path(one).exists()), None)
+    number = next((word for word in reversed(left) if _is_number(word) and not Path(word).exists()), None)
     if with_share and number is not None:
         left.remove(number)
         try:

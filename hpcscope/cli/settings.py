@@ -36,7 +36,7 @@ def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Calla
             }
             function(**typed, **given)
 
-        keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+        keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
         command.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
         return command
 
@@ -45,7 +45,7 @@ def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Calla
 
 def refuse_beside(resumed: Path, *given: Mapping[str, Any], **further: object) -> None:
     """Raise UsageError where settings, or further options, are given beside --resume."""
-    keys = [key for each in given for key in each] + [name for name, value in further.items() if value]
+    keys = [key for names in given for key in names] + [name for name, value in further.items() if value]
     if keys:
         raise UsageError(f"--resume {resumed}: the run keeps its settings; {keys[0]} must not be given")
 

@@ -90,7 +90,7 @@ def lost_output() -> str:
 
 def one_line(text: str) -> str:
     """Return a text with line breaks and control characters spelt out, since it may quote a hostile file."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _enduring(number: int, before: io.TextIOBase | object, each_line: bool = False) -> EnduringStream:

@@ -195,7 +195,7 @@ def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
     """Return both sides with the parameters of both: a version that lacks one measured what is now its default."""
 
     def question(side: Side, other: Side, metric: str, case: Summary) -> Question:
-        declared = [each.catalog.get(case.benchmark) for each in (other, side)]
+        declared = [compared.catalog.get(case.benchmark) for compared in (other, side)]
         parameters = {
             name: parameter.default for known in declared if known for name, parameter in known.parameter.items()
         }

@@ -109,11 +109,11 @@ def efficiencies(runs: Sequence[Path]) -> Efficiencies:
     lacking: list[str] = []
     best = [_best(_run(path, letter(number), lacking)) for number, path in enumerate(runs)]
     order: list[Kind] = ["arithmetic", "memory", "messages"]
-    keys = sorted({key for each in best for key in each}, key=lambda key: (order.index(key[0]), key[1:]))
+    keys = sorted({key for rates in best for key in rates}, key=lambda key: (order.index(key[0]), key[1:]))
     rows = [
         EfficiencyRow(kind=key[0], name=key[1], ranks=key[2], runs=row)
         for key in keys
-        for row in _by_way([each.get(key, {}) for each in best])
+        for row in _by_way([rates.get(key, {}) for rates in best])
     ]
     return Efficiencies(
         format=FORMAT,
@@ -130,11 +130,11 @@ Best = dict[tuple[Kind, str, int], dict[str, Efficiency]]
 
 def _best(found: Iterator[_Found]) -> Best:
     best: Best = defaultdict(dict)
-    for one in found:
-        ways = best[one.row]
-        known = ways.get(one.efficiency.way)
-        if known is None or one.efficiency.share > known.share:
-            ways[one.efficiency.way] = one.efficiency
+    for efficiency in found:
+        ways = best[efficiency.row]
+        known = ways.get(efficiency.efficiency.way)
+        if known is None or efficiency.efficiency.share > known.share:
+            ways[efficiency.efficiency.way] = efficiency.efficiency
     return best
 
 

@@ -72,6 +72,6 @@ def _near(name: str, names: Sequence[str]) -> str:
     last = {each: each.rpartition(".")[2] for each in names}
     alike = difflib.get_close_matches(word, sorted(set(last.values())), n=2, cutoff=0.7)
     close = difflib.get_close_matches(name, names, n=1)
-    found = list(dict.fromkeys([*close, *(each for one in alike for each in names if last[each] == one)]))[:4]
+    found = list(dict.fromkeys([*close, *(each for word in alike for each in names if last[each] == word)]))[:4]
     listed = " or ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
     return f"did you mean {listed}? " if found else ""

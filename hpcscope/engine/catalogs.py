@@ -26,13 +26,13 @@ def of_program(build: NativeBuild) -> Catalog:
     Raises ScopeError when the program does not run.
     """
     first = _first_sources()
-    return Catalog([*(one for one in _kept() if one.source not in first), *registry.load(build.program)])
+    return Catalog([*(kept for kept in _kept() if kept.source not in first), *registry.load(build.program)])
 
 
 def part_of(plan: Plan) -> str:
     """Return the part of the native program that has all cases of a plan."""
     first = _first_sources()
-    known = {one.name for one in _kept() if one.source in first}
+    known = {benchmark.name for benchmark in _kept() if benchmark.source in first}
     further = native.FURTHER_TRANSPORTS | native.DEVICE_MEMORY
     return (
         native.BASELINE
@@ -76,13 +76,13 @@ def _is_nowhere(name: str) -> bool:
 
 def _first_sources() -> set[str]:
     """Return the sources that the baseline's program has."""
-    return {one.source for one in declared() if one.module == native.BASELINE}
+    return {benchmark.source for benchmark in declared() if benchmark.module == native.BASELINE}
 
 
 def _kept() -> list[Benchmark]:
     folder = native.source_directory() / "src" / "benchmarks"
     return [
-        one.model_copy(update={"reason": UNKNOWN}) if one.requires else one
-        for one in declared()
-        if (folder / one.source).is_file()
+        benchmark.model_copy(update={"reason": UNKNOWN}) if benchmark.requires else benchmark
+        for benchmark in declared()
+        if (folder / benchmark.source).is_file()
     ]

@@ -117,7 +117,7 @@ def check(
     more = 0 if topology is None else links.FOR_PATHS
     paired = options.links and not options.watch and len(site.hosts) > 1
     pairs = links.rounds(site.hosts, order, more) if paired else []
-    turns = sum(-(-len(each) // site.pairs_at_once) for each in pairs)
+    turns = sum(-(-len(pair) // site.pairs_at_once) for pair in pairs)
     share_s = LINK_SHARE * 60 * options.minutes / max(turns, 1)
     link_s = min(max(share_s - 2 * START_S, SHORTEST_LINK_S), LONGEST_LINK_S)
     cost = Cost(len(site.hosts), seconds, site.at_once, len(binary), options.memory_bytes)
@@ -178,7 +178,7 @@ def references(path: Path) -> list[verdict.Reference]:
 def earlier(folder: Path, record: HealthFile, kept: Kept = nothing_kept) -> dict[str, NodePast]:
     """Return the past of the nodes of a check, from the newest earlier checks below a folder and elsewhere."""
     return history.pasts(
-        chain(*(islice(each, MOST_PAST) for each in (_below(folder, record), kept(record)))), record
+        chain(*(islice(paths, MOST_PAST) for paths in (_below(folder, record), kept(record)))), record
     )
 
 
@@ -317,8 +317,8 @@ class _Tour:
         futures = [pool.submit(job) for job in jobs]
         try:
             for done in as_completed(futures):
-                for each in kept:
-                    each.append(done.result())
+                for older in kept:
+                    older.append(done.result())
         except BaseException:  # also an interrupt, which must not wait for hosts that hang
             pool.shutdown(wait=False, cancel_futures=True)
             while wait(futures, 0.05).not_done:
@@ -333,7 +333,7 @@ def _members(record: HealthFile, past: Mapping[str, NodePast]) -> list[str]:
     with_suspects = [sight for sight in verdict.sights(record) if sight.suspects]
     silent = [visit.host for visit in record.visits if not visit.answered]
     again = [host for sight in with_suspects for host in (*sight.suspects, *sight.partners)]
-    slower = [one.host for one in history.slower(record, past)]
+    slower = [slowdown.host for slowdown in history.slower(record, past)]
     return list(dict.fromkeys([*silent, *again, *slower]))
 
 

@@ -18,7 +18,7 @@ from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.errors import UsageError
 from hpcscope.exchange import imports
 from hpcscope.exchange.imports import PrintedFigure, Reading
-from hpcscope.exchange.imports.lines import Line, decoded, lines
+from hpcscope.exchange.imports.lines import TextLine, decoded, lines
 from hpcscope.machine.machine import Machine
 from hpcscope.programs.profiles import mpip
 from hpcscope.rundirectory import (
@@ -54,7 +54,7 @@ class Output:
 
     name: str
     content: bytes
-    lines: list[Line]
+    lines: list[TextLine]
     readings: list[Reading]
 
     @property
@@ -67,7 +67,7 @@ class Output:
         return [printed for reading in self.readings for printed in reading.figures]
 
     @property
-    def unread(self) -> list[Line]:
+    def unread(self) -> list[TextLine]:
         """The lines that no format understood; rulers between sections say nothing."""
         understood = {number for reading in self.readings for number in reading.understood}
         understood |= {printed.line for printed in self.figures}
@@ -129,10 +129,10 @@ def _read(file: Path, format_: str | None) -> Output:
     readings: list[Reading] = []
     refusals: list[UsageError] = []
     try:
-        for one in formats:
+        for reader in formats:
             try:
-                if one.claims(all_lines) or format_:
-                    readings.append(imports.read(one, all_lines))
+                if reader.claims(all_lines) or format_:
+                    readings.append(imports.read(reader, all_lines))
             except UsageError as refusal:
                 refusals.append(refusal)
     except (ValueError, ArithmeticError) as error:  # a number of thousands of digits

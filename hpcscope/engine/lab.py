@@ -63,8 +63,8 @@ def up(name: str, check: bool, progress: LinkProgress) -> Emulation:
 
 def down(name: str | None) -> None:
     """End a lab, or all labs of this user, with every process inside."""
-    for each in emulation.all_up() if name is None else [description.name_of(name)]:
-        emulation.down(each)
+    for lab in emulation.all_up() if name is None else [description.name_of(name)]:
+        emulation.down(lab)
 
 
 def find(name: str) -> Emulation:

@@ -32,7 +32,7 @@ def junit(record: HealthFile, health: Health) -> str:
     suite.set("errors", str(len(health.hosts(SILENT))))
     for node in health.nodes:
         case = ElementTree.SubElement(suite, "testcase", classname="scope.health", name=printable(node.host))
-        text = printable("\n".join(f"{one.verdict}: {one.text}" for one in node.evidence))
+        text = printable("\n".join(f"{evidence.verdict}: {evidence.text}" for evidence in node.evidence))
         if tag := _TAGS.get(node.verdict):
             ElementTree.SubElement(case, tag, message=printable(node.evidence[0].text)).text = text
         elif text:

@@ -102,7 +102,7 @@ def algorithms(mpi: str, routine: str) -> list[Change]:
         variable = f"{MCA}coll_tuned_{name}_algorithm"
         return [{**_ALGORITHMS, variable: str(number + 1)} for number in range(_TUNED.get(name, 0))]
     chosen = _MPICH.get(name, ()) if mpi == "mpich" else ()
-    return [{f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": each} for each in chosen]
+    return [{f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": algorithm} for algorithm in chosen]
 
 
 def another_limit(run: Run, settings: Sequence[LibrarySetting], moved_bytes: int, case: Case) -> Advised:
@@ -135,6 +135,6 @@ def _changes(run: Run, topic: Topic) -> list[Change]:
         ("openmpi", "network stack"): [{f"{MCA}pml": "ob1", f"{MCA}btl": f"self,{shared},tcp"}],
         ("openmpi", "collective buffering"): [{f"{MCA}fcoll": "individual"}],
         ("mpich", "memory copies"): [{"UCX_TLS": "posix,self"}],
-        ("mpich", "network stack"): [{"MPIR_CVAR_CH4_NETMOD": each} for each in ("ucx", "ofi")],
+        ("mpich", "network stack"): [{"MPIR_CVAR_CH4_NETMOD": netmod} for netmod in ("ucx", "ofi")],
     }
     return changes.get((run.mpi, topic), [])

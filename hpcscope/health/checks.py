@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """One measurement of the native program `measure/health`."""
 
     name: str
@@ -23,7 +23,7 @@ class Check:
 
 
 CHECKS = (
-    Check(
+    HealthCheck(
         "memory_bandwidth",
         "memory bandwidth",
         "B/s",
@@ -31,7 +31,7 @@ CHECKS = (
         "a memory module is missing, in the wrong slot or at a lower clock",
         "compare `dmidecode -t memory` and the NUMA settings of the firmware with a healthy node",
     ),
-    Check(
+    HealthCheck(
         "memory_latency",
         "memory latency",
         "s",
@@ -39,7 +39,7 @@ CHECKS = (
         "memory at a lower clock, or another NUMA setting in the firmware",
         "compare `dmidecode -t memory` and the NUMA settings of the firmware with a healthy node",
     ),
-    Check(
+    HealthCheck(
         "core_arithmetic",
         "arithmetic of one core",
         "flop/s",
@@ -47,7 +47,7 @@ CHECKS = (
         "a lower clock: governor, power limit or heat; or a CPU quota",
         "look at the governor, `turbostat`, power limits and the fans",
     ),
-    Check(
+    HealthCheck(
         "arithmetic",
         "arithmetic of all cores",
         "flop/s",
@@ -55,7 +55,7 @@ CHECKS = (
         "a lower clock under load: power limit or heat; or other processes",
         "look at `top`, power limits, temperatures and the fans",
     ),
-    Check(
+    HealthCheck(
         "slowest_core",
         "arithmetic of the slowest core",
         "flop/s",
@@ -63,7 +63,7 @@ CHECKS = (
         "another process on one core, or a core that is throttled",
         "look at `top` and at interrupts bound to that core",
     ),
-    Check(
+    HealthCheck(
         "undisturbed",
         "time left to a program",
         "",
@@ -71,7 +71,7 @@ CHECKS = (
         "other processes, interrupts, or a hypervisor that gives the time to others",
         "look at `top`, /proc/interrupts and stolen time (`vmstat`)",
     ),
-    Check(
+    HealthCheck(
         "clock_cost",
         "time to read the clock",
         "s",
@@ -79,7 +79,7 @@ CHECKS = (
         "the kernel uses a clock source other than the time stamp counter",
         "look for `clocksource` in the kernel's messages",
     ),
-    Check(
+    HealthCheck(
         "disk_write",
         "disk write with fsync",
         "B/s",
@@ -87,7 +87,7 @@ CHECKS = (
         "a disk that fails, is full, or serves others",
         "look at `smartctl -a`, `df` and `iostat -x`",
     ),
-    Check(
+    HealthCheck(
         "disk_read",
         "disk read",
         "B/s",

@@ -16,7 +16,7 @@ from hpcscope.health.checks import BY_NAME
 from hpcscope.health.facts import HARDWARE
 from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.slow_nodes import FEWEST, LEVEL, MOST_NAMED
-from hpcscope.health.verdict import BAD, FEWEST_VISITS, SUSPECT, Evidence, Place, by_host, value_of
+from hpcscope.health.verdict import BAD, FEWEST_VISITS, SUSPECT, NodeEvidence, Place, by_host, value_of
 
 MOST_PAST = 12
 """Earlier checks that are read."""
@@ -105,16 +105,16 @@ def slower(record: HealthFile, past: Mapping[str, NodePast]) -> list[Slower]:
     return found
 
 
-def evidence(record: HealthFile, past: Mapping[str, NodePast]) -> list[tuple[str, Evidence]]:
+def evidence(record: HealthFile, past: Mapping[str, NodePast]) -> list[tuple[str, NodeEvidence]]:
     """Return the evidence against nodes that are slower than before; few nodes, or most of them, are suspects."""
-    found = [one for one in slower(record, past) if one.confirmed is not False]
-    slow = {one.host for one in found if one.confirmed}
+    found = [node for node in slower(record, past) if node.confirmed is not False]
+    slow = {node.host for node in found if node.confirmed}
     verdict = BAD if len(past) >= FEWEST and len(slow) <= MOST_NAMED * len(past) else SUSPECT
     visits = _answered(record)
-    return [(one.host, _evidence(one, past[one.host], visits[one.host][0].facts, verdict)) for one in found]
+    return [(node.host, _evidence(node, past[node.host], visits[node.host][0].facts, verdict)) for node in found]
 
 
-def _evidence(one: Slower, past: NodePast, now: Mapping[str, str], verdict: str) -> Evidence:
+def _evidence(one: Slower, past: NodePast, now: Mapping[str, str], verdict: str) -> NodeEvidence:
     check = BY_NAME[one.place[0]]
     own = past.places[one.place]
     usual = float(np.median(own.costs))
@@ -125,14 +125,14 @@ def _evidence(one: Slower, past: NodePast, now: Mapping[str, str], verdict: str)
         f" from {first} to {last} ({units.share(share)} {'lower' if check.higher_is_better else 'slower'})"
     )
     if one.confirmed is None:
-        return Evidence(SUSPECT, f"{text}, not measured again", check.cause, check.advice, share)
+        return NodeEvidence(SUSPECT, f"{text}, not measured again", check.cause, check.advice, share)
     changed = [
         f"{name}: {past.facts.get(name, 'none')} -> {value}"
         for name, value in now.items()
         if past.facts.get(name) != value
     ]
     cause = f"changed since the last check: {'; '.join(changed[:3])}" if changed else check.cause
-    return Evidence(verdict, text, cause, check.advice, share)
+    return NodeEvidence(verdict, text, cause, check.advice, share)
 
 
 def _answered(record: HealthFile) -> dict[str, list[Visit]]:

@@ -16,7 +16,7 @@ import numpy as np
 from hpcscope import units
 from hpcscope.health.records import REPETITIONS, HealthFile, LinkVisit
 from hpcscope.health.slow_nodes import LEVEL
-from hpcscope.health.verdict import BAD, SUSPECT, Evidence
+from hpcscope.health.verdict import BAD, SUSPECT, NodeEvidence
 from hpcscope.models.communication.decomposition import FEWEST, SMALLEST_EXCESS
 from hpcscope.models.communication.localisation import FEWEST_OF_A_HOST, Found, Localisation, Pairs, localise
 from hpcscope.models.communication.random_pairs import host_groups
@@ -119,9 +119,9 @@ def again(record: HealthFile, topology: Topology | None, random: Random) -> list
     suspects = _suspects(record, topology)
     if not suspects:
         return []
-    involved = {host for one in suspects for host in one.hosts()}
+    involved = {host for suspect in suspects for host in suspect.hosts()}
     rest = [host for host in _hosts(record, 1) if host not in involved]
-    tested = sum(len(one.tested()) for one in suspects)
+    tested = sum(len(suspect.tested()) for suspect in suspects)
     partners = random.sample(rest, min(len(rest), max(PARTNERS, 2 * tested)))
     return [_round(suspects, partners, number % 2 == 0, random) for number in range(ROUNDS_AGAIN)]
 
@@ -132,12 +132,12 @@ def _round(suspects: Sequence[_Suspect], partners: Sequence[str], hosts_first: b
     used: set[str] = set()
     # In turn: a host may be a suspect, and one end of a suspect pair, too.
     order = random.sample(suspects, len(suspects))
-    for one in sorted(order, key=lambda each: (each.ends is None) == hosts_first, reverse=True):
-        if one.ends is not None:
-            sides = [[host for host in random.sample(side, len(side)) if host not in used] for side in one.ends]
+    for way in sorted(order, key=lambda each: (each.ends is None) == hosts_first, reverse=True):
+        if way.ends is not None:
+            sides = [[host for host in random.sample(side, len(side)) if host not in used] for side in way.ends]
             wanted = list(zip(*sides, strict=False))[:MOST_TESTED]
         else:
-            wanted = [(host, sound.pop()) for host in one.tested() if sound and host not in used]
+            wanted = [(host, sound.pop()) for host in way.tested() if sound and host not in used]
         pairs += wanted
         used |= {host for pair in wanted for host in pair}
     return [*pairs, *zip(sound[::2], sound[1::2], strict=False)]
@@ -146,28 +146,30 @@ def _round(suspects: Sequence[_Suspect], partners: Sequence[str], hosts_first: b
 def slow(record: HealthFile, topology: Topology | None = None) -> list[SlowLink]:
     """Return what is slow in the first stage, and whether the second confirms it."""
     suspects = _suspects(record, topology)
-    involved = {host for one in suspects for host in one.hosts()}
+    involved = {host for suspect in suspects for host in suspect.hosts()}
     first, second = (
         [visit for visit in record.links if visit.stage == stage and not visit.error] for stage in (1, 2)
     )
     controls = np.array([not involved & {visit.first, visit.second} for visit in second], bool)
-    costs = {each.name: (each.typical(first), each.typical(second)) for each in METRICS}
+    costs = {metric.name: (metric.typical(first), metric.typical(second)) for metric in METRICS}
     number = {host: each for each, host in enumerate(record.hosts)}
     ends = [_ends(visits, number) for visits in (first, second)]
     made = []
-    for one in suspects:
-        before, now = costs[one.metric.name]
-        own = now[one.measured_by(ends[1], number, involved)]
-        confirmed = None if one.kind == "host" or not second else False
+    for suspect in suspects:
+        before, now = costs[suspect.metric.name]
+        own = now[suspect.measured_by(ends[1], number, involved)]
+        confirmed = None if suspect.kind == "host" or not second else False
         if own.size >= FEWEST_AGAIN and np.count_nonzero(controls) >= FEWEST_CONTROLS:
             confirmed = _confirmed(own, now[controls], len(suspects))
-        if confirmed or not one.implied:
-            mine = one.measured_by(ends[0], number, ())
+        if confirmed or not suspect.implied:
+            mine = suspect.measured_by(ends[0], number, ())
             rest = before[~mine] if not mine.all() else before
             middles = (float(np.median(before[mine])), float(np.median(rest)))
-            made.append(SlowLink(one.kind, one.members, one.metric, *middles, one.found.pairs, confirmed))
-    named = {one.members[0] for one in made if one.kind == "host" and one.confirmed}
-    return [one for one in made if one.kind != "pair" or not named & {*one.members}]
+            made.append(
+                SlowLink(suspect.kind, suspect.members, suspect.metric, *middles, suspect.found.pairs, confirmed)
+            )
+    named = {suspect.members[0] for suspect in made if suspect.kind == "host" and suspect.confirmed}
+    return [suspect for suspect in made if suspect.kind != "pair" or not named & {*suspect.members}]
 
 
 def _ends(visits: Sequence[LinkVisit], number: Mapping[str, int]) -> Integers:
@@ -225,51 +227,52 @@ def _suspects(record: HealthFile, topology: Topology | None) -> list[_Suspect]:
     made = []
     for metric, hosts, found in _located(record, topology):
         made += [_Suspect(metric, "host", (name := hosts[o.members[0]],), o, None, (name,)) for o in found.hosts]
-        known = {hosts[one.members[0]] for one in found.hosts}
-        for one in found.pairs[: MOST_PAIRS if len(hosts) >= 2 * PARTNERS else 0]:
-            first, second = (hosts[each] for each in one.members)
-            made.append(_Suspect(metric, "pair", (first, second), one, ([first], [second])))
+        known = {hosts[outlier.members[0]] for outlier in found.hosts}
+        for outlier in found.pairs[: MOST_PAIRS if len(hosts) >= 2 * PARTNERS else 0]:
+            first, second = (hosts[member] for member in outlier.members)
+            made.append(_Suspect(metric, "pair", (first, second), outlier, ([first], [second])))
             hidden = [host for host in (first, second) if host not in known]
-            made += [_Suspect(metric, "host", (host,), one, None, (host,), implied=True) for host in hidden]
+            made += [_Suspect(metric, "host", (host,), outlier, None, (host,), implied=True) for host in hidden]
             known.update(hidden)
         for group in host_groups(hosts, len(hosts), topology):
             inside: list[list[str]] = [[] for _ in group.groups]
             for host, of in zip(hosts, group.of, strict=True):
                 if of >= 0:
                     inside[of].append(host)
-            for one in found.groups[group.name]:
-                (number,) = one.members
-                made.append(_Suspect(metric, group.name, (group.groups[number],), one, None, inside[number]))
-            for one in found.paths[group.name]:
-                first, second = (group.groups[each] for each in one.members)
-                ends = (inside[one.members[0]], inside[one.members[1]])
-                made.append(_Suspect(metric, f"{group.name} path", (first, second), one, ends))
+            for outlier in found.groups[group.name]:
+                (number,) = outlier.members
+                made.append(_Suspect(metric, group.name, (group.groups[number],), outlier, None, inside[number]))
+            for outlier in found.paths[group.name]:
+                first, second = (group.groups[member] for member in outlier.members)
+                ends = (inside[outlier.members[0]], inside[outlier.members[1]])
+                made.append(_Suspect(metric, f"{group.name} path", (first, second), outlier, ends))
     return made
 
 
-def evidence(record: HealthFile, topology: Topology | None = None) -> tuple[list[tuple[str, Evidence]], list[str]]:
+def evidence(
+    record: HealthFile, topology: Topology | None = None
+) -> tuple[list[tuple[str, NodeEvidence]], list[str]]:
     """Return the evidence against hosts, and what is to be said of switches, paths and the whole."""
-    against: list[tuple[str, Evidence]] = list(_unreached(record))
+    against: list[tuple[str, NodeEvidence]] = list(_unreached(record))
     remarks = []
-    for one in slow(record, topology):
-        if one.confirmed is False:
+    for link in slow(record, topology):
+        if link.confirmed is False:
             continue
-        share = -expm1(one.others - one.own)
-        longer = expm1(one.own - one.others)
-        much = f"{units.share(share)} lower" if one.metric.unit != "s" else f"{units.share(longer)} longer"
-        partners = "partner" if one.pairs == 1 else "partners"
-        doubt = "" if one.confirmed else ", not measured again"
-        if one.kind == "host":
-            values = (
-                f"{one.metric.value(one.own)} with {one.pairs} {partners}, others {one.metric.value(one.others)}"
-            )
-            text = f"link: {one.metric.label} {values} ({much}){doubt}"
-            verdict = BAD if one.confirmed else SUSPECT
-            against.append((one.members[0], Evidence(verdict, text, CAUSE, ADVICE, share)))
+        share = -expm1(link.others - link.own)
+        longer = expm1(link.own - link.others)
+        much = f"{units.share(share)} lower" if link.metric.unit != "s" else f"{units.share(longer)} longer"
+        partners = "partner" if link.pairs == 1 else "partners"
+        doubt = "" if link.confirmed else ", not measured again"
+        if link.kind == "host":
+            own, others = map(link.metric.value, (link.own, link.others))
+            values = f"{own} with {link.pairs} {partners}, others {others}"
+            text = f"link: {link.metric.label} {values} ({much}){doubt}"
+            verdict = BAD if link.confirmed else SUSPECT
+            against.append((link.members[0], NodeEvidence(verdict, text, CAUSE, ADVICE, share)))
         else:
-            place = " and ".join(one.members)
-            where = {"pair": f"the path between {place}"}.get(one.kind, f"{one.kind} {place}")
-            remarks.append(f"{where}: {one.metric.label} {much} than elsewhere{doubt}")
+            place = " and ".join(link.members)
+            where = {"pair": f"the path between {place}"}.get(link.kind, f"{link.kind} {place}")
+            remarks.append(f"{where}: {link.metric.label} {much} than elsewhere{doubt}")
     remarks += _whole(record)
     return against, remarks
 
@@ -301,7 +304,7 @@ def _located(record: HealthFile, topology: Topology | None) -> list[tuple[Metric
     if len(hosts) < FEWEST:
         return []
     number = {host: each for each, host in enumerate(hosts)}
-    groups = {one.name: np.array(one.of, np.int64) for one in host_groups(hosts, len(hosts), topology)}
+    groups = {group.name: np.array(group.of, np.int64) for group in host_groups(hosts, len(hosts), topology)}
     first, second = _ends(visits, number).T
     return [
         (metric, hosts, localise(Pairs(len(hosts), first, second, metric.costs(visits).T), groups))
@@ -309,7 +312,7 @@ def _located(record: HealthFile, topology: Topology | None) -> list[tuple[Metric
     ]
 
 
-def _unreached(record: HealthFile) -> Iterable[tuple[str, Evidence]]:
+def _unreached(record: HealthFile) -> Iterable[tuple[str, NodeEvidence]]:
     """Yield hosts that no partner reached, where others were reached, but which answered otherwise."""
     sound = {host for visit in record.links if not visit.error for host in (visit.first, visit.second)}
     failed: dict[str, list[LinkVisit]] = {}
@@ -318,7 +321,7 @@ def _unreached(record: HealthFile) -> Iterable[tuple[str, Evidence]]:
             failed.setdefault(host, []).append(visit)
     for host, visits in failed.items():
         text = f"link: not measured with any of {len(visits)} partners: {visits[0].error}"
-        yield host, Evidence(SUSPECT, text, "a firewall between nodes, or its network is down", ADVICE)
+        yield host, NodeEvidence(SUSPECT, text, "a firewall between nodes, or its network is down", ADVICE)
 
 
 def _whole(record: HealthFile) -> list[str]:

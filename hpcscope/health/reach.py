@@ -191,5 +191,5 @@ _running: set[Started] = set()
 
 def end_all() -> None:
     """End everything that was started and runs: a check that is interrupted leaves no process here."""
-    for each in list(_running):
-        each.end()
+    for process in list(_running):
+        process.end()

@@ -83,7 +83,7 @@ class LinkVisit(Strict):
     @model_validator(mode="after")
     def _whole(self) -> LinkVisit:
         lists = (self.latency_s, self.forward, self.backward, self.forward_at_once, self.backward_at_once)
-        if not self.error and {len(each) for each in lists} != {REPETITIONS}:
+        if not self.error and {len(values) for values in lists} != {REPETITIONS}:
             raise ValueError(f"must have {REPETITIONS} values of each measurement")
         return self
 

@@ -26,7 +26,7 @@ def read(path: Path) -> list[Reference]:
     if (
         set(content) != {"node"}
         or not isinstance(nodes, list)
-        or not all(isinstance(each, dict) for each in nodes)
+        or not all(isinstance(node, dict) for node in nodes)
     ):
         raise UsageError(f"{path}: must have tables [[node]], and nothing else")
     return [_reference(f"{path}: node {number}", node) for number, node in enumerate(nodes, 1)]

@@ -151,12 +151,12 @@ def below_past(now: Sequence[float], before: Sequence[Sequence[float]], level: f
     """
     if not now:
         return {}
-    freedom = sum(len(each) - 1 for each in before)
-    own = np.array([np.var(each, ddof=1) for each in before])
+    freedom = sum(len(values) - 1 for values in before)
+    own = np.array([np.var(values, ddof=1) for values in before])
     pooled = float(sum((len(each) - 1) * variance for each, variance in zip(before, own, strict=True))) / freedom
-    error = np.sqrt(np.maximum(own, pooled) * [1 + 1 / len(each) for each in before])
+    error = np.sqrt(np.maximum(own, pooled) * [1 + 1 / len(values) for values in before])
     bound = student_quantile(1 - level / len(now), freedom)
-    excess = np.array(now) - [float(np.median(each)) for each in before]
+    excess = np.array(now) - [float(np.median(values)) for values in before]
     over = np.flatnonzero(excess > np.maximum(bound * error, SMALLEST_LOG))
     return {row: float(excess[row]) for row in over.tolist()}
 
@@ -170,14 +170,14 @@ def _outside(descending: Floats, most: int, level: float) -> int:
     values = descending - np.median(descending)
     i = np.arange(1, most + 1)
     sizes = n - i
-    sums, squares = (np.cumsum(each[::-1])[::-1][i] for each in (values, values**2))
+    sums, squares = (np.cumsum(terms[::-1])[::-1][i] for terms in (values, values**2))
     spread = np.sqrt(np.maximum(squares - sums**2 / sizes, 0) / (sizes - 1) * (1 + 1 / sizes))
     apart = values[i - 1] - sums / sizes
     # Student's quantile is larger than the normal one at the same level, and costs more.
     far = i[apart > normal_quantile(1 - level / (n - most + 1)) * spread]
-    for each in far[::-1].tolist():
-        if apart[each - 1] > student_quantile(1 - level / (n - each + 1), n - each - 1) * spread[each - 1]:
-            return int(each)
+    for index in far[::-1].tolist():
+        if apart[index - 1] > student_quantile(1 - level / (n - index + 1), n - index - 1) * spread[index - 1]:
+            return int(index)
     return 0
 
 

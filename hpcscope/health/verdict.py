@@ -11,7 +11,7 @@ import numpy as np
 
 from hpcscope import units
 from hpcscope.health import counters, facts, slow_nodes
-from hpcscope.health.checks import BY_NAME, Check
+from hpcscope.health.checks import BY_NAME, HealthCheck
 from hpcscope.health.facts import Difference
 from hpcscope.health.records import HealthFile, Visit
 from hpcscope.health.slow_nodes import LEVEL, PARTNERS, Screening
@@ -49,7 +49,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class NodeEvidence:
     """Why a node is not simply healthy."""
 
     verdict: str
@@ -65,19 +65,19 @@ class NodeVerdict:
     """One node."""
 
     host: str
-    evidence: list[Evidence]
+    evidence: list[NodeEvidence]
 
     @property
     def verdict(self) -> str:
         """The worst that any evidence says."""
-        return min((one.verdict for one in self.evidence), key=ORDER.index, default=HEALTHY)
+        return min((evidence.verdict for evidence in self.evidence), key=ORDER.index, default=HEALTHY)
 
 
 @dataclass(frozen=True)
 class Sight:
     """What a check could see in a group of equal nodes."""
 
-    check: Check
+    check: HealthCheck
     place: str
     hosts: tuple[str, ...]
     screening: Screening
@@ -125,15 +125,15 @@ class Health:
 
 
 def judge(
-    record: HealthFile, references: Sequence[Reference] = (), further: Iterable[tuple[str, Evidence]] = ()
+    record: HealthFile, references: Sequence[Reference] = (), further: Iterable[tuple[str, NodeEvidence]] = ()
 ) -> Health:
     """Return the verdicts that follow from a record, from references, and from further evidence on hosts."""
     visits = by_host(record.hosts, record.visits)
-    evidence: dict[str, list[Evidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
+    evidence: dict[str, list[NodeEvidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
     known = {host: visit.facts for host in record.hosts if (visit := _first(visits[host])) is not None}
     for host, own in visits.items():
         evidence[host] += [
-            Evidence(BAD if sign.bad else SUSPECT, sign.evidence, sign.cause, sign.advice)
+            NodeEvidence(BAD if sign.bad else SUSPECT, sign.evidence, sign.cause, sign.advice)
             for sign in counters.signs(own)
         ]
     differences = facts.differences(known)
@@ -194,7 +194,7 @@ def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) ->
     answered = [visit for visit in record.visits if visit.answered]
     if len(answered) < FEWEST_VISITS:
         return node.evidence[0].text if node.evidence else f"{len(answered)} of {FEWEST_VISITS} visits in time"
-    return "" if any(one.fits(answered[0].facts) for one in known) else "no reference of this hardware"
+    return "" if any(reference.fits(answered[0].facts) for reference in known) else "no reference of this hardware"
 
 
 def values(sight: Sight, host: str) -> tuple[str, str]:
@@ -237,29 +237,29 @@ def _first(visits: Sequence[Visit]) -> Visit | None:
     return next((visit for visit in visits if visit.answered), None)
 
 
-def _answers(visits: Sequence[Visit]) -> Iterator[Evidence]:
+def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
     silent = [visit for visit in visits if not visit.answered]
     if not visits:
-        yield Evidence(UNSEEN, "it was not visited", "an interrupted check, or a busy host", "check it later")
+        yield NodeEvidence(UNSEEN, "it was not visited", "an interrupted check, or a busy host", "check it later")
     elif silent[-2:] == list(visits)[-2:]:  # in stage 2, too, a silent host is tried once
         cause = "the host is down, hangs, or cannot be reached"
-        yield Evidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
+        yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
-        yield Evidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")
+        yield NodeEvidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")
 
 
-def _odd(difference: Difference) -> Iterator[tuple[str, Evidence]]:
+def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:
     if difference.usual is None or not difference.matters:
         return
     for value, hosts in difference.odd.items():
         text = f"{difference.fact} is {value}; others: {difference.usual}"
         for host in hosts:
-            yield host, Evidence(SUSPECT, text, ODD_CAUSE, "set it as it is on the other nodes")
+            yield host, NodeEvidence(SUSPECT, text, ODD_CAUSE, "set it as it is on the other nodes")
 
 
 def _judge_speed(
-    sight: Sight, visits: Mapping[str, list[Visit]], evidence: Mapping[str, list[Evidence]], tests: int
+    sight: Sight, visits: Mapping[str, list[Visit]], evidence: Mapping[str, list[NodeEvidence]], tests: int
 ) -> list[str]:
     """Add the evidence of one check; return what is to be said about the whole group."""
     if not sight.suspects:
@@ -275,7 +275,7 @@ def _judge_speed(
     for host in set(sight.suspects) - set(suspects if partners else []):
         slower = units.share(sight.screening.slowness(sight.rows[host]))
         text = f"{sight.label} {slower} {_worse(sight)} than its peers, not measured again"
-        evidence[host].append(Evidence(SUSPECT, text, sight.check.cause, sight.check.advice))
+        evidence[host].append(NodeEvidence(SUSPECT, text, sight.check.cause, sight.check.advice))
     if not suspects or not partners:
         return []
     members = [*suspects, *partners]
@@ -290,7 +290,7 @@ def _judge_speed(
         verdict = SUSPECT if few or sight.screening.two_clusters else BAD
         own, peers = values(sight, host)
         text = f"{sight.label} {own}, peers {peers} ({units.share(share)} {_worse(sight)})"
-        evidence[host].append(Evidence(verdict, text, sight.check.cause, sight.check.advice, share))
+        evidence[host].append(NodeEvidence(verdict, text, sight.check.cause, sight.check.advice, share))
     if not sight.screening.two_clusters or not slow:
         return []
     middle = units.share(slow_nodes.slowness(float(np.median(list(slow.values())))))
@@ -304,7 +304,7 @@ def _against(
     reference: Reference,
     record: HealthFile,
     known: Mapping[str, Mapping[str, str]],
-    evidence: Mapping[str, list[Evidence]],
+    evidence: Mapping[str, list[NodeEvidence]],
 ) -> None:
     """Add the nodes that are slower than the reference of their hardware, or set up in another way."""
     own_visits = by_host(known, [visit for visit in record.visits if visit.answered])
@@ -312,7 +312,9 @@ def _against(
     for host in group:
         for name, value in facts.others(known[host], reference.facts):
             text = f"{name} is {value}; the reference: {reference.facts[name]}"
-            evidence[host].append(Evidence(SUSPECT, text, ODD_CAUSE, "compare it with the host of the reference"))
+            evidence[host].append(
+                NodeEvidence(SUSPECT, text, ODD_CAUSE, "compare it with the host of the reference")
+            )
     places = dict.fromkeys((v.check, v.place) for host in group for v in own_visits[host][0].values)
     asked = {(check, place): cost for check, place in places if (cost := reference.cost(check, place)) is not None}
     for place, cost in asked.items():
@@ -326,10 +328,10 @@ def _against(
             worse = "lower" if of.higher_is_better else "slower"
             share = slow_nodes.slowness(excess)
             text = f"{of.label} {own}, the reference {right} ({units.share(share)} {worse})"
-            evidence[hosts[row]].append(Evidence(BAD, text, of.cause, of.advice, share))
+            evidence[hosts[row]].append(NodeEvidence(BAD, text, of.cause, of.advice, share))
 
 
-def value_of(check: Check, log_cost: float) -> str:
+def value_of(check: HealthCheck, log_cost: float) -> str:
     """Return a value with its unit, from the logarithm of its cost."""
     return units.quantity(check.cost(exp(log_cost)), check.unit)
 

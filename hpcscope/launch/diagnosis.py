@@ -104,7 +104,7 @@ def _of_hydra(named: re.Match[str], output: str) -> Death:
             return Death(f"a rank on {host} (pid {pid}) {ended(code << 8)}", (), host, pid)
         if code == signal.SIGKILL != int(signals[1]):
             return Death(f"a rank on {host} was killed by a signal", (), host)
-    codes = [int(each) for each in printed.get(host, str(code)).split(",")]
+    codes = [int(word) for word in printed.get(host, str(code)).split(",")]
     places = [place for place, each in enumerate(codes) if each not in (0, signal.SIGKILL)]
     if not any(os.WIFSIGNALED(codes[place]) for place in places):
         places = [place for place, each in enumerate(codes) if each != 0]

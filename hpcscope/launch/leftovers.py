@@ -133,7 +133,7 @@ def _list(file: Path, known: dict[Path, Identity], over: threading.Event) -> Non
             if ours:
                 with file.open("a") as lines:
                     lines.writelines(f"{path} {each[1]}\n" for path, each in ours.items())
-            looks = {each: looks.get(each, 0) + 1 for each in new.values() if each not in mapped}
+            looks = {process: looks.get(process, 0) + 1 for process in new.values() if process not in mapped}
             known |= ours | {path: each for path, each in new.items() if looks.get(each) == LOOKS}
             looks = {each: times for each, times in looks.items() if times < LOOKS}
             # The file system's clock ticks slowly: what comes within this tick does not change the time.

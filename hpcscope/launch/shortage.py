@@ -76,7 +76,7 @@ def _without_threads(needed: int) -> str:
     import psutil
 
     mine = psutil.process_iter(["uids", "num_threads"])
-    used = sum(one.info["num_threads"] or 0 for one in mine if one.info["uids"].real == os.getuid())
+    used = sum(process.info["num_threads"] or 0 for process in mine if process.info["uids"].real == os.getuid())
     if limit - used >= needed:
         return ""
     found = f"expected room for {needed}, found {used} of {limit}"

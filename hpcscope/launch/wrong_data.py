@@ -108,7 +108,7 @@ def source(case: Case, catalog: Catalog) -> str | None:
 def sizes(case: Case, catalog: Catalog) -> list[int]:
     """Return the sizes in bytes that are tried: some smaller ones, and that of the case."""
     size = catalog.size(case.benchmark, case.parameters) or 8
-    return [*(one for one in _SIZES if one < size), size]
+    return [*(smaller for smaller in _SIZES if smaller < size), size]
 
 
 @dataclass(frozen=True)

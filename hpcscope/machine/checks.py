@@ -108,8 +108,8 @@ def _devices(host: Host) -> Iterator[Check]:
         else "device.* needs the driver of a device (libcuda.so.1, or libOpenCL.so.1 with a driver)"
     )
     yield Check("devices", True, found or "none", advice)
-    for each in [*device_libraries.libraries(), *device_libraries.undriven(Path("/"), host.devices)]:
-        yield Check(*each)
+    for library in [*device_libraries.libraries(), *device_libraries.undriven(Path("/"), host.devices)]:
+        yield Check(*library)
 
 
 def _copy_between_processes() -> Check:

@@ -46,7 +46,7 @@ def libraries() -> list[Library]:
     command = [sys.executable, "-m", "hpcscope.machine.device_libraries"]
     try:
         ended = subprocess.run(command, capture_output=True, timeout=devices.PATIENCE_S, stdin=subprocess.DEVNULL)
-        return [Library(*each) for each in json.loads(ended.stdout)]
+        return [Library(*arguments) for arguments in json.loads(ended.stdout)]
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = "no answer in time" if isinstance(error, subprocess.TimeoutExpired) else "ended without an answer"
         return [

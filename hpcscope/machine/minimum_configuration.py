@@ -31,7 +31,7 @@ def lacks(hosts: Sequence[Host], slots: int) -> list[Lack]:
     rates = [_fastest_link(host) for host in hosts]
     slowest = min((rate for rate in rates if rate is not None), default=None)
     if len(hosts) > 1 and slowest is not None and slowest < LINK_BITS_PER_S:
-        needed, rate = (units.quantity(each, "bit/s") for each in (LINK_BITS_PER_S, slowest))
+        needed, rate = (units.quantity(text, "bit/s") for text in (LINK_BITS_PER_S, slowest))
         found.append(Lack(resource="network", needed=needed, found=rate))
     return found
 

@@ -254,7 +254,7 @@ def _siblings(root: Path, number: int) -> frozenset[int]:
     mask = int("".join(words) or "0", 16)
     found = {number, *_members(listed), *(bit for bit in range(mask.bit_length()) if mask >> bit & 1)}
     core = text_of(topology / "core_id")
-    return frozenset(one for one in found if text_of(cpu / f"cpu{one}/topology/core_id") in (core, ""))
+    return frozenset(sibling for sibling in found if text_of(cpu / f"cpu{sibling}/topology/core_id") in (core, ""))
 
 
 def _first_cpu(root: Path) -> Path:

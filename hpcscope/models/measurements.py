@@ -128,14 +128,14 @@ def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozen
 
 def finder(machine: Machine) -> Callable[[str], Host | None]:
     """Return what finds a host of a machine by a name that a record has for it; of equal ones the first."""
-    names = HostNames(one.name for one in machine.hosts)
-    hosts = {one.name: one for one in reversed(machine.hosts)}
+    names = HostNames(host.name for host in machine.hosts)
+    hosts = {host.name: host for host in reversed(machine.hosts)}
     return lambda name: hosts.get(names.find(name) or "")
 
 
 def short_names(machine: Machine) -> Callable[[str], str]:
     """Return what shortens a name that a record has for a host of a machine, as far as it remains unique."""
-    names = HostNames(one.name for one in machine.hosts)
+    names = HostNames(host.name for host in machine.hosts)
     return lambda name: names.short(names.find(name) or name)
 
 

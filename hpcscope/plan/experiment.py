@@ -31,7 +31,9 @@ def resolve(file: Path | None, given: Mapping[str, Any]) -> Experiment:
         return Experiment.read(asked)
     except WrongValueError as refused:
         key = refused.key.lstrip(".")
-        of_file = file is not None and not any(key == one or key.startswith((f"{one}.", f"{one}[")) for one in own)
+        of_file = file is not None and not any(
+            key == name or key.startswith((f"{name}.", f"{name}[")) for name in own
+        )
         where = f"{file}: {key}" if of_file else key
         raise UsageError(f"{where} = {shortened(refused.value)}: {refused}") from refused
 

@@ -31,8 +31,8 @@ def read(file: Path) -> list[dict[str, Any]]:
     columns = _numbers(file, lines, _LINES["Ps"] + 2, len(counted["Ps"]))
     (mapping,) = _numbers(file, lines, _LINES["PMAP"], 1)
     (swap,) = _numbers(file, lines, _LINES["SWAP"], 1)
-    ways = list(dict.fromkeys(_known(file, "BCASTs", each, BROADCASTS) for each in counted["BCASTs"]))
-    depths = list(dict.fromkeys(_known(file, "DEPTHs", each, {0: "0", 1: "1"}) for each in counted["DEPTHs"]))
+    ways = list(dict.fromkeys(_known(file, "BCASTs", number, BROADCASTS) for number in counted["BCASTs"]))
+    depths = list(dict.fromkeys(_known(file, "DEPTHs", number, {0: "0", 1: "1"}) for number in counted["DEPTHs"]))
     cases = []
     for rows, across in zip(counted["Ps"], columns, strict=True):
         if rows < 1 or across < 1:
@@ -45,7 +45,7 @@ def read(file: Path) -> list[dict[str, Any]]:
             {
                 "benchmark": BENCHMARK,
                 "ranks": rows * across,
-                "n": [each for each in counted["Ns"] if each > 0],
+                "n": [number for number in counted["Ns"] if number > 0],
                 "block": counted["NBs"],
                 "grid_rows": rows,
                 "grid_columns": across,
@@ -54,7 +54,7 @@ def read(file: Path) -> list[dict[str, Any]]:
                 "look_ahead": depths,
             }
         )
-    if not any(each > 0 for each in counted["Ns"]):
+    if not any(number > 0 for number in counted["Ns"]):
         raise UsageError(f"{file}: Ns: one must be more than 0")
     return cases
 

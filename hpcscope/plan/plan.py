@@ -174,7 +174,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         none = (
             f"no case of {', '.join(experiment.only) or 'any benchmark'}; try --module standard, or --case alone"
         )
-        reasons = "; ".join(sorted({each.reason for each in skipped})) or none
+        reasons = "; ".join(sorted({case.reason for case in skipped})) or none
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
@@ -226,7 +226,7 @@ def read(path: Path) -> Plan:
             launches[-1] = replace(launches[-1], cases=(*launches[-1].cases, case))
         else:
             raise UsageError(f"{where}: {line[:60]!r}: must be 'launch N ranks=R transport=T placement=P'")
-    module = next((each for each in MODULES if each == head[3]), None)
+    module = next((module for module in MODULES if module == head[3]), None)
     if module is None:
         raise UsageError(f"{path}:1: module = {head[3]}: must be one of {', '.join(MODULES)}")
     there = f" launches={len(launches)} cases={sum(len(launch.cases) for launch in launches)}"
@@ -283,7 +283,7 @@ def _asked(
         return
     # What is asked for by name needs no --module: the smallest that has some of it counts.
     least = {
-        pattern: min(MODULES.index(each.module) for each in catalog.matching([pattern]))
+        pattern: min(MODULES.index(benchmark.module) for benchmark in catalog.matching([pattern]))
         for pattern in experiment.only
     }
     for benchmark in catalog.matching(experiment.only):

@@ -194,7 +194,7 @@ def _by_rule(rule: str, slots: int, benchmark: Benchmark) -> list[int]:
 
 
 def _choices(where: str, key: str, words: Sequence[str], allowed: Sequence[Word]) -> list[Word]:
-    choices = [each for word in words for each in allowed if each == word]
+    choices = [choice for word in words for choice in allowed if choice == word]
     for word in words:
         if word not in allowed:
             raise UsageError(

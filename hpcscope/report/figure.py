@@ -189,7 +189,7 @@ def title_words(catalog: Catalog, cases: Sequence[Case], names: Sequence[str]) -
         for name in names
         if name in same
     ]
-    return [word for each in words for word in each]
+    return [word for group in words for word in group]
 
 
 def _is_unsaid(catalog: Catalog, benchmark: str, name: str, value: Value) -> bool:
@@ -340,7 +340,7 @@ def share_axis(title: str, values: Iterable[float]) -> Plot:
 
 def place(value: float, values: Iterable[float]) -> float:
     """Return the position of a size on a logarithmic axis: 0 is drawn a step left of the smallest size."""
-    return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
+    return value if value > 0 else min((positive for positive in values if positive > 0), default=1.0) / 6
 
 
 def log_ticks(low: float, high: float, unit: str = "") -> list[float]:

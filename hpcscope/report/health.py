@@ -50,7 +50,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class NodeLine:
     """One node."""
 
     node: NodeVerdict
@@ -78,7 +78,7 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
     shown = [*map(known.__getitem__, first), *(node for node in health.nodes if node.host not in first)][
         :MOST_ROWS
     ]
-    rows = [Row(node, TONES[node.verdict], _cells(health, node, columns)) for node in shown]
+    rows = [NodeLine(node, TONES[node.verdict], _cells(health, node, columns)) for node in shown]
     own = node_pages.pages(record, health, past, shown[: MOST_PAGES + len(first)])
     return page(
         "health.html",
@@ -94,11 +94,13 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
         links=links.sentence(record),
         matrix=_matrix(record),
         differences=[
-            (one.fact, one.usual or "", value, several(host_ranges(hosts)))
-            for one in health.differences
-            for value, hosts in list(one.odd.items())[:MOST_VALUES]
+            (difference.fact, difference.usual or "", value, several(host_ranges(hosts)))
+            for difference in health.differences
+            for value, hosts in list(difference.odd.items())[:MOST_VALUES]
         ],
-        usual={one.fact: one.usual for one in health.differences if one.usual is not None},
+        usual={
+            difference.fact: difference.usual for difference in health.differences if difference.usual is not None
+        },
         remarks=[*health.remarks, *filter(None, [few_peers(health)])],
         sights=health.sights,
         share=units.share,
@@ -136,7 +138,7 @@ def _matrix(record: HealthFile) -> list[tuple[str, list[Cell | None]]]:
         cost = costs.get(frozenset((one, other)))
         return None if cost is None else Cell(rate.value(cost), "", _color(slowness(cost - typical)))
 
-    return [(one, [cell(one, other) for other in hosts]) for one in hosts]
+    return [(host, [cell(host, other) for other in hosts]) for host in hosts]
 
 
 def _color(slower: float) -> int:

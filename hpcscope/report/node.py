@@ -23,7 +23,7 @@ MARGIN = 3.0
 
 
 @dataclass(frozen=True)
-class Row:
+class NodeRow:
     """One check of a node."""
 
     label: str
@@ -48,7 +48,7 @@ class NodePage:
     """What is known of one node."""
 
     node: NodeVerdict
-    rows: list[Row]
+    rows: list[NodeRow]
     visits: int
     facts: dict[str, str]
 
@@ -72,7 +72,7 @@ def pages(
     return made
 
 
-def _check(sight: Sight, host: str, visits: Sequence[Visit], past: NodePast | None) -> Row:
+def _check(sight: Sight, host: str, visits: Sequence[Visit], past: NodePast | None) -> NodeRow:
     place = (sight.check.name, sight.place)
 
     def values(stage: int) -> list[float]:
@@ -90,7 +90,7 @@ def _check(sight: Sight, host: str, visits: Sequence[Visit], past: NodePast | No
     return _row(sight.label, sight.check.unit, (values(1), values(2)), spread, _course(sight, host, own))
 
 
-def _link(metric: links.Metric, costs: Floats, ours: NDArray[np.bool_], visits: Sequence[LinkVisit]) -> Row:
+def _link(metric: links.Metric, costs: Floats, ours: NDArray[np.bool_], visits: Sequence[LinkVisit]) -> NodeRow:
     again = np.array([visit.stage == 2 for visit in visits])
     signed = costs if metric.unit == "s" else -costs
     own = (np.exp(signed[ours & ~again]).tolist(), np.exp(signed[ours & again]).tolist())
@@ -109,7 +109,7 @@ def _row(
     own: tuple[list[float], list[float]],
     spread: Sequence[float],
     course: tuple[str, list[tuple[float, float]]],
-) -> Row:
+) -> NodeRow:
     first = np.array(own[0] or own[1])
     own_value = median_estimate(first)
     middle, low, high = own_value.value, own_value.low, own_value.high
@@ -117,7 +117,7 @@ def _row(
     five, visits, again = ([place(value) for value in values] for values in (spread, *own))
     bar = (place(middle if low is None else low), place(middle if high is None else high))
     others = units.interval(spread[2], spread[1], spread[3], unit) if spread else ""
-    return Row(label, units.interval(middle, low, high, unit), others, five, visits, again, bar, *course)
+    return NodeRow(label, units.interval(middle, low, high, unit), others, five, visits, again, bar, *course)
 
 
 def _course(sight: Sight, host: str, past: Past | None) -> tuple[str, list[tuple[float, float]]]:

@@ -97,9 +97,8 @@ def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: 
     printed = list(dict.fromkeys(case.printed.partition(" ")[0] for case in group))
     if not any(printed):
         return f"Medians{among} with their 95 % intervals" + (" as bands" if bands else "")
-    return (
-        f"{sentence([_STATISTICS.get(one, 'values') for one in printed]).capitalize()}{among} as they were printed"
-    )
+    statistics = sentence([_STATISTICS.get(word, "values") for word in printed])
+    return f"{statistics.capitalize()}{among} as they were printed"
 
 
 def model(name: str) -> str:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, HOUR_S, Duration, Flag, Share, Whole
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 
 
 @dataclass(frozen=True)
-class ReproductionSettings(Table):
+class ReproductionSettings(SettingsTable):
     """How a published experiment is repeated."""
 
     launches: int | None = setting(
@@ -22,7 +22,7 @@ class ReproductionSettings(Table):
 
 
 @dataclass(frozen=True)
-class ComparisonSettings(Table):
+class ComparisonSettings(SettingsTable):
     """When a change counts, and how long it is measured."""
 
     threshold: float = setting(0.02, Share(), "Relative changes below this count as equal.")
@@ -30,7 +30,7 @@ class ComparisonSettings(Table):
 
 
 @dataclass(frozen=True)
-class HistorySettings(Table):
+class HistorySettings(SettingsTable):
     """Which changes of kept runs count, and how long they are measured again."""
 
     fail_on_regression: float | None = setting(

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 from hpcscope.names import NAME
 from hpcscope.settings.hosts import Hostfile, Hosts, HostSlots, Nodes
 from hpcscope.settings.kinds import DAY_S, HOUR_S, Choice, Duration, Flag, Kind, Several, Share, Text, Whole
-from hpcscope.settings.selection import Case, Selection
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.selection import CaseKind, Selection
+from hpcscope.settings.table import SettingsTable, setting
 
 Module = Literal["baseline", "standard", "advanced"]
 Binding = Literal["core", "socket", "none"]
@@ -23,7 +23,7 @@ _line = Text(r"[^\n\r\x00]+", "must be one line")
 
 
 @dataclass(frozen=True)
-class Sampling(Table):
+class Sampling(SettingsTable):
     """When a case has been sampled enough."""
 
     precision: float = setting(
@@ -50,7 +50,7 @@ class Sampling(Table):
 
 
 @dataclass(frozen=True)
-class LauncherSettings(Table):
+class LauncherSettings(SettingsTable):
     """How processes are started, and what is asked of a batch system."""
 
     kind: Literal["mpiexec", "slurm"] = setting(
@@ -137,7 +137,7 @@ class LauncherSettings(Table):
 
 
 @dataclass(frozen=True)
-class Experiment(Table):
+class Experiment(SettingsTable):
     """`experiment.toml`."""
 
     name: str | None = setting(
@@ -155,7 +155,7 @@ class Experiment(Table):
     )
     case: tuple[Selection, ...] = setting(
         (),
-        Several(Case(), repeated=True, metavar="CASE"),
+        Several(CaseKind(), repeated=True, metavar="CASE"),
         "One case, such as 'mpi.latency message_bytes=0,1Ki mode=standard'; may be repeated.",
     )
     only: tuple[str, ...] = setting(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from hpcscope.settings.kinds import Choice, Flag, Number, Share, Size, Text
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 
 Direction = Literal["both", "in", "out"]
 """Direction of a port: to the host, or from it; of a trunk: to the first switch of its name, or from it."""
@@ -14,7 +14,7 @@ _rate = Number(0.1, 10_000)
 
 
 @dataclass(frozen=True)
-class Disturbance(Table):
+class Disturbance(SettingsTable):
     """Exactly one disturbance, of a host or of a trunk."""
 
     host: str | None = setting(None, Text(metavar="HOST"), "For example hpc3.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import Flag, Number, Size, Text, Whole
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 
 MIB = 1 << 20
 
 
 @dataclass(frozen=True)
-class HealthSettings(Table):
+class HealthSettings(SettingsTable):
     """The limits of the check."""
 
     minutes: float = setting(2.0, Number(0.1, 10080.0, metavar="MINUTES"), "Time of the whole check.")

@@ -256,7 +256,7 @@ class Several(Kind):
 
     def plain(self, value: Sequence[Any]) -> list[Any]:
         """Return the values as files have them."""
-        return [self.of.plain(each) for each in value]
+        return [self.of.plain(element) for element in value]
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import HOUR_S, Choice, Duration, Flag, Number, Several, Text, Whole
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 from hpcscope.settings.transports import OF_COMMANDS
 
 MOST_FRAMES = 32
@@ -13,7 +13,7 @@ _number = r"\d{1,9}(?:\.\d*)?"
 
 
 @dataclass(frozen=True)
-class MonitorSettings(Table):
+class MonitorSettings(SettingsTable):
     """How a command is monitored."""
 
     mpi: str | None = setting(

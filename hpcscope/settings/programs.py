@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hpcscope.settings.experiment import MOST_RANKS
 from hpcscope.settings.kinds import DAY_S, HOUR_S, Choice, Duration, Flag, Kind, Text, Whole
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 from hpcscope.settings.transports import OF_COMMANDS
 
 _check = (Kind(metavar="COMMAND"), "Command that reads the output of a run and exits with 0 if it is correct.")
@@ -17,7 +17,7 @@ _repetitions = Whole(1, 10_000)
 
 
 @dataclass(frozen=True)
-class CampaignSettings(Table):
+class CampaignSettings(SettingsTable):
     """What may be given beside a study."""
 
     repetitions: int | None = setting(
@@ -26,7 +26,7 @@ class CampaignSettings(Table):
 
 
 @dataclass(frozen=True)
-class PlacementSettings(Table):
+class PlacementSettings(SettingsTable):
     """A program packed on few nodes and spread over many."""
 
     ranks: int | None = setting(None, Whole(1, MOST_RANKS), "Number of ranks; default: one for each host.")
@@ -38,7 +38,7 @@ class PlacementSettings(Table):
 
 
 @dataclass(frozen=True)
-class SoakSettings(Table):
+class SoakSettings(SettingsTable):
     """A program repeated for hours."""
 
     time_s: float | None = setting(None, Duration(366 * DAY_S), "Time during which the program is repeated.")
@@ -52,7 +52,7 @@ class SoakSettings(Table):
 
 
 @dataclass(frozen=True)
-class MixSettings(Table):
+class MixSettings(SettingsTable):
     """What may be given beside a mix."""
 
     rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the mix's, else 6.")

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, Duration, Whole
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 
 JOB_PER_HOST = "A job for each host or pair of hosts"
 
 
 @dataclass(frozen=True)
-class QueuePolicy(Table):
+class QueuePolicy(SettingsTable):
     """With --each-host or --pairs: how much of a cluster the jobs may take."""
 
     max_jobs: int = setting(8, Whole(1, 10**6), "Jobs in the queue at a time.", JOB_PER_HOST)

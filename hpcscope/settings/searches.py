@@ -5,14 +5,14 @@ from typing import Literal
 
 from hpcscope.settings.experiment import MOST_RANKS
 from hpcscope.settings.kinds import DAY_S, Choice, Duration, Several, Share, Size, Whole
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 
 _trials = Whole(1, 1000)
 _launches = (_trials, "Number of independent launches (mpiexec) of each trial; 6 give intervals.")
 
 
 @dataclass(frozen=True)
-class LinpackSearch(Table):
+class LinpackSearch(SettingsTable):
     """The settings of LINPACK to search."""
 
     n: int | None = setting(None, Whole(32, 1_000_000), "Order of the matrix in the last round.")
@@ -36,7 +36,7 @@ class LinpackSearch(Table):
 
 
 @dataclass(frozen=True)
-class StorageSearch(Table):
+class StorageSearch(SettingsTable):
     """The ways to access files to search."""
 
     direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "What to optimize.")

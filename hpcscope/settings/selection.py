@@ -22,12 +22,12 @@ class Selection:
     def factors(self) -> dict[str, list[str]]:
         """Every factor with its values as text."""
         return {
-            key: [str(each) for each in value] if isinstance(value, list) else [str(value)]
+            key: [str(element) for element in value] if isinstance(value, list) else [str(value)]
             for key, value in self.given.items()
         }
 
 
-class Case(Kind):
+class CaseKind(Kind):
     """A case: a table in files, `mpi.latency message_bytes=0,1Ki mode=standard` as a text."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Case(Kind):
 
 def selected(cases: Iterable[dict[str, Any]]) -> tuple[Selection, ...]:
     """Return the cases of tables."""
-    return tuple(Case().read(case) for case in cases)
+    return tuple(CaseKind().read(case) for case in cases)
 
 
 def factors(text: str) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hpcscope.settings.kinds import DAY_S, Choice, Duration, Flag, Number, Several, Size, Text, Whole, parts
-from hpcscope.settings.table import Table, setting
+from hpcscope.settings.table import SettingsTable, setting
 
 _count = Whole(1, 1 << 24)
 
@@ -28,7 +28,7 @@ class RankCounts(Several):
 
 
 @dataclass(frozen=True)
-class SimulationSettings(Table):
+class SimulationSettings(SettingsTable):
     """On what a run is simulated, and what that may take."""
 
     ranks: tuple[int, ...] = setting(
@@ -57,7 +57,7 @@ class SimulationSettings(Table):
 
 
 @dataclass(frozen=True)
-class PredictionSettings(Table):
+class PredictionSettings(SettingsTable):
     """For what an algorithm is predicted."""
 
     ranks: tuple[int, ...] = setting(

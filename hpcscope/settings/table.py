@@ -63,7 +63,7 @@ class Declared:
         return f"{self.setting.help.removesuffix('.')}; default: {self.setting.kind.words(self.default)}."
 
 
-class Table:
+class SettingsTable:
     """A table of settings, frozen; a key that is not declared is refused."""
 
     @classmethod
@@ -89,7 +89,7 @@ class Table:
         """Return the table as files have it, without what is not set."""
         values = {key: (setting, getattr(self, key)) for key, setting in _settings(type(self)).items()}
         return {
-            key: value.plain() if isinstance(value, Table) else setting.kind.plain(value)
+            key: value.plain() if isinstance(value, SettingsTable) else setting.kind.plain(value)
             for key, (setting, value) in values.items()
             if value is not None
         }
@@ -109,33 +109,33 @@ class Table:
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def declared(table: type[Table]) -> tuple[Declared, ...]:
+def declared(table: type[SettingsTable]) -> tuple[Declared, ...]:
     """Return the settings of a table and of those in it, in their order."""
     return tuple(_declared(table, ""))
 
 
-def chosen(table: type[Table], *words: str) -> tuple[Declared, ...]:
+def chosen(table: type[SettingsTable], *words: str) -> tuple[Declared, ...]:
     """Return those settings of a table whose options are named, in the order of their names."""
     known = {setting.word: setting for setting in declared(table)}
     return tuple(known[word] for word in words)
 
 
-def _declared(table: type[Table], prefix: str) -> Iterator[Declared]:
+def _declared(table: type[SettingsTable], prefix: str) -> Iterator[Declared]:
     for key, setting in _settings(table).items():
-        if isinstance(setting, Table):
+        if isinstance(setting, SettingsTable):
             yield from _declared(type(setting), f"{prefix}{key}.")
         else:
             yield Declared(f"{prefix}{key}", setting, getattr(table, key))
 
 
-def _settings(table: type[Table]) -> dict[str, Any]:
+def _settings(table: type[SettingsTable]) -> dict[str, Any]:
     """Return the setting of each field; the default of a field that is a table."""
     return {each.name: each.metadata.get(SETTING, each.default) for each in fields(cast(Any, table))}
 
 
-def _read(key: str, setting: Setting | Table, value: Any) -> Any:
+def _read(key: str, setting: Setting | SettingsTable, value: Any) -> Any:
     try:
-        if isinstance(setting, Table):
+        if isinstance(setting, SettingsTable):
             return setting.read(value)
         return None if value is None else setting.kind.read(value)
     except WrongValueError as wrong:

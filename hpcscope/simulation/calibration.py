@@ -148,7 +148,7 @@ def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """t(n) = latency + n per_byte above a size, up to where the next line begins."""
 
     above: float
@@ -156,7 +156,7 @@ class Line:
     per_byte_s: float
 
 
-def _lines(fit: Fit) -> Iterator[Line]:
+def _lines(fit: Fit) -> Iterator[FittedLine]:
     """Yield the lines of a fit as SMPI can have them: no message takes longer for a byte than the longest.
 
     A rate would hold for all messages between two hosts together. Where short messages take longer for each byte,
@@ -169,7 +169,7 @@ def _lines(fit: Fit) -> Iterator[Line]:
         sizes = [point.x for point in fit.points if segment.low <= point.x <= segment.high] if excess_s > 0 else []
         for size in sizes or [segment.high]:
             more_s = max(excess_s, 0.0) * size if sizes else 0.0
-            yield Line(above, segment.latency_s.value + more_s, min(segment.per_byte_s.value, wire_s))
+            yield FittedLine(above, segment.latency_s.value + more_s, min(segment.per_byte_s.value, wire_s))
             above = size
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hpcscope.errors import UsageError
-from hpcscope.simulation.platform import Node, Platform
+from hpcscope.simulation.platform import Platform, PlatformNode
 from hpcscope.topology.topology import Group, Topology
 
 MOST_HOSTS = 1 << 16
@@ -46,11 +46,11 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
     return replace(platform, nodes=nodes, topology=of_all)
 
 
-def _of_nodes(change: Callable[[Node, float], Node]) -> Callable[[Platform, float], Platform]:
+def _of_nodes(change: Callable[[PlatformNode, float], PlatformNode]) -> Callable[[Platform, float], Platform]:
     return lambda platform, value: replace(platform, nodes=[change(node, value) for node in platform.nodes])
 
 
-def _speed(node: Node, value: float) -> Node:
+def _speed(node: PlatformNode, value: float) -> PlatformNode:
     estimate = node.flops_per_s.estimate.scaled(value)
     return replace(node, flops_per_s=replace(node.flops_per_s, estimate=estimate))
 

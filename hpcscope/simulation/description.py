@@ -9,7 +9,7 @@ from itertools import combinations, takewhile
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Comment, Element, SubElement
 
-from hpcscope.simulation.platform import CLUSTER, Exchange, Network, Node, Platform
+from hpcscope.simulation.platform import CLUSTER, Exchange, Network, Platform, PlatformNode
 from hpcscope.topology.topology import Group, HostException, Topology
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -109,13 +109,13 @@ def _cluster(parent: Element, group: Group, made: Platform, topology: Topology, 
     _add_loops(zone, chosen, made.inside, fastest)
     slower = {exception.host: exception for exception in topology.exception}
     shared = group.medium == "shared"
-    for one in chosen:
-        port: Group | HostException = slower.get(one.name, group)
+    for host in chosen:
+        port: Group | HostException = slower.get(host.name, group)
         sharing = "FATPIPE" if shared else "SPLITDUPLEX"
-        _link(zone, f"{one.name}_port", port.bandwidth_bytes_per_s, port.latency_s / 2, sharing)
-    for one in chosen:
+        _link(zone, f"{host.name}_port", port.bandwidth_bytes_per_s, port.latency_s / 2, sharing)
+    for host in chosen:
         up, down = ("", "") if shared else ("_UP", "_DOWN")
-        SubElement(zone, "host_link", id=one.name, up=f"{one.name}_port{up}", down=f"{one.name}_port{down}")
+        SubElement(zone, "host_link", id=host.name, up=f"{host.name}_port{up}", down=f"{host.name}_port{down}")
     SubElement(zone, "router", id=_router(group))
     if shared:
         bandwidth = f"{group.bandwidth_bytes_per_s:.6g}Bps"
@@ -123,7 +123,7 @@ def _cluster(parent: Element, group: Group, made: Platform, topology: Topology, 
     _add_ways_to_itself(zone, "bypassRoute", chosen, made.inside)
 
 
-def _add_hosts(zone: Element, nodes: Sequence[Node]) -> None:
+def _add_hosts(zone: Element, nodes: Sequence[PlatformNode]) -> None:
     for node in nodes:
         speed = f"{node.flops_per_s.estimate.value:.6g}f"
         SubElement(zone, "host", id=node.name, speed=speed, core=str(node.cores))
@@ -135,7 +135,7 @@ def _fastest(settings: Mapping[str, str]) -> float:
     return max([1.0, *(factor for factor in factors if factor < 1 / LEAST)])
 
 
-def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None, fastest: float) -> None:
+def _add_loops(zone: Element, nodes: Sequence[PlatformNode], inside: Exchange | None, fastest: float) -> None:
     """Add the links inside each host: that of one message, and the memory that messages at a time share.
 
     `fastest`: the largest factor of the rate of a message.
@@ -147,7 +147,7 @@ def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None, fa
             _link(zone, f"{node.name}_memory", rate * fastest * node.copies_at_once, 0.0, "SHARED")
 
 
-def _add_ways_to_itself(zone: Element, tag: str, nodes: Sequence[Node], inside: Exchange | None) -> None:
+def _add_ways_to_itself(zone: Element, tag: str, nodes: Sequence[PlatformNode], inside: Exchange | None) -> None:
     """Add the way from each host to itself: a route, or one that goes before what a zone has by itself."""
     for node in nodes if inside is not None else ():
         way = SubElement(zone, tag, src=node.name, dst=node.name)
@@ -163,7 +163,7 @@ def _link(zone: Element, name: str, bytes_per_s: float, latency_s: float, sharin
 def _below(topology: Topology, group: Group, join: Group) -> list[Group]:
     """Return the group and its ancestors below `join` that have an uplink."""
     way = takewhile(lambda each: each is not join, topology.way_up(group))
-    return [each for each in way if each.uplink_bytes_per_s is not None]
+    return [node for node in way if node.uplink_bytes_per_s is not None]
 
 
 def _through(group: Group, direction: str) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Node:
+class PlatformNode:
     """One host."""
 
     name: str
@@ -87,7 +87,7 @@ class Platform:
     """A cluster as simulators see it."""
 
     origin: str
-    nodes: list[Node]
+    nodes: list[PlatformNode]
     inside: Exchange | None
     """Inside a host; None where no two processes of one host were measured."""
     between: Exchange | None
@@ -127,7 +127,7 @@ def platform(
     return Platform(origin, nodes, inside, between, topology)
 
 
-def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
+def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[PlatformNode]:
     hosts = measurements.machine.hosts
     short = short_names(measurements.machine)
     speeds = dict(_speeds(measurements, hosts))
@@ -142,7 +142,7 @@ def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
             raise UsageError(f"the run has no rate of arithmetic on one rank of {name} or a host like it")
         for position in members:
             host = hosts[position]
-            yield Node(short(host.name), max(used_cores(host), 1), speed)
+            yield PlatformNode(short(host.name), max(used_cores(host), 1), speed)
 
 
 def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple[int, PlatformFigure]]:
@@ -195,7 +195,7 @@ def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
     return None
 
 
-def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measurements) -> Topology:
+def _one_group(nodes: Sequence[PlatformNode], between: Exchange, measurements: Measurements) -> Topology:
     group = Group(
         name=CLUSTER,
         level="cluster",

@@ -106,7 +106,7 @@ def _standard_errors(logs: Floats, places: Integers, ends: Integers) -> tuple[Fl
     Beside them the long-run variance of a run: what the variance of a mean is times the number of many runs.
     """
     centered = logs - logs.mean()
-    sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (centered, centered**2))
+    sums, squares = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (centered, centered**2))
     products = np.concatenate([[0.0, 0.0], np.cumsum(centered[:-1] * centered[1:])])
 
     def part(begin: Integers, end: Integers) -> tuple[Floats, Floats, Floats]:

@@ -326,7 +326,7 @@ def _segments(values: Floats, penalty: float) -> Integers:
     Signal Processing Letters 12 (2), 105-108).
     """
     count = values.size
-    sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (values, values**2))
+    sums, squares = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (values, values**2))
     best = np.full(count + 1, np.inf)
     best[0] = -penalty
     last = np.zeros(count + 1, dtype=np.int64)

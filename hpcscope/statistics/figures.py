@@ -183,11 +183,11 @@ def _range(interval: Interval, by_state: Sequence[Floats]) -> Interval:
     factors = np.concatenate([np.exp(np.abs(np.log(group / level))) for level, group in levels.items()])
     beyond = float(np.quantile(factors, 0.75))
     known = [median_interval(group) for group in levels.values() if group.size >= LAUNCHES_FOR_INTERVAL]
-    own = [one for one in known if one is not None]
+    own = [bound for bound in known if bound is not None]
     return replace(
         interval,
-        low=min([interval.low, min(levels) / beyond, *(one.low for one in own)]),
-        high=max([interval.high, max(levels) * beyond, *(one.high for one in own)]),
+        low=min([interval.low, min(levels) / beyond, *(bounds.low for bounds in own)]),
+        high=max([interval.high, max(levels) * beyond, *(bounds.high for bounds in own)]),
     )
 
 

@@ -116,7 +116,7 @@ def _failure(group: Sequence[JobRecord]) -> str:
 def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str, catalog: Catalog) -> Summary:
     metric = catalog.metric(case.benchmark, name)
     if metric is None:
-        known = ", ".join(one.name for one in catalog[case.benchmark].metrics)
+        known = ", ".join(metric.name for metric in catalog[case.benchmark].metrics)
         raise UsageError(f"benchmarks.json: {case.benchmark}: metric {name}: missing; declared: {known}")
     numbers = sorted(values)
     figures = describe([np.array(values[number]) for number in numbers], numbers=numbers)

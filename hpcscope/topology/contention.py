@@ -114,8 +114,8 @@ class Contention:
         count = len(self.hosts)
         unslowed, slowed = np.zeros((count, count)), np.zeros((count, count))
         least = self._least_kept()
-        for one in self.rounds:
-            for (a, b), kept in zip(one.flows, one.kept, strict=True):
+        for round_ in self.rounds:
+            for (a, b), kept in zip(round_.flows, round_.kept, strict=True):
                 table = unslowed if kept >= least else slowed
                 table[a, b] += 1
                 table[b, a] += 1
@@ -123,7 +123,7 @@ class Contention:
 
     def _least_kept(self) -> float:
         """Return the share of its isolated rate that a transfer keeps unless it was slowed by a shared link."""
-        best = plateau([float(kept) for one in self.rounds for kept in one.kept])
+        best = plateau([float(kept) for round_ in self.rounds for kept in round_.kept])
         return KEEPS * float(np.clip(best, KEPT_BY_BEST, 1.0))
 
     def _cluster(self) -> Integers:
@@ -186,14 +186,14 @@ class Contention:
     def _most_contradictory(self, groups: Integers) -> Round | None:
         """Return the round with most transfers that contradict the groups and were not repeated enough."""
         contradictory, most, least = None, 0, self._least_kept()
-        for one in self.rounds:
-            if len(one.shares) >= MOST_REPETITIONS:
+        for round_ in self.rounds:
+            if len(round_.shares) >= MOST_REPETITIONS:
                 continue
-            flows = np.array(one.flows)
+            flows = np.array(round_.flows)
             same = groups[flows[:, 0]] == groups[flows[:, 1]]
-            against = int((same != (one.kept >= least)).sum())
-            if against > most and (one.kept < least).any():
-                contradictory, most = one, against
+            against = int((same != (round_.kept >= least)).sum())
+            if against > most and (round_.kept < least).any():
+                contradictory, most = round_, against
         return contradictory
 
     def _doubts(self, groups: Integers) -> dict[str, float]:

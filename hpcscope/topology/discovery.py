@@ -51,7 +51,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckedTransfers:
     """Transfers that no decision rests on: predicted and measured.
 
     Transfers that share a link count as one, by their sum: the topology does not say how exactly they share it.
@@ -88,7 +88,7 @@ class Discovery:
 
     topology: Topology
     ports: dict[str, Ports]
-    check: Check
+    check: CheckedTransfers
     transfers: int
     ping_pongs: int
     scatter: float
@@ -327,7 +327,7 @@ def _exceptions(root: Node, survey: Survey) -> list[HostException]:
 
 def _sure(group: Group, doubts: dict[str, float], root: Node) -> Group:
     """Return the group with the probability that all its members belong to it."""
-    node = next(each for each in root.below() if each.name == group.name)
+    node = next(below for below in root.below() if below.name == group.name)
     confidence = float(np.prod([1 - doubts.get(host, 0.01) for host in node.members]))
     return group.model_copy(update={"confidence": round(min(confidence, MOST_SURE), 4)})
 
@@ -340,7 +340,7 @@ def _less_sure(topology: Topology) -> Topology:
     return topology.model_copy(update={"group": groups})
 
 
-def _check(topology: Topology, survey: Survey, repetitions: int = 1) -> Check:
+def _check(topology: Topology, survey: Survey, repetitions: int = 1) -> CheckedTransfers:
     """Predict and measure random transfers, half as many at once as there are hosts; the median of `repetitions`.
 
     Hosts whose directions differ are left out, since the topology has one rate for both.
@@ -365,8 +365,8 @@ def _check(topology: Topology, survey: Survey, repetitions: int = 1) -> Check:
             for number, (free, join) in enumerate(zip(rates >= ALONE * alone, joins, strict=True))
         ]
         for kind in dict.fromkeys(kinds):
-            alike = np.array([each == kind for each in kinds])
+            alike = np.array([other == kind for other in kinds])
             predicted.append(float(rates[alike].sum()))
             measured.append(float(seen[alike].sum()))
         transfers += together
-    return Check(transfers, predicted, measured)
+    return CheckedTransfers(transfers, predicted, measured)

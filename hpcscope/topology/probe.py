@@ -100,8 +100,8 @@ class Probe:
         for each, replied in zip(transfers, reply["transfers"], strict=True):
             if not replied["correct"]:
                 raise ScopeError(f"what {each.target} received from {each.source} differs from what was sent")
-        delivered = np.array([one["bytes"] / max(one["seconds"], 1e-9) for one in reply["transfers"]])
-        waited = max(float(one["starved"]) for one in reply["transfers"])
+        delivered = np.array([sent["bytes"] / max(sent["seconds"], 1e-9) for sent in reply["transfers"]])
+        waited = max(float(sent["starved"]) for sent in reply["transfers"])
         starved = self.nap_us > 0 and waited > WAITED and float(delivered.sum()) > LIGHT
         return Answer(delivered, starved), list(reply["half_round_trips_s"])
 

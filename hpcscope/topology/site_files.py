@@ -70,8 +70,8 @@ def groups(text: str) -> list[Table] | None:
             yield {"name": name, "level": "lan", "parent": parent}
         if switch.hosts:
             yield _leaf(f"{name}-hosts" if inside else name, name if inside else parent, switch)
-        for one in inside:
-            yield from under(one, name)
+        for element in inside:
+            yield from under(element, name)
 
     tops = [name for name in switches if name not in below and peopled(name)]
     if not tops:
@@ -173,7 +173,7 @@ def _joined(leaves: dict[str, str], links: dict[str, set[str]]) -> Switches:
     far = {leaf: _distances(leaf, links) for leaf in leaves}
     parts = {name: {leaf} for leaf, name in leaves.items()}
     joins: Switches = {}
-    for most in sorted({far[one][other] for one in leaves for other in leaves if other in far[one]} - {0}):
+    for most in sorted({far[leaf][other] for leaf in leaves for other in leaves if other in far[leaf]} - {0}):
         left = dict(parts)
         while left:
             name, reached = left.popitem()
@@ -183,7 +183,7 @@ def _joined(leaves: dict[str, str], links: dict[str, set[str]]) -> Switches:
                 near = [
                     other
                     for other, members in left.items()
-                    if any(far[one].get(member, most + 1) <= most for one in reached for member in members)
+                    if any(far[switch].get(member, most + 1) <= most for switch in reached for member in members)
                 ]
                 below += near
                 reached |= set().union(*(left.pop(other) for other in near))
@@ -198,7 +198,7 @@ def _joined(leaves: dict[str, str], links: dict[str, set[str]]) -> Switches:
 def _distances(start: str, links: dict[str, set[str]]) -> dict[str, int]:
     far, edge = {start: 0}, [start]
     while edge:
-        edge = list({other for one in edge for other in links.get(one, ()) if other not in far})
+        edge = list({other for switch in edge for other in links.get(switch, ()) if other not in far})
         far |= dict.fromkeys(edge, max(far.values()) + 1)
     return far
 
@@ -211,7 +211,7 @@ def _hwloc(text: str) -> Switches:
         tree = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from error
-    machines = [one for one in tree.iter("object") if one.get("type") == "Machine"]
+    machines = [element for element in tree.iter("object") if element.get("type") == "Machine"]
     infos = [info for machine in machines for info in machine.iter("info") if info.get("name") == "HostName"]
     return {"machines": Switch([info.get("value", "") for info in infos])}
 

@@ -84,7 +84,7 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
         label = list(range(len(nodes)))
         for (i, j), rate in rates.items():
             if rate * survey.step > fastest:
-                label = [label[i] if each == label[j] else each for each in label]
+                label = [label[i] if number == label[j] else number for number in label]
         merged = []
         for number in sorted(set(label)):
             inside = [node for node, each in zip(nodes, label, strict=True) if each == number]
@@ -119,7 +119,7 @@ def _plain_name(node: Node) -> str:
     if node.children:
         return node.level
     letters = zip(*(host.partition(".")[0] for host in node.hosts), strict=False)
-    common = "".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, letters))
+    common = "".join(position[0] for position in takewhile(lambda each: len(set(each)) == 1, letters))
     return common.rstrip("0123456789").rstrip("-_") or "cluster"
 
 

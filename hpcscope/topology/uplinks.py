@@ -68,7 +68,7 @@ def _rings(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[list[
     In every ring the groups alternate, so that a few transfers reach all of them.
     """
     rings: list[list[str]] = []
-    way = [each for each in root.below() if set(node.members) < set(each.members)]
+    way = [upper for upper in root.below() if set(node.members) < set(upper.members)]
     inside = node
     for above in sorted(way, key=lambda each: len(each.members)):
         siblings = [
@@ -129,7 +129,7 @@ def _with_duplex(
     root: Node, name: str, uplink: Uplink, survey: Survey, exceptions: Sequence[HostException]
 ) -> Uplink:
     """Return the uplink with whether its two directions share it."""
-    node = next(each for each in root.below() if each.name == name)
+    node = next(candidate for candidate in root.below() if candidate.name == name)
     there = _crossing(root, node, survey, {exception.host for exception in exceptions})
     transfers = [*there, *(transfer.reversed for transfer in there)]
     both = _load(transfers, survey)

@@ -16,7 +16,7 @@ FAR_OFF = 0.3
 
 def concluded(tuning: Tuning) -> Conclusion:
     """Return the conclusion from all rounds."""
-    deciding = next(each for each in reversed(tuning.rounds) if each.stage != "sizes")
+    deciding = next(round_ for round_ in reversed(tuning.rounds) if round_.stage != "sizes")
     candidate, winner = chosen(deciding)
     mine = next(trial for trial in deciding.tries if trial.candidate == candidate)
     assert mine.measured_s is not None

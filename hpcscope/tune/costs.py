@@ -111,7 +111,7 @@ class BlockCosts:
 
 
 @dataclass(frozen=True)
-class Times:
+class PredictedTime:
     """A predicted time by parts that nothing hides, in s."""
 
     panel_s: float
@@ -160,7 +160,7 @@ class LuCosts:
     contention: float = 1.0
     """The slowdown of a product when all processes compute at once."""
 
-    def times(self, candidate: Candidate, n: int) -> Times:
+    def times(self, candidate: Candidate, n: int) -> PredictedTime:
         """Return the predicted time for order n."""
         p, q = grid = candidate.rows, candidate.columns
         costs = self.blocks[candidate.block]
@@ -188,7 +188,7 @@ class LuCosts:
             visible_panel[0] = panel[0]
             hidden = candidate.broadcast != "long"
             visible_wire = np.maximum(handled if hidden else wire, way - update - visible_panel)
-        return Times(
+        return PredictedTime(
             panel_s=float(visible_panel.sum()),
             broadcast_s=float(visible_wire.sum()),
             swap_s=float(swap.sum()),

@@ -69,17 +69,17 @@ def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
     """Keep the candidates expected to be the fastest at the last size, and the benchmark's defaults."""
     ranked = sorted(trial.expected_s for trial in tries if trial.expected_s is not None)
     judged = []
-    for each in tries:
-        if each.expected_s is None:
-            judged.append(each)
+    for trial in tries:
+        if trial.expected_s is None:
+            judged.append(trial)
             continue
-        going_on = each.expected_s <= ranked[:most][-1]
-        kept = going_on or each.candidate == plain
+        going_on = trial.expected_s <= ranked[:most][-1]
+        kept = going_on or trial.candidate == plain
         words = "kept" if going_on else "kept for comparison" if kept else "dropped"
-        if not kept and not certain(each.slower):
+        if not kept and not certain(trial.slower):
             words += ", though within the noise here"
-        update = {"kept": kept, "verdict": words, "behind": each.expected_s / ranked[0] - 1}
-        judged.append(each.model_copy(update=update))
+        update = {"kept": kept, "verdict": words, "behind": trial.expected_s / ranked[0] - 1}
+        judged.append(trial.model_copy(update=update))
     return judged
 
 
@@ -87,19 +87,19 @@ def _decided(tries: list[Try]) -> list[Try]:
     """Keep the fastest and all within its noise; with few launches, a usual noise is assumed."""
     judged = []
     fastest = min((trial for trial in tries if trial.measured_s), key=seconds)
-    for each in tries:
-        if each.measured_s is None or each.slower is None:
-            judged.append(each)
+    for trial in tries:
+        if trial.measured_s is None or trial.slower is None:
+            judged.append(trial)
             continue
-        known = each.slower.low is not None
-        kept = each is fastest or not (certain(each.slower) if known else each.slower.value > UNKNOWN_NOISE)
-        if each is fastest:
+        known = trial.slower.low is not None
+        kept = trial is fastest or not (certain(trial.slower) if known else trial.slower.value > UNKNOWN_NOISE)
+        if trial is fastest:
             words = "the fastest"
         elif known:
             words = "within the noise" if kept else "significantly slower"
         else:
             words = "too few launches to tell" if kept else "slower; too few launches for significance"
-        judged.append(each.model_copy(update={"kept": kept, "verdict": words}))
+        judged.append(trial.model_copy(update={"kept": kept, "verdict": words}))
     return judged
 
 

@@ -31,7 +31,7 @@ MOST_EQUATIONS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SearchState:
     """The state of the search."""
 
     summaries: list[Summary]
@@ -39,7 +39,7 @@ class Evidence:
     memory: Sequence[HostMemory]
 
 
-def advanced(tuning: Tuning, evidence: Evidence) -> Tuning:
+def advanced(tuning: Tuning, evidence: SearchState) -> Tuning:
     """Return the record with its last round judged, and with the next round or the conclusion.
 
     Raises ScopeError where no candidate can run.
@@ -57,7 +57,7 @@ def advanced(tuning: Tuning, evidence: Evidence) -> Tuning:
     return tuning.model_copy(update={"conclusion": concluded(tuning)})
 
 
-def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
+def _begun(tuning: Tuning, evidence: SearchState) -> Tuning:
     """Choose the last size, predict all candidates there, and choose the first round."""
     asked, costs = tuning.settings, evidence.costs
     possible = [
@@ -84,7 +84,7 @@ def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
     return begun.model_copy(update={"rounds": [_round("screen", _with_untuned(chosen, begun), size.n, costs)]})
 
 
-def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: Evidence) -> Size:
+def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: SearchState) -> Size:
     """Return the last size: the requested one, or the largest that memory and time allow."""
     plain = untuned(asked.ranks).model_copy(update={"block": max(asked.blocks)})
     memory_n = min(largest_n(evidence.memory, asked.memory_fraction, plain), MOST_EQUATIONS)
@@ -121,7 +121,7 @@ def _try(candidate: Candidate, n: int, why: str, costs: LuCosts) -> Try:
     return Try(candidate=candidate, n=n, why=why, predicted_s=costs.times(candidate, n).total_s)
 
 
-def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
+def _next_round(tuning: Tuning, evidence: SearchState) -> Round | None:
     """Return the next round; None after the last."""
     last, size = tuning.rounds[-1], tuning.size
     assert size is not None
@@ -136,8 +136,8 @@ def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
         ).candidate
         variants = [p.candidate for p in tuning.predicted if p.candidate.shape == best.shape]
         fresh = [candidate for candidate in variants if candidate not in kept and candidate != best][:VARIANTS]
-        for one in fresh:
-            kept[one] = f"a variant of {best.label}"
+        for trial in fresh:
+            kept[trial] = f"a variant of {best.label}"
         return _round("refine", kept, size.n, evidence.costs)
     return _round("decide", kept, size.n, evidence.costs)
 

@@ -13,7 +13,7 @@ from hpcscope.errors import ScopeError
 from hpcscope.launch.jobs import host_jobs
 from hpcscope.launch.jobs.host_jobs import HostJob, HostJobs, pairs
 from hpcscope.launch.scheduler import JobState
-from hpcscope.launch.schedulers.slurm import Node, job_state
+from hpcscope.launch.schedulers.slurm import SlurmNode, job_state
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.settings.queue_policy import QueuePolicy
 
@@ -60,10 +60,10 @@ class Played:
     def cancel(self, number: str) -> None:
         self.cancelled.append(number)
 
-    def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
+    def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[SlurmNode]:
         taken = {host for hosts in self.running() for host in hosts}
         busy = taken | {host for host, until in self.others.items() if until > self.now}
-        return [Node(host, "allocated" if host in busy else "idle") for host in self.hosts if host in wanted]
+        return [SlurmNode(host, "allocated" if host in busy else "idle") for host in self.hosts if host in wanted]
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_controller_that_is_silent_at_first_is_asked_again(play: Any, monkeypa
     queue = Played(["a"])
     answers, silent = queue.nodes, iter([True, True])
 
-    def nodes(partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
+    def nodes(partition: str | None, wanted: tuple[str, ...] = ()) -> list[SlurmNode]:
         if next(silent, False):
             raise ScopeError("sinfo: Unable to contact slurm controller")
         return answers(partition, wanted)

@@ -22,7 +22,7 @@ from hpcscope.report.terminal import cases, verdict
 from hpcscope.report.terminal.console import Screen, console
 from hpcscope.report.terminal.listing import listing, rows
 from hpcscope.rundirectory import RunDirectory
-from hpcscope.settings.selection import Case
+from hpcscope.settings.selection import CaseKind
 from hpcscope.statistics.summarise import read_summaries
 from tests.declared import catalog
 from tests.golden_truth import WRONG_DATA
@@ -181,7 +181,7 @@ def test_a_case_can_be_measured_again_as_it_is_printed(golden_run):
     assert "ready, 1 KiB" in text
     request = re.search(r"mpi\.latency mode=ready [^\n]*message_bytes=1Ki[^\n]*", text)
     assert request is not None
-    read = Case().read(request[0].strip())
+    read = CaseKind().read(request[0].strip())
     assert read.benchmark == "mpi.latency"
     assert read.factors["ranks"] == ["2"]
     assert {name: read.factors[name] for name in chosen[0].parameters if name in read.factors}

@@ -22,7 +22,7 @@ from hpcscope.errors import UsageError, WrongValueError
 from hpcscope.plan.experiment import resolve
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.kinds import Duration, Flag, Kind, Several, Share, Size, Whole
-from hpcscope.settings.table import Table, declared, setting
+from hpcscope.settings.table import SettingsTable, declared, setting
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_files_say_times_and_shares_as_the_command_line_does(tmp_path: Path) -> 
 
 
 @dataclass(frozen=True)
-class Inner(Table):
+class Inner(SettingsTable):
     """A table in a table."""
 
     size_bytes: int = setting(4096, Size(), "How large.", "Further")
 
 
 @dataclass(frozen=True)
-class Outer(Table):
+class Outer(SettingsTable):
     """A table."""
 
     time_s: float | None = setting(None, Duration(3600), "How long.")

@@ -9,7 +9,7 @@ import pytest
 from hpcscope.errors import UsageError
 from hpcscope.simulation import description, platform
 from hpcscope.simulation.changes import changed
-from hpcscope.simulation.platform import Node, Platform, PlatformFigure
+from hpcscope.simulation.platform import Platform, PlatformFigure, PlatformNode
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.topology.topology import Group, Topology
 
@@ -32,7 +32,7 @@ ONE = Group(name="one", level="cluster", hosts=["a1", "a2"], latency_s=2e-5, ban
 
 
 def made(*groups: Group) -> Platform:
-    nodes = [Node(host, 1, SPEED) for group in groups for host in group.hosts]
+    nodes = [PlatformNode(host, 1, SPEED) for group in groups for host in group.hosts]
     return Platform(
         "measured", nodes, None, None, Topology(origin="measured", group=list(groups)) if groups else None
     )
@@ -76,8 +76,13 @@ def test_more_hosts_are_like_the_first() -> None:
         (made(ONE), {"link.trunk.bandwidth": 1e9}, None, r"link\.trunk\.bandwidth"),
         (made(ALL, *GROUPS), {}, 64, "--hosts 64: .*one"),
         (made(ONE), {}, 1, r"--hosts 1: .*\b2\b"),
-        (Platform("measured", [Node("a1", 1, SPEED)], None, None, None), {}, 4, "--hosts 4: .*one host"),
-        (Platform("measured", [Node("a1", 1, SPEED)], None, None, None), {"link.latency": 2.0}, None, "one host"),
+        (Platform("measured", [PlatformNode("a1", 1, SPEED)], None, None, None), {}, 4, "--hosts 4: .*one host"),
+        (
+            Platform("measured", [PlatformNode("a1", 1, SPEED)], None, None, None),
+            {"link.latency": 2.0},
+            None,
+            "one host",
+        ),
     ],
 )
 def test_impossible_changes_are_refused(

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hpcscope.simulation.description import FACTORS, write
-from hpcscope.simulation.platform import Exchange, Node, Platform, PlatformFigure
+from hpcscope.simulation.platform import Exchange, Platform, PlatformFigure, PlatformNode
 from hpcscope.statistics.estimate import Estimate
 
 
@@ -20,7 +20,7 @@ def test_messages_inside_a_host_share_its_memory_by_cores(factors: str, memory: 
     inside = Exchange(
         PlatformFigure(Estimate(value=1e-6), "", "s"), PlatformFigure(Estimate(value=1e9), "", "B/s")
     )
-    node = Node("here", 4, PlatformFigure(Estimate(value=1e9), "", "flop/s"))
+    node = PlatformNode("here", 4, PlatformFigure(Estimate(value=1e9), "", "flop/s"))
     text = write(Platform("measured", [node], inside, None, None), [], FACTORS | {"smpi/bw-factor": factors})
     root = ElementTree.fromstring(text)
     links = {one.get("id"): one for one in root.iter("link")}

@@ -24,7 +24,7 @@ from hpcscope.machine.machine import NativeBuild
 from hpcscope.simulation import library_rules
 from hpcscope.simulation.description import HEAD
 from hpcscope.simulation.description import write as describe
-from hpcscope.simulation.platform import Node, Platform, PlatformFigure
+from hpcscope.simulation.platform import Platform, PlatformFigure, PlatformNode
 from hpcscope.simulation.start import Simulator, refuse_unfit, simulated_time_s
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.topology.topology import Group, Topology
@@ -231,7 +231,9 @@ def test_topology_aware_collectives_take_the_time_of_their_schedules(
     file = tmp_path / "topology.toml"
     file.write_text(write_topology(topology))
     speed = PlatformFigure(Estimate(value=1e9), "none", "flop/s")
-    text = describe(Platform("simulated", [Node(name, 1, speed) for name in hosts], None, None, topology), [])
+    text = describe(
+        Platform("simulated", [PlatformNode(name, 1, speed) for name in hosts], None, None, topology), []
+    )
 
     def time_s(transport: str) -> float:
         records, _ = simulated_records(

@@ -16,7 +16,7 @@ from hpcscope.tune.candidates import BENCHMARK, Candidate, candidates, untuned
 from hpcscope.tune.costs import LuCosts
 from hpcscope.tune.memory import HostMemory, bytes_of_process, largest_n
 from hpcscope.tune.record import LinpackSearchSettings, Tuning
-from hpcscope.tune.search import FEWEST_EQUATIONS, Evidence, advanced
+from hpcscope.tune.search import FEWEST_EQUATIONS, SearchState, advanced
 from tests import golden_run as golden
 from tests.models.curves import measured
 from tests.tune.truth import Truth, one_process, ping_pong, products, solved
@@ -49,8 +49,8 @@ class Site:
         given = {"ranks": self.ranks, "blocks": self.blocks, **self.asked}
         return Tuning(format=2, settings=LinpackSearchSettings.model_validate(given))
 
-    def evidence(self) -> Evidence:
-        return Evidence(self.summaries, self.costs(), [HostMemory(self.memory, self.ranks)])
+    def evidence(self) -> SearchState:
+        return SearchState(self.summaries, self.costs(), [HostMemory(self.memory, self.ranks)])
 
     def run(self, tuning: Tuning) -> None:
         known = {(str(s.parameters), s.ranks) for s in self.summaries}

@@ -77,8 +77,8 @@ class Guard:
         await app(scope, receive, send)
 
     def _begin(self) -> str:
-        for one in list(self._ends)[: 1 - MOST_SESSIONS]:
-            del self._ends[one]
+        for end in list(self._ends)[: 1 - MOST_SESSIONS]:
+            del self._ends[end]
         session = secrets.token_urlsafe(24)
         self._ends[session] = time.monotonic() + SESSION_S
         return session
@@ -115,7 +115,7 @@ class LiveSite:
             site = self._newest()
             if found := re.fullmatch(rf"reports/({ID})\.html", name):
                 return self._report(site, found[1])
-            return site.text(name, {one.id for one in site.entries})
+            return site.text(name, {entry.id for entry in site.entries})
 
     def _newest(self) -> Site:
         state = self._repository.state()
@@ -125,7 +125,7 @@ class LiveSite:
         return self._site
 
     def _report(self, site: Site, name: str) -> str:
-        if name not in {one.id for one in site.entries}:
+        if name not in {entry.id for entry in site.entries}:
             raise KeyError(name)
         made = self._folder / f"{name}.html"
         if not made.exists():

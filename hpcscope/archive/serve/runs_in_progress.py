@@ -67,8 +67,8 @@ class RunInProgress:
 
     def _now(self) -> str:
         """Return the case that is measured, in words; empty between launches."""
-        begun = [one for one in self.journal.opened if one not in self.journal.ended]
-        launch = next((one for one in self.plan.launches if begun and one.number == begun[-1][0]), None)
+        begun = [case for case in self.journal.opened if case not in self.journal.ended]
+        launch = next((asked for asked in self.plan.launches if begun and asked.number == begun[-1][0]), None)
         if launch is None:
             return ""
         visits = enumerate(launch.cases)

@@ -254,7 +254,7 @@ class Site:
         kind, _, of = key.partition("-")
         if key == "cases":
             own = sorted(self._published.values(), key=_layer_by_layer)
-            return [pieces.case(course) for course in [*(each[0][1] for each in self._by_case.values()), *own]]
+            return [pieces.case(course) for course in [*(group[0][1] for group in self._by_case.values()), *own]]
         if kind == "cases":
             return [pieces.case(course) for course in self._courses[of].values()]
         if kind == "runs" and of.isdecimal() and int(of) < pieces.number_of(len(self.entries)):
@@ -287,7 +287,7 @@ class Site:
             for _, course, point in known
             if point.run == run
         ]
-        return [pieces.figure_of_run(*each) for each in [*self._of_run[run], *best]]
+        return [pieces.figure_of_run(*arguments) for arguments in [*self._of_run[run], *best]]
 
     def _standings(self, case: str) -> list[list[object]]:
         newest = [(cluster.name, course.points[-1]) for cluster, course in self._by_case.get(case, [])]

@@ -28,7 +28,7 @@ def without_result(run: Path) -> list[str]:
         return []
     catalog = catalogs.read(directory.benchmarks)
     launches = list(read_samples(run, catalog).by_case().values())
-    skipped = {one.benchmark: one.reason for one in read_json(directory.run, RunFile).skipped}
+    skipped = {case.benchmark: case.reason for case in read_json(directory.run, RunFile).skipped}
     reasons = [
         _why_none(selection, launches, catalog, skipped.get(selection.benchmark, "")) for selection in asked
     ]

@@ -207,10 +207,10 @@ class Launches:
             finally:
                 # Where all went well, nothing is left to stop.
                 self._stop.set()
-                for each in running:
-                    each.cancel()
+                for future in running:
+                    future.cancel()
         self._stop.clear()
-        errors = [error for each in running if not each.cancelled() and (error := each.exception())]
+        errors = [error for future in running if not future.cancelled() and (error := future.exception())]
         for error in sorted(errors, key=lambda error: isinstance(error, InterruptedRunError)):
             raise error
 

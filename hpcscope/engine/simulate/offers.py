@@ -35,7 +35,7 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
         with _named(file, offer):
             simulate.refuse(run, _changed(options, offer))
     prepared = [_prepared(run, file, offer, options) for offer in found]
-    planned = {launch.ranks for each in prepared for launch in each.asked.plan.launches}
+    planned = {launch.ranks for offer in prepared for launch in offer.asked.plan.launches}
     if too_many := [count for count in options.ranks if count not in planned]:
         raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for this many")
     made: list[Simulated] = []

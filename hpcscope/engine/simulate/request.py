@@ -74,7 +74,7 @@ class Request:
         """The host of each rank where the hosts are filled one by one, as many ranks on each as in the run."""
         launches = self.known.measurements.launches
         counts = [Counter(process.host for process in launch.processes).values() for launch in launches]
-        most = max((count for each in counts for count in each), default=1)
+        most = max((count for numbers in counts for count in numbers), default=1)
         return [node.name for node in self.calibration.platform.nodes for _ in range(most)]
 
     @property

@@ -315,7 +315,7 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
 
 
 def _calls(catalog: Catalog, benchmark: str, routines: frozenset[str]) -> bool:
-    return any(one.routine in routines for one in catalog[benchmark].routines)
+    return any(routine.routine in routines for routine in catalog[benchmark].routines)
 
 
 def listed(build: NativeBuild) -> Catalog:

@@ -38,7 +38,7 @@ from hpcscope.tune import calibration
 from hpcscope.tune.candidates import BENCHMARK, BLOCKS
 from hpcscope.tune.memory import of_hosts
 from hpcscope.tune.record import FILE, LinpackSearchSettings, Round, Tuning
-from hpcscope.tune.search import Evidence, advanced
+from hpcscope.tune.search import SearchState, advanced
 
 NAME = "tune-linpack"
 TRIAL_BUDGET_S = 0.2
@@ -161,13 +161,13 @@ def _limits(last: Round | None) -> Limits:
     return Limits(case_s=60 + LONGEST_OVER_PREDICTION * longest_s)
 
 
-def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> Evidence:
+def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> SearchState:
     """Return the summaries of the samples so far."""
     run = Run(directory.path)
     run = run.replaced(statistics=summarise(run.raw_samples, run.benchmarks))
     slots = cluster.place.slots
     costs = calibration.costs(run.measurements, tuning.settings.ranks, min(slots))
-    return Evidence(list(run.statistics), costs, of_hosts(run.machine.hosts, slots, tuning.settings.ranks))
+    return SearchState(list(run.statistics), costs, of_hosts(run.machine.hosts, slots, tuning.settings.ranks))
 
 
 def _write_best(tuned: Tuned) -> None:

@@ -32,11 +32,11 @@ def table(runs: Sequence[Run]) -> tuple[list[str], list[list[Value | None]]]:
     """Return the names of the columns, and a row for each metric of each case; None stands for no value."""
     parameters = parameter_names(case for run in runs for case in run.headlines)
     rows: list[list[Value | None]] = []
-    for each in runs:
-        for summary in each.headlines:
+    for run in runs:
+        for summary in run.headlines:
             facts = (
-                each.record.name,
-                hosts(each),
+                run.record.name,
+                hosts(run),
                 summary.origin,
                 summary.benchmark,
                 summary.label,

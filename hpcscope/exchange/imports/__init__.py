@@ -24,7 +24,7 @@ from pydantic import JsonValue
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Value
 from hpcscope.catalog.foreign import foreign
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import Beside, Origin, Statistic
 
@@ -95,10 +95,10 @@ class Format(Protocol):
     TITLE: str
     BEGINS: Sequence[re.Pattern[str]]
 
-    def claims(self, lines: Sequence[Line]) -> bool:
+    def claims(self, lines: Sequence[TextLine]) -> bool:
         """Return whether an output holds lines of this program; UsageError where it is another file of its."""
 
-    def read(self, lines: Sequence[Line]) -> Reading:
+    def read(self, lines: Sequence[TextLine]) -> Reading:
         """Return the figures of a run; a line that is not understood is left out of `understood`.
 
         Raises MixedRunsError where the run says a thing in two ways.
@@ -118,7 +118,7 @@ def format_of(name: str) -> Format:
     return found
 
 
-def read(format_: Format, lines: Sequence[Line]) -> Reading:
+def read(format_: Format, lines: Sequence[TextLine]) -> Reading:
     """Return what an output says; each of its runs is read by itself."""
     readings = [_read_run(format_, run) for run in _runs(format_.BEGINS, lines)] or [format_.read(lines)]
     versions = dict.fromkeys(reading.program.removeprefix(format_.TITLE).strip(" ,") for reading in readings)
@@ -146,9 +146,9 @@ def once(facts: dict[Any, Any], key: object, value: object) -> None:
         raise MixedRunsError(str(key))
 
 
-def _runs(begins: Sequence[re.Pattern[str]], lines: Sequence[Line]) -> list[list[Line]]:
+def _runs(begins: Sequence[re.Pattern[str]], lines: Sequence[TextLine]) -> list[list[TextLine]]:
     """Return the lines of each run: one ends where a line comes that stands before what it has already had."""
-    found: list[list[Line]] = [[]]
+    found: list[list[TextLine]] = [[]]
     last = -1
     for line in lines:
         place = next((place for place, begin in enumerate(begins) if begin.match(line.text)), None)
@@ -160,7 +160,7 @@ def _runs(begins: Sequence[re.Pattern[str]], lines: Sequence[Line]) -> list[list
     return [run for run in found if run]
 
 
-def _read_run(format_: Format, run: Sequence[Line]) -> Reading:
+def _read_run(format_: Format, run: Sequence[TextLine]) -> Reading:
     end: re.Pattern[str] | None = getattr(format_, "ENDS", None)
     ends = [line.number for line in run if end is not None and end.match(line.text)]
     try:

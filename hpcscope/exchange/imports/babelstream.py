@@ -12,7 +12,7 @@ from itertools import chain
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
@@ -59,7 +59,7 @@ class _BabelStreamReader(LineReader):
         self._wrong = ""
         self._kernels: dict[str, list[PrintedFigure]] = {}
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if found := _VERSION.match(text):
             self.versions[found[1]] = None
@@ -81,7 +81,7 @@ class _BabelStreamReader(LineReader):
             return bool(_TITLE.match(text) or _SAID.match(text))
         return True
 
-    def _row(self, line: Line) -> Iterator[PrintedFigure]:
+    def _row(self, line: TextLine) -> Iterator[PrintedFigure]:
         """Yield the rate and the time of a row; nothing where it is none, or the array size is not known."""
         if row := _ROW.match(line.text):
             array_bytes, precision, repetitions = self._array_bytes, self._precision, self._repetitions
@@ -110,7 +110,7 @@ class _BabelStreamReader(LineReader):
 
     def close(self) -> None:
         """Note with each figure what the program says against its results."""
-        self.figures = [replace(each, failure=self._wrong) for each in chain(*self._kernels.values())]
+        self.figures = [replace(figure, failure=self._wrong) for figure in chain(*self._kernels.values())]
 
 
 read = _BabelStreamReader.reading

@@ -11,7 +11,7 @@ from hpcscope.catalog.benchmark import Value
 from hpcscope.catalog.declared import declared as of_scope
 from hpcscope.exchange.imports import PrintedFigure, Reading
 from hpcscope.exchange.imports.exported import figure, undeclared
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
 
 TITLE = "Scope"
@@ -23,12 +23,12 @@ _WORDS = {"metric", "unit", "better", "definition", "interval_basis"}
 _WHOLE = {"launches", "n"}
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a head is among the lines."""
     return any(_is_head(_cells(line)) for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of all lines."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
@@ -59,7 +59,7 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _cells(line: Line) -> list[str]:
+def _cells(line: TextLine) -> list[str]:
     try:
         return next(csv.reader([line.text], strict=True), [])
     except csv.Error:

@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 
 from hpcscope.exchange.imports import declared, metric, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "Darshan"
@@ -70,7 +70,7 @@ class _DarshanReader(LineReader):
         self._totals: dict[tuple[str, str], tuple[float, int]] = {}
         self._logged = False
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if _LOG.match(text):
             self._logged = True

@@ -16,7 +16,7 @@ from typing import Any
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.samples.records import Beside
 
@@ -45,7 +45,7 @@ _SAID = re.compile(
 )
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether JSON of the program is among the lines.
 
     Raises UsageError where no group of its jobs is whole, and for another output.
@@ -61,7 +61,7 @@ def claims(lines: Sequence[Line]) -> bool:
     return False
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of all jobs."""
     versions: dict[str, None] = {}
     figures: list[PrintedFigure] = []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from hpcscope.exchange.imports import TIME, declared, metric, once, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
@@ -30,7 +30,7 @@ _UNITS = {
 _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum", "99%": "p99"}
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether the program's title, or the title of one of its tables, is among the lines."""
     return any(
         _TITLE.match(line.text) or "| Isolated Network Tests" in " ".join(line.text.split()) for line in lines
@@ -43,7 +43,7 @@ class _GpcnetReader(LineReader):
     _table = ""
     _heads: Sequence[str] = ()
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         cells = [cell.strip() for cell in line.text.strip().strip("|").split("|")]
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None

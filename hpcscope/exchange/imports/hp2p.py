@@ -9,7 +9,7 @@ import re
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import TIME, MixedRunsError, declared, metric, once, parameter, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
@@ -55,7 +55,7 @@ class _Hp2pReader(LineReader):
         """Values and lines of the summary that is being printed."""
         self._whole: dict[tuple[str, str], tuple[float, int]] = {}
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if _SUMMARY.match(line.text):
             if self._open is not None:
                 raise MixedRunsError("their summaries")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, hpl, metric, parameter, stream
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.samples.records import Statistic
 
 TITLE = "HPC Challenge"
@@ -173,12 +173,12 @@ class _Summary:
         return int(text) if text.isdigit() else None
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether the suite's title or a key that only its summary has is among the lines."""
     return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of all summaries; of the sections above them, which say the same, nothing."""
     summaries: list[_Summary] = []
     versions: dict[str, None] = {}
@@ -267,6 +267,6 @@ def _benchmarks() -> list[Benchmark]:
     benchmarks = [hpl.benchmark()]
     for name, title, summary, words in declarations:
         metrics = dict.fromkeys(_metric(key)[0] for key, one in _MEASURES.items() if one.benchmark == name)
-        given = [parameters[one] for one in words.split()]
+        given = [parameters[word] for word in words.split()]
         benchmarks.append(declared(name, title, summary, [rates[one] for one in metrics], given))
     return benchmarks

@@ -8,7 +8,7 @@ import re
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import TIME, PrintedFigure, declared, metric, once, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "HPCG"
@@ -74,7 +74,7 @@ class _HpcgReader(LineReader):
         """Value and line by metric."""
         self._failure = "the output ends before its final summary"
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
             self.versions |= {title[1]: None} if title[1] else {}
         elif not self._section and (found := _VERSION.match(line.text)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
 from hpcscope.exchange.imports import FLOPS, TIME, PrintedFigure, Reading, declared, metric, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.plan import hpl
 
@@ -63,7 +63,7 @@ class _Problem:
         return (replace(printed, failure=self.failure) for printed in [*self.figures, *self.residuals])
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a title or a result is among the lines; UsageError where they are an input of HPL."""
     if lines and lines[0].text.startswith(_INPUT):
         raise UsageError("is what HPL reads, and has no results; `scope run FILE` measures what it asks for")
@@ -81,7 +81,7 @@ class _HplReader(LineReader):
         self._problems: list[_Problem] = []
         self._swap = ""
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None
             self._swap = ""
@@ -107,14 +107,14 @@ class _HplReader(LineReader):
 read_all = _HplReader.reading
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of all problems, those of HPCC apart."""
     return read_all([*_own(lines)])
 
 
 def said(text: str) -> bool:
     """Return whether a line is one of the program."""
-    return any(one.match(text) for one in (_TITLE, _SWAP, _ROW, _RESIDUAL, _SAID))
+    return any(pattern.match(text) for pattern in (_TITLE, _SWAP, _ROW, _RESIDUAL, _SAID))
 
 
 def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int], swap: str) -> PrintedFigure:
@@ -151,13 +151,13 @@ def benchmark() -> Benchmark:
     )
 
 
-def _own(lines: Sequence[Line]) -> Iterator[Line]:
+def _own(lines: Sequence[TextLine]) -> Iterator[TextLine]:
     """Yield the lines outside HPCC's output, whose summary says the same with more digits.
 
     A run begins within that output: what follows up to the end of HPL's section belongs to it.
     """
     summarised = any(_SUMMARY.match(line.text) for line in lines)
-    edge = next((one for line in lines for one in (_BEGIN, _END) if one.match(line.text)), _BEGIN)
+    edge = next((pattern for line in lines for pattern in (_BEGIN, _END) if pattern.match(line.text)), _BEGIN)
     inside = summarised and edge is _END
     for line in lines:
         inside = summarised and (inside or _BEGIN.match(line.text) is not None) and not _END.match(line.text)
@@ -175,7 +175,7 @@ def _figures(row: re.Match[str], swap: str, line: int) -> Iterator[PrintedFigure
         yield replace(figure, metric="time_s", values=(number(row[6]),), line=line)
 
 
-def _check(problem: _Problem, residual: re.Match[str], line: Line) -> None:
+def _check(problem: _Problem, residual: re.Match[str], line: TextLine) -> None:
     """Note the outcome of a check; of three that 1.0 makes, all must pass."""
     if residual[2] == "FAILED":
         problem.failure = f"residual {residual[1]}: FAILED"

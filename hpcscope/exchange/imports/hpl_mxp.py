@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import FLOPS, declared, metric, once, parameter, setting
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "HPL-MxP"
@@ -37,7 +37,7 @@ class _MxpReader(LineReader):
     _failure = "no check of its residual was printed"
     _problem: Sequence[str] = ()
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if residual := _RESIDUAL.match(line.text):
             self._failure = "" if residual[2] == "PASSED" else f"residual {residual[1]}: FAILED"
         elif problem := _PROBLEM.match(line.text):

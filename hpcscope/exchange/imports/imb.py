@@ -24,7 +24,7 @@ from hpcscope.exchange.imports import (
     setting,
     slug,
 )
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
 TITLE = "Intel MPI Benchmarks"
@@ -127,7 +127,7 @@ class Section:
         return 10**6 if self.since_2017 else 2**20
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a title of the suite is among the lines, or a section and the head of its columns."""
     if any(_TITLE.match(line.text) for line in lines):
         return True
@@ -144,7 +144,7 @@ class _ImbReader(LineReader):
         self._options: dict[str, str] = {}
         self._section: Section | None = None
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if title := _TITLE.match(text):
             self._version, self._part = title[1], title[2]
@@ -176,7 +176,7 @@ class _ImbReader(LineReader):
             return _SAID.match(text) is not None
         return True
 
-    def _row(self, section: Section, line: Line) -> bool:
+    def _row(self, section: Section, line: TextLine) -> bool:
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
         cells = line.text.split()
         if len(cells) != len(section.columns) or section.ranks is None:
@@ -187,8 +187,8 @@ class _ImbReader(LineReader):
         what = " ".join(["size", section.mode, row.get("group", ""), row.get("#bytes", "")])
         once(section.rows, what, line.number)
         # The bandwidth is the size over the time, with fewer digits.
-        timed = any(one.startswith("t") for one in row)
-        columns = [one for one in row if one in _COLUMNS and not (timed and one in ("mbytes/sec", "msg/sec"))]
+        timed = any(name.startswith("t") for name in row)
+        columns = [name for name in row if name in _COLUMNS and not (timed and name in ("mbytes/sec", "msg/sec"))]
         defects = number(row.get("defects", "0"))
         for column in columns:
             meaning = section.meanings.get(column) or self._meaning(section, column)

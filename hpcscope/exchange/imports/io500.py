@@ -10,7 +10,7 @@ import re
 
 from hpcscope.catalog.benchmark import Metric
 from hpcscope.exchange.imports import BANDWIDTH, TIME, declared, metric, once, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "IO500"
@@ -37,7 +37,7 @@ claims = claiming(_PHASE, _SCORE)
 class _Io500Reader(LineReader):
     title = TITLE
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if version := _VERSION.match(line.text):
             self.versions[version[1]] = None
         elif phase := _PHASE.match(line.text):

@@ -15,7 +15,7 @@ from typing import Any
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.samples.records import Beside
 
@@ -188,7 +188,7 @@ class _Test:
         return self.exact.get(exact)
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether the program's title, or JSON of it, is among the lines; UsageError where no test is whole."""
     if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
         return True
@@ -197,7 +197,7 @@ def claims(lines: Sequence[Line]) -> bool:
     return False
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of a run, which may have several tests."""
     versions: dict[str, None] = {}
     understood: set[int] = set()
@@ -218,7 +218,7 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _text(lines: Sequence[Line], versions: dict[str, None], understood: set[int]) -> list[_Test]:
+def _text(lines: Sequence[TextLine], versions: dict[str, None], understood: set[int]) -> list[_Test]:
     """Return the tests in text; note versions and the lines that say something."""
     tests: list[_Test] = []
     ends: dict[str, int] = {}
@@ -313,8 +313,8 @@ def _json(printed: Printed) -> list[_Test]:
 def _results(value: object) -> Iterator[Mapping[str, Any]]:
     """Yield the results of all repetitions; 3.2 has lists of lists."""
     if isinstance(value, list):
-        for each in value:
-            yield from _results(each)
+        for element in value:
+            yield from _results(element)
     elif isinstance(value, dict):
         yield value
 

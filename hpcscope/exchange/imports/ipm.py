@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hpcscope.exchange.imports import declared, metric, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
 TITLE = "IPM"
@@ -63,7 +63,7 @@ class Task:
     """Time, calls, bytes and line."""
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a banner or a task of the program is among the lines."""
     return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
 
@@ -81,7 +81,7 @@ class _IpmReader(LineReader):
         self._wall: tuple[float, int] | None = None
         self._tasks: list[Task] = []
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text.strip()
         if banner := _BANNER.match(text):
             self._banner, self._region = True, _WHOLE

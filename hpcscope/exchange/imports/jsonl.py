@@ -6,18 +6,18 @@ from typing import Any
 
 from hpcscope.exchange.imports import PrintedFigure, Reading
 from hpcscope.exchange.imports.exported import figure, undeclared
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 
 TITLE = "Scope"
 BEGINS = ()
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a summary is among the lines."""
     return any(_held(line) is not None for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of all summaries."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
@@ -41,7 +41,7 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _held(line: Line) -> dict[str, Any] | None:
+def _held(line: TextLine) -> dict[str, Any] | None:
     """Return the keys of a summary; None where a line is none."""
     if not line.text.startswith("{"):
         return None

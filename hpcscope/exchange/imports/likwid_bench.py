@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import BANDWIDTH, declared, metric, once, parameter, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
 TITLE = "likwid-bench"
@@ -36,7 +36,7 @@ _FACTS = {
 }
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether the program's title, or a test and its rate, are among the lines."""
     if any(line.text.strip() == "LIKWID MICRO BENCHMARK" for line in lines):
         return True
@@ -55,7 +55,7 @@ class _LikwidReader(LineReader):
         self._values: dict[str, tuple[str, int]] = {}
         """By their keys, with the numbers of their lines."""
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if named := _TEST.match(line.text):
             self._test = named[1]
         elif using := _THREADS.match(line.text):

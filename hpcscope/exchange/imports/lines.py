@@ -31,7 +31,7 @@ _BRACKETED = re.compile(r"\[\d+\] ")
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a file."""
 
     number: int
@@ -56,7 +56,7 @@ def decoded(file: str, content: bytes) -> str:
     return text
 
 
-def lines(text: str) -> list[Line]:
+def lines(text: str) -> list[TextLine]:
     """Return the lines that are not blank, each with its number; those of several processes follow one another."""
     found = list(_plain(text))
     for prefix, share in _PREFIXES:
@@ -76,7 +76,7 @@ def number(text: str, exponent: int = 0) -> float:
     return float(Decimal(plain).scaleb(exponent)) if exponent else value
 
 
-def _without(lines: list[Line], prefix: re.Pattern[str], share: float) -> list[Line]:
+def _without(lines: list[TextLine], prefix: re.Pattern[str], share: float) -> list[TextLine]:
     """Return lines without a prefix that more than a share of them has; what stands in it is told by its lines."""
     matches = [prefix.match(line.text) for line in lines]
     labels = [match["who"] for match in matches if match]
@@ -96,10 +96,10 @@ def _without(lines: list[Line], prefix: re.Pattern[str], share: float) -> list[L
     return [line for _, line in sorted(result, key=lambda one: one[0])]
 
 
-def _plain(text: str) -> Iterator[Line]:
+def _plain(text: str) -> Iterator[TextLine]:
     parts = text.split("\n")
     for number, raw in enumerate(parts, 1):
         # A progress bar returns to the start of its line: what is written last stands there.
         line = _ESCAPE.sub("", raw).rstrip("\r").rpartition("\r")[2]
         if line.strip():
-            yield Line(number, line, number < len(parts))
+            yield TextLine(number, line, number < len(parts))

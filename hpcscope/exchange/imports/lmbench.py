@@ -15,7 +15,7 @@ from contextlib import suppress
 from hpcscope.catalog.benchmark import Parameter, Value
 from hpcscope.errors import UsageError
 from hpcscope.exchange.imports import declared, metric, parameter, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
 TITLE = "lmbench"
@@ -51,7 +51,7 @@ _TABLE = re.compile(r"\s*L M B E N C H\s+\d")
 _LIMIT = 2**40
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether lines are as only programs of the suite print them; UsageError for its scripts' table."""
     if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
         return True
@@ -71,7 +71,7 @@ class _LmbenchReader(LineReader):
         self._stride = self._kib = 0
         self._order = "unknown"
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if _NOTE.match(text):
             self._note(text)

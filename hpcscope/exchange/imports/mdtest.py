@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "mdtest"
@@ -64,7 +64,7 @@ class _MdtestReader(LineReader):
         self._rows: dict[str, tuple[tuple[float, float, float], int]] = {}
         """By operation: highest, lowest and mean rate; line."""
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None
             self._ranks, self._nodes = int(title[2]), int(title[3])

@@ -14,7 +14,7 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
@@ -47,14 +47,14 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?$")
 _BESIDE: dict[str, Beside] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "p99"}
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether the head of the table, or a document as `-J` writes it, is among the lines."""
     if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
         return True
     return any(map(_is_document, lines))
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of a table, or of a document."""
     if lines and _is_document(lines[0]):
         return _document(lines)
@@ -70,7 +70,7 @@ class _NcclReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.test = _UNKNOWN
-        self._ranks: dict[str, Line] = {}
+        self._ranks: dict[str, TextLine] = {}
         self._iterations: int | None = None
         self._columns: list[str] = []
 
@@ -79,7 +79,7 @@ class _NcclReader(LineReader):
         if self.test == _UNKNOWN:
             self.missing["the operation"] = None
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if version := _VERSION.match(text):
             self.versions[version[1]] = None
@@ -102,7 +102,7 @@ class _NcclReader(LineReader):
             return _SAID.match(text) is not None
         return True
 
-    def _row(self, line: Line) -> bool:
+    def _row(self, line: TextLine) -> bool:
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer."""
         cells = line.text.split()
         timed = self._columns[-1] == "timestamp"
@@ -116,7 +116,7 @@ class _NcclReader(LineReader):
         heads = [column for column in self._columns if column in _MEASURES]
         half = len(heads) // 2
         measured = cells[len(named) : len(named) + 2 * half]
-        whole = all(_NUMBER.match(one) or one == "N/A" for one in measured)
+        whole = all(_NUMBER.match(cell) or cell == "N/A" for cell in measured)
         if not whole or measured[0] == "N/A" or not cells[0].isdigit():
             return False
         for side, start in zip(_SIDES, (0, half), strict=True):
@@ -180,11 +180,11 @@ def _figures(
     return figures, [benchmark]
 
 
-def _is_document(line: Line) -> bool:
+def _is_document(line: TextLine) -> bool:
     return line.text.startswith("{") and '"nccl_version"' in line.text
 
 
-def _document(lines: Sequence[Line]) -> Reading:
+def _document(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of a document of `-J`; none where it was cut."""
     figures: list[PrintedFigure] = []
     benchmarks: list[Benchmark] = []
@@ -196,7 +196,7 @@ def _document(lines: Sequence[Line]) -> Reading:
         made = list(_rows(whole, lines[0].number))
         figures = [printed for printed_figures, _ in made for printed in printed_figures]
         benchmarks = [benchmark for _, each in made for benchmark in each]
-        hosts = list(dict.fromkeys(str(one["hostname"]) for one in whole["config"]["devices"]))
+        hosts = list(dict.fromkeys(str(device["hostname"]) for device in whole["config"]["devices"]))
         understood = {line.number for line in lines[: text.count("\n", 0, end) + 1]}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
@@ -226,7 +226,7 @@ def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[PrintedFig
                 "bus_bytes_per_s": (float(of["bus_bw"]) * 1e9,),
             }
             if single := row.get(f"{side}_per_iter"):
-                values["iteration_s"] = tuple(_seconds(one) for one in single["times_us"])
+                values["iteration_s"] = tuple(_seconds(time_us) for time_us in single["times_us"])
             yield _figures(
                 test,
                 {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
 
@@ -66,7 +66,7 @@ class Preamble:
     """Whether the figures have begun."""
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether lines are as NetPIPE prints them, or most of them are as it writes them."""
     if any(_PRINTED_3.match(line.text) or _PRINTED_5.match(line.text) for line in lines):
         return True
@@ -81,7 +81,7 @@ class _NetpipeReader(LineReader):
         super().__init__()
         self._settings = Preamble()
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if found := _row(line.text):
             version, row = found
             self.versions[version] = None

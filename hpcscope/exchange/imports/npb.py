@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.declared import declared as of_scope
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import claiming
 
 TITLE = "NAS Parallel Benchmarks"
@@ -126,7 +126,7 @@ class _Result:
 claims = claiming(_TITLE)
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the figures of a completed kernel."""
     result: _Result | None = None
     understood: set[int] = set()

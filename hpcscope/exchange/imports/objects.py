@@ -5,7 +5,7 @@ import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 
 _BEGIN = re.compile(r"\{\s*$")
 _INSIDE = re.compile(r"\s*(?:[{}\]\",]|\[\s*(?:$|[\[{\]\"])|(?:-?\d[\d.eE+-]*|null|true|false)\s*,?\s*$)")
@@ -20,7 +20,7 @@ class Printed(NamedTuple):
     """An object and the lines that it stands on."""
 
     value: dict[str, Any]
-    lines: list[Line]
+    lines: list[TextLine]
     cut: bool = False
     """Whether its end is missing."""
 
@@ -29,7 +29,7 @@ class Printed(NamedTuple):
         return [line.number for line in self.lines if line.text.lstrip(" \t{,").startswith(f'"{key}"')]
 
 
-def objects(lines: Sequence[Line]) -> Iterator[Printed]:
+def objects(lines: Sequence[TextLine]) -> Iterator[Printed]:
     """Yield the objects that begin at the beginning of a line.
 
     Of one that is cut, the whole elements of its last list are kept, and the lines of those alone.
@@ -51,9 +51,9 @@ def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:
+def _objects(lines: Sequence[TextLine]) -> Generator[Printed, None, list[TextLine]]:
     """Yield the objects; return the lines of the last one if it has no end."""
-    begun: list[Line] = []
+    begun: list[TextLine] = []
     depth = 0
     for line in lines:
         if _BEGIN.match(line.text) and not (begun and _CONTINUES.match(begun[-1].text)):
@@ -69,7 +69,7 @@ def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:
     return begun
 
 
-def _whole_elements(lines: Sequence[Line]) -> Printed | None:
+def _whole_elements(lines: Sequence[TextLine]) -> Printed | None:
     """Return an object without its end up to the last whole element of a list in it; None where there is none."""
     open_ones = ""
     end = 0
@@ -95,7 +95,7 @@ def _whole_elements(lines: Sequence[Line]) -> Printed | None:
     return Printed(value, list(lines[:end]), cut=True) if isinstance(value, dict) else None
 
 
-def _parsed(lines: Sequence[Line]) -> dict[str, Any] | None:
+def _parsed(lines: Sequence[TextLine]) -> dict[str, Any] | None:
     try:
         value = json.loads("\n".join(line.text for line in lines))
     except (ValueError, RecursionError):

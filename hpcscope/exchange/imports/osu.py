@@ -21,7 +21,7 @@ from hpcscope.exchange.imports import (
     setting,
     slug,
 )
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
@@ -131,7 +131,7 @@ class Meaning:
 
 
 @dataclass
-class Table:
+class PrintedTable:
     """What is known of the table that is being read."""
 
     title: str
@@ -168,7 +168,7 @@ class Table:
     @property
     def of_device(self) -> bool:
         """Whether the program can use the memory of a device, which is then its default."""
-        return any(one in self.title for one in _DEVICES)
+        return any(word in self.title for word in _DEVICES)
 
 
 claims = claiming(_TITLE, _INIT)
@@ -179,14 +179,14 @@ class _OsuReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._table: Table | None = None
+        self._table: PrintedTable | None = None
         self._workers: dict[str, str] = {}
         """Of each process; they are printed before the title."""
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if title := _TITLE.match(text):
-            self._table = Table(title[1] or title[3], title[2] or "", settings=self._workers)
+            self._table = PrintedTable(title[1] or title[3], title[2] or "", settings=self._workers)
             self.versions[title[2] or "Python"] = None
             return True
         if startup := _INIT.match(text):
@@ -208,7 +208,7 @@ class _OsuReader(LineReader):
             self._table.profile = "messages/s" if profile[1].startswith("Message") else "mb/s"
             self._table.columns, self._table.windows = [], []
         elif self._table.profile and (windows := _WINDOWS.match(text)):
-            self._table.windows = [int(one) for one in windows[1].split()]
+            self._table.windows = [int(word) for word in windows[1].split()]
         elif said := _SETTING.match(text):
             self._table.settings[said[1].partition(" ")[0].lower()] = said[2]
         elif _HEAD.match(text):
@@ -232,19 +232,19 @@ class _OsuReader(LineReader):
         if self.figures and not self.figures[-1].failure:
             self.figures[-1] = replace(self.figures[-1], failure=reason)
 
-    def _row(self, table: Table, line: Line) -> bool:
+    def _row(self, table: PrintedTable, line: TextLine) -> bool:
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
         cells = line.text.split()
         # osu_multi_lat 7.4 has the heads of percentiles, but not the percentiles.
-        plain = [one for one in table.columns if not _PERCENTILE.match(one)]
+        plain = [column for column in table.columns if not _PERCENTILE.match(column)]
         if len(cells) not in (len(table.columns), len(plain)):
             return False
         row = dict(zip(table.columns, cells, strict=False))
         whole = ("size", "iterations", "transmit size")
-        if not all(row[one].isdigit() for one in whole if one in row):
+        if not all(row[column].isdigit() for column in whole if column in row):
             return False
-        measured = {one: row[one] for one in row if one not in (*whole, "validation")}
-        if not all(_CELL.match(one) for one in measured.values()):
+        measured = {column: row[column] for column in row if column not in (*whole, "validation")}
+        if not all(_CELL.match(cell) for cell in measured.values()):
             return False
         if row.get("validation", "Pass") not in ("Pass", "Fail"):
             return False
@@ -253,7 +253,7 @@ class _OsuReader(LineReader):
             raise MixedRunsError(f"size {size}")
         table.last = size
         beside: dict[Beside, float] = {}
-        for column in [one for one in measured if _PERCENTILE.match(one)]:
+        for column in [name for name in measured if _PERCENTILE.match(name)]:
             self._percentile(column, measured.pop(column), table, beside)
         where: dict[str, Value] = {_SIZE: size} if "size" in row else {}
         repetitions = int(row["iterations"]) if "iterations" in row else None
@@ -282,7 +282,7 @@ class _OsuReader(LineReader):
             )
         return True
 
-    def _row_of_windows(self, table: Table, line: Line) -> bool:
+    def _row_of_windows(self, table: PrintedTable, line: TextLine) -> bool:
         """Return whether the cells of a row are a size and a value for each window."""
         size, *cells = line.text.split()
         whole = len(cells) == len(table.windows) and size.isdigit() and all(map(_CELL.match, cells))
@@ -305,14 +305,14 @@ class _OsuReader(LineReader):
             )
         return True
 
-    def _percentile(self, column: str, cell: str, table: Table, beside: dict[Beside, float]) -> None:
+    def _percentile(self, column: str, cell: str, table: PrintedTable, beside: dict[Beside, float]) -> None:
         match = _PERCENTILE.match(column)
         if match and match[1] in _BESIDE and table.operation == "latency":
             beside[_BESIDE[match[1]]] = number(cell, _US)
         else:
             self.differences[f"{TITLE}: {column.capitalize()} is left out"] = None
 
-    def _meaning(self, table: Table, column: str) -> Meaning:
+    def _meaning(self, table: PrintedTable, column: str) -> Meaning:
         known = _point_to_point(table, column) or _collective(table, column)
         if known is None:
             known, benchmark = _foreign(table, column)
@@ -324,7 +324,7 @@ class _OsuReader(LineReader):
             self.missing["the window of osu_bw: its default, 64, is assumed"] = None
         return known
 
-    def _startup(self, match: re.Match[str], line: Line) -> None:
+    def _startup(self, match: re.Match[str], line: TextLine) -> None:
         name = "mpi.osu_init"
         metrics = [metric(one, "s", label) for one, label in _STARTUP.items()]
         self.benchmarks.append(declared(name, "OSU MPI_Init", "the time of MPI_Init", metrics))
@@ -339,7 +339,7 @@ class _OsuReader(LineReader):
 read = _OsuReader.reading
 
 
-def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
+def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
     """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
     name = f"mpi.osu_{slug(table.operation)}"
     settings = {key: value for key, value in table.settings.items() if key != "datatype"}
@@ -362,7 +362,7 @@ def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
     return meaning, declared(name, title, f"{title} of {TITLE}", metrics, parameters)
 
 
-def _point_to_point(table: Table, column: str) -> Meaning | None:
+def _point_to_point(table: PrintedTable, column: str) -> Meaning | None:
     """Return what a column of a program for pairs of ranks is as a case of Scope; None where it has none."""
     if not table.plain or "size" not in table.columns:
         return None
@@ -382,7 +382,7 @@ def _point_to_point(table: Table, column: str) -> Meaning | None:
     return None
 
 
-def _collective(table: Table, column: str) -> Meaning | None:
+def _collective(table: PrintedTable, column: str) -> Meaning | None:
     """Return what a column of a collective is as a case of Scope; None where it has none."""
     call = "blocking"
     operation = table.operation.removesuffix(" latency")
@@ -404,4 +404,4 @@ def _collective(table: Table, column: str) -> Meaning | None:
 def _columns(head: str) -> list[str]:
     """Return the heads of the columns, without their units and in small letters."""
     plain = re.sub(r"\((us|MB/s|%|B)\)| (?=P\d+ Tail)", "  ", head.lstrip("# "), flags=re.IGNORECASE)
-    return [one.strip().lower() for one in re.split(r"\s{2,}", plain) if one.strip()]
+    return [title.strip().lower() for title in re.split(r"\s{2,}", plain) if title.strip()]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, declared, metric, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
 
@@ -57,7 +57,7 @@ _BESIDE: dict[str, Beside] = {
 }
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a test's title and the head of its columns, or its JSON, are among the lines."""
     titled = any(_TEST.match(line.text) for line in lines)
     return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
@@ -76,12 +76,12 @@ class _PerftestReader(LineReader):
         """Of a JSON object, until it ends."""
         self._line = 0
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if test := _TEST.match(text):
             self._settings = {"test": f"{test[1].replace('_', ' ')} {test[2]}"}
         elif _HEAD.match(text):
-            columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
+            columns = [title.partition("[")[0] for title in _COLUMNS.findall(text)]
             self._columns = columns if {"#bytes", "#iterations"} <= set(columns) else []
             unit = re.search(r"BW average\[(\w+)/sec\]", text)
             self._unit = _UNITS.get(unit[1]) if unit else None
@@ -104,7 +104,7 @@ class _PerftestReader(LineReader):
     def close(self) -> None:
         """End the JSON object that was read."""
         row, self._results = self._results, {}
-        if all(row.get(one, "").isdigit() for one in ("MsgSize", "n_iterations")):
+        if all(row.get(column, "").isdigit() for column in ("MsgSize", "n_iterations")):
             size, rate = int(row["MsgSize"]), row.get("MsgRate")
             self._unit = _unit(size, rate, row.get("BW_average"))
             names = {"MsgSize": "#bytes", "n_iterations": "#iterations", "BW_peak": "BW peak"}

@@ -9,11 +9,11 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading
-from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.samples.records import Statistic
 
 
-def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[Line]], bool]:
+def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[TextLine]], bool]:
     """Return the `claims` of a format whose outputs have a line that begins as one of the patterns."""
     return lambda lines: any(pattern.match(line.text) for line in lines for pattern in patterns)
 
@@ -39,12 +39,12 @@ class LineReader(ABC):
         """The lines of what a run says once."""
 
     @classmethod
-    def reading(cls, lines: Sequence[Line]) -> Reading:
+    def reading(cls, lines: Sequence[TextLine]) -> Reading:
         """Return what the lines say: the `read` of a format."""
         return cls().read(lines)
 
     @abstractmethod
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         """Read a line; return whether it was understood."""
 
     def close(self) -> None:  # noqa: B027  # most formats have nothing to end
@@ -74,7 +74,7 @@ class LineReader(ABC):
             self.started_unix_s = min(began_s, self.started_unix_s or began_s)
             self.missing["the time zone: this machine's is assumed"] = None
 
-    def read(self, lines: Sequence[Line]) -> Reading:
+    def read(self, lines: Sequence[TextLine]) -> Reading:
         """Return what the lines say."""
         understood = {line.number for line in lines if self._takes(line)}
         self.close()

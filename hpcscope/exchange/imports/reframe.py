@@ -13,7 +13,7 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
 
 TITLE = "ReFrame"
@@ -28,20 +28,20 @@ _UNIT = re.compile(
 _METRICS = {"s": ("time_s", "s"), "bytes": ("bandwidth_bytes_per_s", "B/s"), "flops": ("flops_per_s", "flop/s")}
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether the object of a session is among the lines."""
     return any(line.text.lstrip(" \t{").startswith('"session_info"') for line in lines)
 
 
-def read(lines: Sequence[Line]) -> Reading:
+def read(lines: Sequence[TextLine]) -> Reading:
     """Return the performance variables of all test cases."""
     reports = [printed for printed in objects(lines) if mapping(printed.value, "session_info")]
     sessions = [mapping(report.value, "session_info") for report in reports]
     cases = [(report, list(_cases(report))) for report in reports]
     found = [pair for report, of in cases for pair in _figures(report, of)]
-    moments = [at for one in sessions if isinstance(at := one.get("time_start_unix"), (int, float))]
+    moments = [at for session in sessions if isinstance(at := session.get("time_start_unix"), (int, float))]
     return Reading(
-        program=f"{TITLE} {', '.join(dict.fromkeys(str(one.get('version', '')) for one in sessions))}".strip(),
+        program=f"{TITLE} {', '.join(dict.fromkeys(str(run.get('version', '')) for run in sessions))}".strip(),
         figures=[figure for figure, _ in found],
         understood={line.number for report in reports for line in report.lines},
         benchmarks=[benchmark for _, benchmark in found],
@@ -102,5 +102,5 @@ def _figure(case: dict[str, Any], key: str, value: list[Any], line: int) -> tupl
     )
     one = metric(metric_, plain, metric_.partition("_")[0], better)
     return figure, declared(
-        _NAME, TITLE, f"a test of {TITLE}", [one], [setting(*each) for each in settings.items()]
+        _NAME, TITLE, f"a test of {TITLE}", [one], [setting(*pair) for pair in settings.items()]
     )

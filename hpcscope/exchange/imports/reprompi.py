@@ -15,7 +15,7 @@ import numpy as np
 
 from hpcscope.catalog.benchmark import Definition, Value
 from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, PrintedFigure, declared, once, setting, slug
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
 
@@ -58,7 +58,7 @@ _WHOLE = ("process", "nrep", "count", "msize", "errorcode", "total_nrep", "valid
 
 
 @dataclass
-class Case:
+class PrintedCase:
     """The repetitions of an operation and a size that follow one another."""
 
     line: int
@@ -69,7 +69,7 @@ class Case:
     """Of each repetition and process: local start and end, global start and end."""
 
 
-def claims(lines: Sequence[Line]) -> bool:
+def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether settings of the program and a head of its columns are among the lines."""
     settings = {match[1] for line in lines if (match := _SETTING.match(line.text))}
     return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
@@ -82,9 +82,9 @@ class _ReprompiReader(LineReader):
         super().__init__()
         self._settings: dict[str, str] = {}
         self._columns: list[str] = []
-        self._case: Case | None = None
+        self._case: PrintedCase | None = None
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         text = line.text
         if one := _SETTING.match(text):
             if one[1] in _NUMBERS and not one[2].isdigit():
@@ -96,7 +96,7 @@ class _ReprompiReader(LineReader):
             pass
         elif _HEAD.match(text):
             columns = text.split()
-            self._columns = columns if any(one <= set(columns) for one in _TABLES) else []
+            self._columns = columns if any(names <= set(columns) for names in _TABLES) else []
         elif began := _BEGAN.match(text):
             self.dated(began[1])
         elif (
@@ -119,13 +119,13 @@ class _ReprompiReader(LineReader):
         ranks = int(self._settings["nprocs"])
         whole = [np.array(of) for of in case.clocks.values() if len(of) == ranks]
         if whole:
-            local = np.array([one[:, 1] - one[:, 0] for one in whole])
+            local = np.array([times[:, 1] - times[:, 0] for times in whole])
             self._figure(case, local.max(axis=1).tolist(), "max_rank")
             self._figure(case, local.mean(axis=1).tolist(), "mean_rank")
             if whole[0].shape[1] == 4:
-                self._figure(case, [float(one[:, 3].max() - one[:, 2].min()) for one in whole], "global")
+                self._figure(case, [float(times[:, 3].max() - times[:, 2].min()) for times in whole], "global")
 
-    def _row(self, line: Line) -> bool:
+    def _row(self, line: TextLine) -> bool:
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
         cells = line.text.split()
         if len(cells) != len(self._columns):
@@ -139,7 +139,7 @@ class _ReprompiReader(LineReader):
             return self._summary(row, count, line.number)
         if self._case is None or (self._case.test, self._case.count) != (row["test"], count):
             self.close()
-            self._case = Case(line.number, row["test"], count)
+            self._case = PrintedCase(line.number, row["test"], count)
         if row.get("errorcode", "0") != "0":
             self.differences[f"{TITLE}: repetitions that began late are left out"] = None
         elif "process" in row:
@@ -162,7 +162,7 @@ class _ReprompiReader(LineReader):
             value, statistic = beside.pop("mean"), "mean"
         else:
             return False
-        case, failure = Case(line, row["test"], count), "" if repetitions else "no repetition was valid"
+        case, failure = PrintedCase(line, row["test"], count), "" if repetitions else "no repetition was valid"
         further = {"repetitions": repetitions or None, "beside": beside, "failure": failure}
         self._add(case, (value,), statistic, self._definition, **further)
         return True
@@ -171,11 +171,16 @@ class _ReprompiReader(LineReader):
     def _definition(self) -> Definition:
         return _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
 
-    def _figure(self, case: Case, times: Iterable[float], definition: Definition) -> None:
+    def _figure(self, case: PrintedCase, times: Iterable[float], definition: Definition) -> None:
         self._add(case, tuple(round(time, _DIGITS) for time in times), "each", definition)
 
     def _add(
-        self, case: Case, values: tuple[float, ...], statistic: Statistic, definition: Definition, **further: Any
+        self,
+        case: PrintedCase,
+        values: tuple[float, ...],
+        statistic: Statistic,
+        definition: Definition,
+        **further: Any,
     ) -> None:
         (benchmark, parameters), ranks = self._named(case.test, case.count), int(self._settings["nprocs"])
         self.figures.append(
@@ -198,7 +203,7 @@ class _ReprompiReader(LineReader):
                 self.differences[f"{TITLE}: reductions sum {said.get('datatype')}, Scope sums MPI_DOUBLE"] = None
             return known, {"message_bytes": message_bytes}
         name = f"mpi.reprompi_{slug(test.removeprefix('MPI_'))}"
-        settings: dict[str, Value] = {one: said[one] for one in ("operation", "root_proc") if one in said}
+        settings: dict[str, Value] = {name: said[name] for name in ("operation", "root_proc") if name in said}
         parameters = [MESSAGE_SIZE, *(setting(key, str(value)) for key, value in settings.items())]
         time_ = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
         self.benchmarks.append(declared(name, f"ReproMPI {test}", f"{test} of {TITLE}", [time_], parameters))

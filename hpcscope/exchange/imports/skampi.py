@@ -10,7 +10,7 @@ import re
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import TIME, MixedRunsError, declared, parameter, setting, slug
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "SKaMPI"
@@ -39,7 +39,7 @@ class _SkampiReader(LineReader):
     _result = ""
     """The name of the result that is being read."""
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
             self.versions[title[1]] = None
         elif begin := _BEGIN.match(line.text):

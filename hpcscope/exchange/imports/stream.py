@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
-from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
@@ -68,10 +68,10 @@ class _StreamReader(LineReader):
         self._facts: dict[str, int] = {}
         """Numbers that are printed before the rates; threads are those of a process."""
         self._failure = "the output ends before its validation"
-        self._rows: dict[str, tuple[Line, list[float]]] = {}
+        self._rows: dict[str, tuple[TextLine, list[float]]] = {}
         """By kernel."""
 
-    def _takes(self, line: Line) -> bool:
+    def _takes(self, line: TextLine) -> bool:
         """Read a line; return whether it was understood: rows are, once all is known that they depend on."""
         for name, fact in _FACTS.items():
             if found := fact.match(line.text):

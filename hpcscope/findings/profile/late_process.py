@@ -5,7 +5,7 @@ from collections import defaultdict
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
-from hpcscope.programs.profiles.records import Process
+from hpcscope.programs.profiles.records import ProfiledProcess
 
 APART = 0.6
 """One process is late where the second last already waits for this share of the typical waiting time."""
@@ -52,7 +52,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
     ]
 
 
-def _advice(late: Process, others: list[Process]) -> str:
+def _advice(late: ProfiledProcess, others: list[ProfiledProcess]) -> str:
     theirs = [process.usage.processor_s for process in others if process.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
@@ -70,7 +70,7 @@ def _advice(late: Process, others: list[Process]) -> str:
     )
 
 
-def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
+def _of_the_system(late: ProfiledProcess, others: list[ProfiledProcess]) -> list[Evidence]:
     theirs = [process.usage for process in others if process.usage is not None]
     if late.usage is None or not theirs:
         return []
@@ -87,5 +87,5 @@ def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
     ]
 
 
-def _mean(processes: list[Process], name: str) -> float:
+def _mean(processes: list[ProfiledProcess], name: str) -> float:
     return float(sum(getattr(process, name) for process in processes) / max(len(processes), 1))

@@ -28,9 +28,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
     # A nonblocking receive is counted where it is started, its message where it is waited for.
     blocking = [call for call in calls if not call.routine.startswith(("MPI_I", "MPI_Recv_init"))]
     probes = [call for call in merged.calls if call.kind == "probe"]
-    time_s = sum(one.time_s for one in [*calls, *probes]) + sum(wait.time_s for wait in waits)
-    number = sum(one.calls for one in blocking) + sum(wait.requests for wait in waits)
-    size = sum(one.bytes for one in blocking) + sum(wait.bytes for wait in waits)
+    time_s = sum(call.time_s for call in [*calls, *probes]) + sum(wait.time_s for wait in waits)
+    number = sum(call.calls for call in blocking) + sum(wait.requests for wait in waits)
+    size = sum(call.bytes for call in blocking) + sum(wait.bytes for wait in waits)
     avoidable_s = min(time_s, number * LONGEST_S)
     if avoidable_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
         return []

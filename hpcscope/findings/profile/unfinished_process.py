@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
-from hpcscope.programs.profiles.records import Process
+from hpcscope.programs.profiles.records import ProfiledProcess
 
 _WAYS = {
     "running": "had not ended: killed, crashed, or still running",
@@ -15,13 +15,13 @@ _WAYS = {
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find processes that were killed, aborted or exited early; one finding per kind of end."""
-    alike: dict[tuple[str, str], list[Process]] = defaultdict(list)
+    alike: dict[tuple[str, str], list[ProfiledProcess]] = defaultdict(list)
     for process in facts.merged.unfinished:
         alike[process.state, process.in_routine].append(process)
     return [_finding(state, routine, processes) for (state, routine), processes in alike.items()]
 
 
-def _finding(state: str, routine: str, processes: list[Process]) -> Finding:
+def _finding(state: str, routine: str, processes: list[ProfiledProcess]) -> Finding:
     ranks = ", ".join(str(process.rank) for process in processes[:8]) + (", ..." if len(processes) > 8 else "")
     who = f"Rank {ranks}" if len(processes) == 1 else f"{len(processes)} ranks (ranks {ranks})"
     usages = [process.usage for process in processes if process.usage is not None]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.launch.scheduler import JobState
-from hpcscope.launch.schedulers.slurm import Node, Slurm
+from hpcscope.launch.schedulers.slurm import Slurm, SlurmNode
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.settings.queue_policy import QueuePolicy
 
@@ -46,7 +46,7 @@ class HostJobs:
     """Takes one line of progress."""
     ended: dict[HostJob, tuple[str, JobState]] = field(default_factory=dict)
     """Number and last state of each job."""
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, SlurmNode] = field(default_factory=dict)
     """The last known states of the hosts."""
     _queued: dict[str, tuple[HostJob, float]] = field(default_factory=dict)
     """By number: the job, and when it was submitted."""
@@ -78,7 +78,7 @@ class HostJobs:
 
     def why_not(self, job: HostJob) -> str:
         """Return the hosts that kept a job from running, each with its state: node3 (drained: disk)."""
-        seen = [self.nodes.get(host, Node(host, "not known to this partition")) for host in job.hosts]
+        seen = [self.nodes.get(host, SlurmNode(host, "not known to this partition")) for host in job.hosts]
         busy = [node for node in seen if not node.idle] or seen
         return ", ".join(f"{node.name} ({node.state}{': ' + node.reason if node.reason else ''})" for node in busy)
 

@@ -32,7 +32,7 @@ KEYS = (
 
 
 @dataclass(frozen=True)
-class Node:
+class SlurmNode:
     """A host as Slurm sees it."""
 
     name: str
@@ -125,7 +125,7 @@ class Slurm:
         """Cancel a job; one that has ended meanwhile is left alone."""
         ask(self.title, "scancel", job)
 
-    def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
+    def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[SlurmNode]:
         """Return the states of the hosts of a partition (None: the default one), or of the named hosts."""
         where = [f"--partition={partition}"] if partition else []
         named = [f"--nodes={','.join(wanted)}"] if wanted else []
@@ -134,7 +134,7 @@ class Slurm:
             raise ScopeError(f"sinfo: {_first_line(answer.stderr)}")
         rows = [line.split("|", 3) for line in answer.stdout.splitlines() if line.count("|") >= 3]
         default = [row for row in rows if partition or wanted or row[2].endswith("*")]
-        found = (Node(name, state, "" if why == "none" else why) for name, state, _, why in default)
+        found = (SlurmNode(name, state, "" if why == "none" else why) for name, state, _, why in default)
         return list({node.name: node for node in found}.values())
 
     def _threads_per_core(self, nodes: str) -> int:

@@ -400,7 +400,7 @@ class Supervisor:
 
 def unfinished(plan: Plan, journal: Journal) -> Plan:
     """Return the plan of the visits that remain."""
-    left = [replace(each, cases=tuple(each.cases[i] for i in remaining(each, journal))) for each in plan.launches]
+    left = [replace(old, cases=tuple(old.cases[i] for i in remaining(old, journal))) for old in plan.launches]
     return replace(plan, launches=tuple(launch for launch in left if launch.cases))
 
 

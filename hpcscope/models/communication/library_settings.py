@@ -71,7 +71,7 @@ def _named(
 
 def _collective(benchmark: Benchmark) -> str:
     """Return the libraries' name of a benchmark's collective; empty for other benchmarks."""
-    found = (match[1].lower() for one in benchmark.routines if (match := _COLLECTIVE.fullmatch(one.routine)))
+    found = (match[1].lower() for bound in benchmark.routines if (match := _COLLECTIVE.fullmatch(bound.routine)))
     return next(found, "")
 
 

@@ -251,7 +251,7 @@ def host_groups(hosts: list[str], ranks: int, topology: Topology | None) -> list
         groups = sorted(set(each) - {""})
         numbered = {group: number for number, group in enumerate(groups)}
         attributes.append(
-            Attribute(name=name, groups=groups, of=[numbered.get(one, -1) for one in each], chance=0.0)
+            Attribute(name=name, groups=groups, of=[numbered.get(place, -1) for place in each], chance=0.0)
         )
     return [attribute for attribute in attributes if len(attribute.groups) > 1]
 

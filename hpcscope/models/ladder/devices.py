@@ -50,9 +50,9 @@ def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, l
 def device_number(place: Standing, case: Summary) -> int:
     """Return the number of a case's device on its host."""
     numbers = (
-        case.parameters[each.name]
-        for each in place.benchmark.parameters
-        if each.unit == DEVICE_UNIT and each.name in case.parameters
+        case.parameters[parameter.name]
+        for parameter in place.benchmark.parameters
+        if parameter.unit == DEVICE_UNIT and parameter.name in case.parameters
     )
     return int(next(numbers, 0))
 

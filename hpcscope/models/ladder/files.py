@@ -17,7 +17,8 @@ FilePattern = Literal["file_write", "file_read"]
 PATHS: dict[FilePattern, str] = {"file_write": "writing files", "file_read": "reading files"}
 FILE_SYSTEM: Layer = "storage"
 """The layer on which one client and many clients are two rungs."""
-ORDER: tuple[Layer, ...] = ("node", FILE_SYSTEM, *(one for one in LAYERS if one not in ("node", FILE_SYSTEM)))
+_LOWEST: tuple[Layer, ...] = ("node", FILE_SYSTEM)
+ORDER: tuple[Layer, ...] = (*_LOWEST, *(layer for layer in LAYERS if layer not in _LOWEST))
 """Layers above the limit: files of the operating system stand below those of MPI."""
 
 

@@ -42,9 +42,9 @@ def layer_below(layer: Layer, layers: Iterable[Layer]) -> Layer | None:
 
     An application contains no algorithm of ours, so both are held against the operations, or what is below them.
     """
-    below = [one for one in layers if LAYERS.index(one) < LAYERS.index(layer)]
+    below = [lower for lower in layers if LAYERS.index(lower) < LAYERS.index(layer)]
     if layer in PROGRAM_LEVELS:
-        below = [one for one in below if one not in PROGRAM_LEVELS]
+        below = [lower for lower in below if lower not in PROGRAM_LEVELS]
     return max(below, key=LAYERS.index, default=None)
 
 
@@ -336,7 +336,7 @@ def _inside_a_node(
     limits = _fastest(measurements, pattern, LIMIT, unit)
     limit = max(limits.values(), key=lambda s: _in_memory(pattern, s, measurements), default=None)
     # What programs compute in one process has ladders of its own.
-    layers = [one for one in LAYERS if one != LIMIT and (pattern == "memory" or one not in PROGRAM_LEVELS)]
+    layers = [layer for layer in LAYERS if layer != LIMIT and (pattern == "memory" or layer not in PROGRAM_LEVELS)]
     rungs = [
         LadderStep(layer, s.label, s.per_launch)
         for layer in layers

@@ -49,7 +49,7 @@ class Contention:
         each = {count: interpolated(*found, place) / count for count, found in sorted(rates.items())}
         if 1 not in each:
             return np.ones(1 + DRAWS)
-        slower = np.array([each[1] / one for one in each.values()])
+        slower = np.array([each[1] / alone for alone in each.values()])
         return interpolated(np.array([*each], dtype=np.float64), slower, float(processes))
 
     def _rates(self, pattern: Pattern, unit: str) -> dict[int, Rates]:

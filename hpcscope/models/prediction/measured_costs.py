@@ -139,7 +139,7 @@ class MeasuredCosts:
             )
             known = [*self._of_neighbors(step, where), *pairs]
             if known:
-                curve, ratio = next((one for one in known if not one[0].beyond(step.bytes)), known[0])
+                curve, ratio = next((cost for cost in known if not cost[0].beyond(step.bytes)), known[0])
                 time_s = _of_messages(curve, step.bytes, ratio)
                 return step.times * time_s, curve.name, _beyond(curve, step.bytes)
         return self.messages(Messages(step.phase, step.count, step.bytes), outside)
@@ -191,7 +191,7 @@ class MeasuredCosts:
         measured with more sizes.
         """
         routines = ALIKE_ON_TWO if group == PAIR and routine in ALIKE_ON_TWO else (routine,)
-        curves = [self._of_routine(one, level, group, ranks, outside) for one in routines]
+        curves = [self._of_routine(name, level, group, ranks, outside) for name in routines]
         return max(
             (curve for curve in curves if curve), key=lambda size_curve: size_curve.sizes.size, default=None
         )

@@ -91,7 +91,7 @@ class KnownValues:
         Empty where it is.
         """
         for name in statement.names:
-            for place in (self.places[each] for each in sorted(self.read(name).places)):
+            for place in (self.places[key] for key in sorted(self.read(name).places)):
                 if place.processors is not None and place.processors < statement.processors:
                     shared = f"the hosts of the lab share {place.processors} processors"
                     return f"not judged: {shared}, and this needs {statement.processors}"
@@ -144,9 +144,9 @@ def says(statement: Statement) -> str:
     """Return what the source prints, in words."""
     if statement.published is None:
         return statement.says
-    both = [each for each in (statement.published, statement.published_over) if each is not None]
+    both = [bound for bound in (statement.published, statement.published_over) if bound is not None]
     printed = [
-        units.printed(each) if statement.unit == "B" else units.quantity(each, statement.unit) for each in both
+        units.printed(bound) if statement.unit == "B" else units.quantity(bound, statement.unit) for bound in both
     ]
     text = " / ".join(printed)
     if len(printed) > 1 and statement.printed is not None:
@@ -175,7 +175,7 @@ def holds(estimate: Estimate, bounds: tuple[float | None, float | None]) -> Hold
     def inside(value: float) -> bool:
         return (least is None or value > least) and (most is None or value < most)
 
-    ends = [estimate.value, *(each for each in (estimate.low, estimate.high) if each is not None)]
+    ends = [estimate.value, *(end for end in (estimate.low, estimate.high) if end is not None)]
     if any(map(isnan, ends)):
         return "undecided"
     if all(map(inside, ends)):

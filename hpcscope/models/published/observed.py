@@ -334,7 +334,7 @@ def _alternatives(reading: StatementReading) -> Iterator[dict[str, Value]]:
     values = [
         parameter if isinstance(parameter, list) else [parameter] for parameter in reading.parameters.values()
     ]
-    return (dict(zip(reading.parameters, each, strict=True)) for each in product(*values))
+    return (dict(zip(reading.parameters, combination, strict=True)) for combination in product(*values))
 
 
 def _is_meant(reading: StatementReading, given: Mapping[str, Value], summary: Summary) -> bool:
@@ -372,7 +372,7 @@ def _of_frames(reading: StatementReading, link_bits_per_s: float) -> float:
 def _inverse_law(cases: Sequence[Summary]) -> PerLaunch | None:
     """Return a of t(p) = a / p, where the sum over p of (a / (p t) - 1)^2 is least."""
     inverse = [1 / (case.ranks * case.median) for case in cases if case.median]
-    return _exactly(sum(inverse) / sum(each**2 for each in inverse)) if inverse else None
+    return _exactly(sum(inverse) / sum(weight**2 for weight in inverse)) if inverse else None
 
 
 def _half_peak(rates: Mapping[int, float]) -> PerLaunch | None:

@@ -66,7 +66,7 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
         critical_ranks=critical,
         reason=reason,
         relative_error=float(np.median(errors)) if ranks.size > design.shape[1] else None,
-        points=[_point(*each) for each in zip(ranks, drawn_s, fitted_s, strict=True)],
+        points=[_point(*arguments) for arguments in zip(ranks, drawn_s, fitted_s, strict=True)],
     )
 
 

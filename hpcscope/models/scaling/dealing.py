@@ -59,7 +59,7 @@ def dealings(
     times = totals(measurements)
     hosts = _hosts(launches)
     found = [_dealing(rank, times, hosts.get((rank.subject.batch, rank.origin), [])) for rank in phases]
-    return [one for one in found if one is not None]
+    return [model for model in found if model is not None]
 
 
 def _hosts(launches: Sequence[LaunchRecord]) -> dict[object, list[str]]:

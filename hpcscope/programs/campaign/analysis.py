@@ -143,6 +143,6 @@ def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
         clusters=None if isinstance(groups, str) else groups,
         absent=absent,
         comparisons=[layout for layout in compared if not isinstance(layout, str)],
-        not_compared=[each for each in compared if isinstance(each, str)],
+        not_compared=[reason for reason in compared if isinstance(reason, str)],
         endurance=soak.endurance(records) if head.kind == "soak" and records else None,
     )

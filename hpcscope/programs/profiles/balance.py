@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcscope.programs.profiles.records import Process, Spread
+from hpcscope.programs.profiles.records import ProfiledProcess, Spread
 from hpcscope.statistics.order_statistics import sanitised
 
 SPREADS = (
@@ -17,7 +17,7 @@ SPREADS = (
 """Quantities of a process that are compared over the processes."""
 
 
-def spreads(processes: Sequence[Process]) -> dict[str, Spread]:
+def spreads(processes: Sequence[ProfiledProcess]) -> dict[str, Spread]:
     """Describe every quantity that is known of all processes."""
     found = {}
     for name in SPREADS:

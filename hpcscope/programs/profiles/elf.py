@@ -79,7 +79,7 @@ def _symbols(data: mmap.mmap, at: int, size: int, count: int) -> tuple[Integers,
     if not tables:
         return _none(), _none()
     symbols = np.unique(
-        np.concatenate([np.stack([one["at"], one["at"] + one["size"]], 1) for one in tables]), axis=0
+        np.concatenate([np.stack([table["at"], table["at"] + table["size"]], 1) for table in tables]), axis=0
     )
     return symbols[:, 0].astype(np.int64), np.maximum.accumulate(symbols[:, 1].astype(np.int64))
 

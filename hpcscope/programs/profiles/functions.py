@@ -37,7 +37,7 @@ class _Node:
     def total_s(self) -> float:
         """Its time and the time of all below it, once the tree is complete."""
         below = (*self.mpi.values(), *self.children.values())
-        return self.time_s + sum(one.total_s for one in below)
+        return self.time_s + sum(function.total_s for function in below)
 
 
 @dataclass

@@ -243,10 +243,10 @@ def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spre
     preferred = [case for case in usable if case.placement.one_per_host == spread] or usable
     best = min((DEFINITIONS.index(case.definition) for case in preferred), default=0)
     points: dict[int, dict[float, float]] = defaultdict(dict)
-    for one in preferred:
-        if DEFINITIONS.index(one.definition) == best and one.median:
-            size, time_s = _call(one, one.median, bound.routine, catalog)
-            points[one.ranks][size] = min(time_s, points[one.ranks].get(size, time_s))
+    for candidate in preferred:
+        if DEFINITIONS.index(candidate.definition) == best and candidate.median:
+            size, time_s = _call(candidate, candidate.median, bound.routine, catalog)
+            points[candidate.ranks][size] = min(time_s, points[candidate.ranks].get(size, time_s))
     return [
         Curve(
             bound,

@@ -10,7 +10,16 @@ from hpcscope.programs.profiles import files, functions, mpip, sums
 from hpcscope.programs.profiles import folder as folders
 from hpcscope.programs.profiles.balance import spreads
 from hpcscope.programs.profiles.profile import Profile
-from hpcscope.programs.profiles.records import Calls, Collective, Merged, Process, Region, Spread, Usage, Waits
+from hpcscope.programs.profiles.records import (
+    Calls,
+    Collective,
+    Merged,
+    ProfiledProcess,
+    Region,
+    Spread,
+    Usage,
+    Waits,
+)
 from hpcscope.programs.profiles.regions import regions
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.programs.profiles.sites import Sites
@@ -19,7 +28,18 @@ from hpcscope.programs.profiles.trace import gather, late, window
 from hpcscope.programs.profiles.traffic import traffic
 from hpcscope.rundirectory import FORMAT, read_json
 
-__all__ = ["PROFILE", "Calls", "Collective", "Merged", "Process", "Region", "Spread", "Waits", "merge", "read"]
+__all__ = [
+    "PROFILE",
+    "Calls",
+    "Collective",
+    "Merged",
+    "ProfiledProcess",
+    "Region",
+    "Spread",
+    "Waits",
+    "merge",
+    "read",
+]
 
 PROFILE = "profile.json"
 SOURCE = "scope monitor"
@@ -71,7 +91,7 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
         files=files.gather(profiles),
         timeline=timeline(profiles),
         regions=regions(profiles),
-        events=sum(int(np.sum((each["depth"] | each["operation"]) == 0)) for each in events),
+        events=sum(int(np.sum((event["depth"] | event["operation"]) == 0)) for event in events),
         window=window(profiles),
         late=late(gather(profiles)) if any(map(len, events)) else None,
         other_tools=sorted({profile.header.other_tool for profile in profiles} - {""}),
@@ -92,16 +112,16 @@ def _kinds(calls: sums.Columns, processes: int) -> list[dict[Kind, float]]:
     time_s = np.bincount(places, calls.time_s, minlength=processes * len(of_routine))
     for place in np.flatnonzero(time_s):
         found[place // len(of_routine)][of_routine[place % len(of_routine)]] += float(time_s[place])
-    return [dict(one) for one in found]
+    return [dict(counts) for counts in found]
 
 
-def _process(profile: Profile, kinds_s: Mapping[Kind, float]) -> Process:
+def _process(profile: Profile, kinds_s: Mapping[Kind, float]) -> ProfiledProcess:
     row, tick_s = profile.process, profile.tick_s
     partners = profile.tables["partners"]
     mpi_s = float(row["mpi_ticks"]) * tick_s
     file_bytes, file_s = files.of_process(profile)
     unfinished = profile.state != "finalized" and int(row["in_routine"])
-    return Process(
+    return ProfiledProcess(
         rank=profile.rank,
         host=profile.host,
         pid=profile.header.pid,
@@ -148,7 +168,7 @@ def _hidden(profiles: Sequence[Profile]) -> list[str]:
     ]
 
 
-def _warnings(processes: Sequence[Process], missing: Sequence[int], ranks: int) -> list[str]:
+def _warnings(processes: Sequence[ProfiledProcess], missing: Sequence[int], ranks: int) -> list[str]:
     warnings = []
     if missing:
         named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")

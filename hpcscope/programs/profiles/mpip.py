@@ -15,7 +15,7 @@ from pathlib import Path
 from hpcscope.errors import ScopeError
 from hpcscope.programs.profiles.balance import spreads
 from hpcscope.programs.profiles.folder import PROFILES
-from hpcscope.programs.profiles.records import Calls, Merged, Process, Site, Times, Traffic
+from hpcscope.programs.profiles.records import Calls, CallSite, CallTimes, Merged, ProfiledProcess, Traffic
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.rundirectory import FORMAT, read_text
 
@@ -91,7 +91,7 @@ def read(path: Path) -> Merged:
     numbers = {site: place for place, site in enumerate(report.sites)}
     processes = [_process(report, rank, hosts.get(str(rank), "unknown")) for rank in ranks]
     words = _words(report)
-    warnings = [f"{path}: {one} are left out: only their sum over all ranks is printed" for one in report.sums]
+    warnings = [f"{path}: {name} are left out: only their sum over all ranks is printed" for name in report.sums]
     if not report.rows:
         warnings.append(f"{path}: has no times of call sites by rank; it was written without (-d, -c)")
     return Merged(
@@ -110,7 +110,7 @@ def read(path: Path) -> Merged:
         calls=sorted((_calls(report, rows, numbers) for rows in _alike(report.rows)), key=lambda one: -one.time_s),
         collectives=[],
         waits=[],
-        sites=[Site(frames=frames) for frames in report.sites.values()],
+        sites=[CallSite(frames=frames) for frames in report.sites.values()],
         traffic=Traffic(
             block=1, sender=[], receiver=[], messages=[], bytes=[], send_s=[], receive_s=[], unreceived=0
         ),
@@ -177,14 +177,14 @@ def _sites(lines: Sequence[Sequence[str]]) -> dict[int, list[str]]:
     return dict(found)
 
 
-def _process(report: Report, rank: int, host: str) -> Process:
+def _process(report: Report, rank: int, host: str) -> ProfiledProcess:
     wall_s, mpi_s = report.times[rank]
     mine = [row for row in report.rows if row.rank == rank]
     kinds: dict[Kind, float] = defaultdict(float)
     for row in mine:
         kinds[kind(f"MPI_{row.name}")] += row.time_s
     sends = [row for row in mine if kind(f"MPI_{row.name}") in ("send", "send and receive")]
-    return Process(
+    return ProfiledProcess(
         rank=rank,
         host=host,
         pid=0,
@@ -234,7 +234,7 @@ def _calls(report: Report, rows: Sequence[SiteRow], numbers: dict[int, int]) -> 
         least_rank=least.rank,
         most_s=most.time_s,
         most_rank=most.rank,
-        times=Times(
+        times=CallTimes(
             mean_s=time_s / max(number, 1),
             least_s=min(row.least_s for row in rows),
             most_s=max(row.most_s for row in rows),

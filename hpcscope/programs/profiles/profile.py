@@ -147,7 +147,7 @@ _NEAR = 1e-2
 
 
 @dataclass(frozen=True)
-class Table:
+class EventTable:
     """The position of a table in its file and the type of its rows."""
 
     name: str
@@ -308,7 +308,7 @@ def _header(path: Path, words: Mapping[str, str]) -> Header:
             host=words["host"],
             pid=int(words["pid"]),
             program=str(_said(words.get("program", '""'))),
-            arguments=tuple(str(one) for one in _said(words.get("arguments", "[]"))),
+            arguments=tuple(str(argument) for argument in _said(words.get("arguments", "[]"))),
             mpi=words.get("mpi", ""),
             thread_level=words.get("thread_level", ""),
             interval_s=float(words.get("interval_s", "0")),
@@ -346,7 +346,7 @@ def _positive(value: float) -> float:
     return value
 
 
-def _tables(path: Path, lines: list[str], byte_order: str) -> Iterator[Table]:
+def _tables(path: Path, lines: list[str], byte_order: str) -> Iterator[EventTable]:
     order = {"little": "<", "big": ">"}.get(byte_order)
     if order is None:
         raise ScopeError(f"{path}: byte_order {byte_order}: must be little or big")
@@ -359,14 +359,14 @@ def _tables(path: Path, lines: list[str], byte_order: str) -> Iterator[Table]:
 
 
 @cache
-def _table(line: str, order: str) -> Table:
+def _table(line: str, order: str) -> EventTable:
     match = _TABLE.fullmatch(line)
     if match is None:
         raise ValueError(line[:80])
     offset, rows, stride = map(int, match.group(2, 3, 4))
     if rows > MOST_ROWS or offset < HEADER_BYTES:
         raise ValueError(f"table {match[1]} offset {offset} rows {rows}")
-    return Table(match[1], offset, rows, _dtype(match[1], match[5], order, stride))
+    return EventTable(match[1], offset, rows, _dtype(match[1], match[5], order, stride))
 
 
 def _dtype(table: str, columns: str, order: str, stride: int) -> np.dtype[np.void]:
@@ -395,7 +395,7 @@ def _format(kind: str, count: str | None, order: str) -> Any:
     return (f"{order}{kind}", (int(count),)) if count else f"{order}{kind}"
 
 
-def _rows(file: BinaryIO, table: Table, size: int) -> Rows:
+def _rows(file: BinaryIO, table: EventTable, size: int) -> Rows:
     """Return the rows that are there: fewer than the table has where the file is cut.
 
     Most of a file is holes that nobody wrote to: they are not read, which would fill the memory with zeros.

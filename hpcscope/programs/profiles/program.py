@@ -158,7 +158,7 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
 def _of_launcher(launcher: Path | None) -> MpiInstallation:
     """Return the installation of a launcher; without one, that which Scope itself would choose."""
     known = _known(launcher, None) if launcher is not None else ()
-    return next((one for one in known if _has(one, launcher)), None) or installations.find()
+    return next((mpi for mpi in known if _has(mpi, launcher)), None) or installations.find()
 
 
 def _has(installation: MpiInstallation, launcher: Path | None) -> bool:

@@ -29,7 +29,7 @@ class Usage(Strict):
         return self.user_s + self.system_s
 
 
-class Process(Strict):
+class ProfiledProcess(Strict):
     """One process between MPI_Init and MPI_Finalize, or its last sign of life."""
 
     rank: int
@@ -88,14 +88,14 @@ class Spread(Strict):
     Homer & Johnson, Detecting application load imbalance on high end massively parallel systems, Euro-Par 2007."""
 
 
-class Site(Strict):
+class CallSite(Strict):
     """Where in the program a call is made."""
 
     frames: list[str]
     """Innermost first: `exchange (halo.c:120)` where the program has its symbols, else `app+0x1234`."""
 
 
-class Times(Strict):
+class CallTimes(Strict):
     """Repeated calls as their histogram tells them, beside the raw sums."""
 
     mean_s: float
@@ -139,7 +139,7 @@ class Calls(Strict):
     most_s: float
     most_rank: int
     """Rank that took least time and rank that took most, among those that made these calls."""
-    times: Times
+    times: CallTimes
 
 
 class Collective(Strict):
@@ -430,7 +430,7 @@ class Merged(Strict):
     hosts: list[str]
     wall_s: float
     """Longest time of a process between MPI_Init and MPI_Finalize."""
-    processes: list[Process]
+    processes: list[ProfiledProcess]
     """By rank."""
     spreads: dict[str, Spread]
     """Over the processes: `wall_s`, `compute_s`, `mpi_s` and, where known, `user_s`, `system_s` and more."""
@@ -438,7 +438,7 @@ class Merged(Strict):
     """Those that took longest first."""
     collectives: list[Collective]
     waits: list[Waits]
-    sites: list[Site]
+    sites: list[CallSite]
     functions: Functions | None = None
     """None where neither call paths nor samples were taken."""
     traffic: Traffic
@@ -482,7 +482,7 @@ class Merged(Strict):
         return sum(calls.time_s for calls in self.calls) or 1e-9
 
     @property
-    def unfinished(self) -> list[Process]:
+    def unfinished(self) -> list[ProfiledProcess]:
         """The processes that did not reach the end of MPI_Finalize."""
         return [process for process in self.processes if process.state != "finalized"]
 

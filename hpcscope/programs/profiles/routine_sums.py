@@ -83,19 +83,19 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
     of one call. Synchronisation that several routines share belongs to each by the number of its calls. Windows
     on as many processes that are synchronised in different ways are left out: which moved the data is not known.
     """
-    one_sided = [one for one in routines if one.ends_epoch]
+    one_sided = [routine for routine in routines if routine.ends_epoch]
     sums: list[Sums] = []
     part: set[Group] = set()
     for members in sorted({call.communicator_size for call in calls}):
         mine = [call for call in calls if call.communicator_size == members and call.calls and not call.overflow]
-        moving = _named(mine, {one.routine for one in one_sided})
+        moving = _named(mine, {routine.routine for routine in one_sided})
         ways = [way for way in _ways(one_sided) if _named(mine, way.ends_epoch)]
         if not moving or len(ways) != 1:
             continue
         ending = _named(mine, ways[0].ends_epoch)
         synchronising = [*ending, *_named(mine, ways[0].begins_epoch)]
-        part |= {(plain(one.routine), members) for one in [*moving, *synchronising]}
-        for routine in sorted({plain(one.routine) for one in moving}):
+        part |= {(plain(routine.routine), members) for routine in [*moving, *synchronising]}
+        for routine in sorted({plain(routine.routine) for routine in moving}):
             own = _named(moving, {routine})
             share = _count(own) / _count(moving)
             sums.append(
@@ -105,9 +105,9 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
                     communicator_size=members,
                     size_class=-1,
                     calls=max(1, round(share * _count(ending))),
-                    bytes=sum(one.bytes for one in own),
-                    time_s=sum(one.time_s for one in own) + share * sum(one.time_s for one in synchronising),
-                    processes=max(one.processes for one in own),
+                    bytes=sum(row.bytes for row in own),
+                    time_s=sum(row.time_s for row in own) + share * sum(row.time_s for row in synchronising),
+                    processes=max(row.processes for row in own),
                 )
             )
     return sums, part

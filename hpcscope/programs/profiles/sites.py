@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hpcscope.programs.profiles import elf
 from hpcscope.programs.profiles.profile import NOWHERE, Profile, Rows
-from hpcscope.programs.profiles.records import Site
+from hpcscope.programs.profiles.records import CallSite
 
 Frame = tuple[str, int, str]
 """A place in a program: the path of the module and the address as its symbols count it, or the path of the source,
@@ -78,7 +78,7 @@ class Named:
 
     paths: list[tuple[Name, ...]]
     """By the number that `Sites.of` gave them, innermost first; wrappers and the C library's start left out."""
-    sites: list[Site]
+    sites: list[CallSite]
     """Each place of a call once."""
     number: Integers
     """For each path of a call its number in `sites`."""
@@ -119,7 +119,7 @@ class Sites:
         distinct = {text: number for number, text in enumerate(dict.fromkeys(calling))}
         return Named(
             paths=paths,
-            sites=[Site(frames=list(text)) for text in distinct],
+            sites=[CallSite(frames=list(text)) for text in distinct],
             number=np.array([distinct.get(text, -1) for text in texts], np.int64),
         )
 
@@ -257,7 +257,7 @@ def _symbols(asked: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[
         (
             path,
             addresses,
-            _begun([tool, "-a", "-f", "-i", "-s", "-e", path], [f"{one - 1:#x}" for one in addresses]),
+            _begun([tool, "-a", "-f", "-i", "-s", "-e", path], [f"{address - 1:#x}" for address in addresses]),
         )
         for path, addresses in asked.items()
         if path and Path(path).is_file()

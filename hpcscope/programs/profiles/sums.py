@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hpcscope.programs.profiles import sites as places
 from hpcscope.programs.profiles.profile import Profile, Rows
-from hpcscope.programs.profiles.records import Calls, Collective, Times, Waits
+from hpcscope.programs.profiles.records import Calls, CallTimes, Collective, Waits
 from hpcscope.programs.profiles.routines import SYNCHRONISING, kind, plain
 
 Integers = NDArray[np.int64]
@@ -99,8 +99,8 @@ class Columns:
 
 def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequence[Integers]) -> Columns:
     """Put a table of all processes together; `column` names the routine, `numbers` count their sites."""
-    tables = [one.tables[table] for one in profiles]
-    names = sorted({name for one in profiles for name in one.header.routines[1:]})
+    tables = [profile.tables[table] for profile in profiles]
+    names = sorted({name for profile in profiles for name in profile.header.routines[1:]})
     place = {name: number for number, name in enumerate([_OVERFLOW, *names])}
     known = list(place)
     routines, sites = [], []
@@ -112,7 +112,7 @@ def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequen
     lengths = [len(rows) for rows in tables]
     fields = [name for name in (tables[0].dtype.names or ()) if all(name in (t.dtype.names or ()) for t in tables)]
     together = np.concatenate([rows[fields] for rows in tables])
-    ticks_s = np.repeat([one.tick_s for one in profiles], lengths)
+    ticks_s = np.repeat([profile.tick_s for profile in profiles], lengths)
     return Columns(
         rows=together,
         process=np.repeat(np.arange(len(profiles)), lengths),
@@ -222,7 +222,7 @@ def _collective(columns: Columns, chosen: Integers, ranks: Sequence[int]) -> Col
     )
 
 
-def _times(columns: Columns, groups: Groups) -> Iterator[Times]:
+def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
     """Yield the merged histograms of the rows of each group.
 
     Processes on unlike hosts have ticks of unlike lengths; their histograms are added as they are, which is less
@@ -258,13 +258,13 @@ def _times(columns: Columns, groups: Groups) -> Iterator[Times]:
     }
     ends = len(places) - filled[:, ::-1].argmax(axis=1)
     varies = (number > 1) & (mean_s > 0)
-    further = zip(*(one.tolist() for one in (counts, ends, varies, spread_s)), strict=True)
+    further = zip(*(column.tolist() for column in (counts, ends, varies, spread_s)), strict=True)
     for others, (bins, end, has_variation, deviation_s) in zip(_by_row(fields), further, strict=True):
         histogram = bins[others["first_tick_exponent"] : end] if any(bins) else []
         if not histogram:
             others |= {"median_s": None, "p99_s": None, "sanitised_mean_s": None}
         variation = deviation_s / others["mean_s"] if histogram and has_variation else None
-        yield Times(histogram=histogram, coefficient_of_variation=variation, **others)
+        yield CallTimes(histogram=histogram, coefficient_of_variation=variation, **others)
 
 
 def _places(columns: Columns, groups: Groups) -> Iterator[tuple[str, int | None]]:

@@ -115,8 +115,8 @@ def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
     """
     first_ns = min(int(profile.process["first_unix_ns"]) for profile in profiles)
     hosts: dict[str, list[Profile]] = defaultdict(list)
-    for one in profiles:
-        hosts[one.host].append(one)
+    for profile in profiles:
+        hosts[profile.host].append(profile)
     clockeds = []
     for alike in hosts.values():
         tick_s = float(np.median([profile.tick_s for profile in alike]))
@@ -243,7 +243,7 @@ def _slices(trace: Trace, rank: int) -> Iterator[str]:
     calls = trace.of(rank)
     calls = calls[calls["operation"] == 0]
     heads = [f'{{"ph":"X","name":{json.dumps(name)},"cat":"{kind(name)}"' for name in trace.routines]
-    times = (_us(one).tolist() for one in (calls["begin_s"], calls["end_s"] - calls["begin_s"]))
+    times = (_us(seconds).tolist() for seconds in (calls["begin_s"], calls["end_s"] - calls["begin_s"]))
     others = (calls[name].tolist() for name in ("routine", "bytes", "partner", "tag"))
     for begin, length, routine, size, partner, tag in zip(*times, *others, strict=True):
         other = f',"partner":{partner},"tag":{tag}' if partner >= 0 else ""
@@ -262,7 +262,7 @@ def _calls(clocked: Clocked, numbers: dict[str, int]) -> Rows:
     for name in ("routine", "operation"):
         own, places = np.unique(table[name], return_inverse=True)
         names = [profile.routine(int(number)) for number in own]
-        calls[name] = np.array([numbers.setdefault(one, len(numbers)) for one in names], np.int32)[places]
+        calls[name] = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)[places]
     return calls[_order(calls)]
 
 

@@ -26,20 +26,20 @@ def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
     send_s, receive_s = np.zeros((side, side)), np.zeros((side, side))
     present = {profile.rank for profile in profiles}
     sent = received = 0
-    for one in profiles:
-        rows = one.tables["partners"]
+    for profile in profiles:
+        rows = profile.tables["partners"]
         sent += int(rows["sent_messages"].sum())
         received += int(rows["received_messages"].sum())
         inside = rows[(rows["rank"] >= 0) & (rows["rank"] < ranks)]
-        partner, here = inside["rank"] // block, one.rank // block
+        partner, here = inside["rank"] // block, profile.rank // block
         _add(messages, here, partner, inside["sent_messages"])
         _add(size, here, partner, inside["sent_bytes"])
         _add(messages, here, partner, inside["put_operations"])
         _add(size, here, partner, inside["put_bytes"])
         _add(messages.T, here, partner, inside["get_operations"])
         _add(size.T, here, partner, inside["get_bytes"])
-        _add(send_s, here, partner, inside["send_ticks"] * one.tick_s)
-        _add(receive_s.T, here, partner, inside["receive_ticks"] * one.tick_s)
+        _add(send_s, here, partner, inside["send_ticks"] * profile.tick_s)
+        _add(receive_s.T, here, partner, inside["receive_ticks"] * profile.tick_s)
         absent = ~np.isin(inside["rank"], list(present))
         for matrix, name in ((messages, "received_messages"), (size, "received_bytes")):
             _add(matrix.T, here, partner[absent], inside[name][absent])

@@ -108,4 +108,4 @@ def processor_time(printed: str, ranks: int) -> float | None:
     said = _SAID.findall(printed)
     if len(said) != ranks:
         return None
-    return sum(60 * int(minutes) + float(seconds) for one in said for minutes, seconds in (one[:2], one[2:]))
+    return sum(60 * int(minutes) + float(seconds) for clock in said for minutes, seconds in (clock[:2], clock[2:]))

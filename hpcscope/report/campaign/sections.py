@@ -211,19 +211,19 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
         *(["remark"] if oversubscribed else []),
     ]
     rows = []
-    for each in configurations:
-        spread = each.features.get(time)
+    for configuration in configurations:
+        spread = configuration.features.get(time)
         rows.append(
             [
-                *_chosen(each.point, varying),
-                str(each.runs),
-                str(each.failed) if each.failed else "",
+                *_chosen(configuration.point, varying),
+                str(configuration.runs),
+                str(configuration.failed) if configuration.failed else "",
                 units.interval(spread.median, spread.low, spread.high, "s") if spread else "–",
                 units.share(spread.variation) if spread else "",
                 units.quantity(spread.sanitised_mean, "s") if spread else "",
                 units.share(spread.sanitised_variation) if spread else "",
-                *(_median(each.features.get(name), name) for name in names),
-                *([OVERSUBSCRIBED if each.oversubscribed else ""] if oversubscribed else []),
+                *(_median(configuration.features.get(name), name) for name in names),
+                *([OVERSUBSCRIBED if configuration.oversubscribed else ""] if oversubscribed else []),
             ]
         )
     what = "from MPI_Init to MPI_Finalize, per rank" if time == "wall_s" else "of the whole command"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hpcscope import units
-from hpcscope.programs.profiles.records import Calls, Merged, Process
+from hpcscope.programs.profiles.records import Calls, Merged, ProfiledProcess
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.programs.profiles.traffic import matrix
 from hpcscope.report.figure import Figure, Plot, Table, number, scatter
@@ -116,8 +116,8 @@ def by_size(merged: Merged) -> Figure:
     """Return the time in routines that carry data by message size, a color for each kind of routine."""
     carrying = [call for call in merged.calls if call.size_class > 0 and call.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for one in carrying:
-        waits[one.routine][one.size_class] += one.time_s
+    for link in carrying:
+        waits[link.routine][link.size_class] += link.time_s
     for wait in merged.waits:
         if wait.size_class > 0:
             waits[f"{_WAITS}{wait.operation}"][wait.size_class] += wait.time_s
@@ -212,7 +212,7 @@ def course(merged: Merged) -> Iterator[Figure]:
         yield _course_by_rank(merged, moments)
 
 
-def outstanding(merged: Merged) -> list[Process]:
+def outstanding(merged: Merged) -> list[ProfiledProcess]:
     """Return the processes that figures show: all, or some spread over all and those that stand out."""
     if len(merged.processes) <= MOST_RANKS:
         return merged.processes
@@ -341,7 +341,7 @@ def _threaded(merged: Merged) -> bool:
     return any(sum(process.kinds_s.values()) > 1.02 * process.mpi_s for process in merged.processes)
 
 
-def _usage(process: Process) -> list[str]:
+def _usage(process: ProfiledProcess) -> list[str]:
     if process.usage is None:
         return ["–"] * 3
     return [

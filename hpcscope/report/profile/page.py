@@ -81,7 +81,7 @@ def render(contents: ProfileContents) -> str:
     """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
-    figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
+    figures = [figure for section in sections for figure in section.figures if isinstance(figure, Figure)]
     calls = next((section.calls for section in sections if section.calls), None)
     regions = {region.number: region.label for region in merged.regions if region.number}
     listed = [_row(merged, calls, regions.get(calls.region, "")) for calls in merged.calls[:MOST_ROWS]]

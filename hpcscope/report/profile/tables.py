@@ -58,12 +58,12 @@ def routines(merged: Merged, most: int) -> Table:
     sums: dict[str, list[Calls]] = defaultdict(list)
     for call in merged.calls:
         sums[call.routine].append(call)
-    ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
+    ordered = sorted(sums.items(), key=lambda pair: -sum(row.time_s for row in pair[1]))[:most]
     whole_s = merged.calls_s
     rows = []
     for name, alike in ordered:
-        time_s, calls = sum(one.time_s for one in alike), sum(one.calls for one in alike)
-        carried = sum(one.bytes for one in alike)
+        time_s, calls = sum(row.time_s for row in alike), sum(row.calls for row in alike)
+        carried = sum(row.bytes for row in alike)
         rows.append(
             [
                 "beyond the table size" if name == "none" else name,
@@ -94,7 +94,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
                 routine,
                 units.quantity(sum(calls.time_s for calls in alike), "s"),
                 units.share(sum(calls.time_s for calls in alike) / whole_s),
-                str(sum(one.calls for one in alike)),
+                str(sum(row.calls for row in alike)),
                 str(max(calls.processes for calls in alike)),
             ]
             for (site, routine), alike in ordered

@@ -77,16 +77,19 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
     longest_s = max((process.wall_s for process in processes), default=0.0) or 1.0
     compute, mpi = ("█", "░") if blocks else ("#", ".")
     yield Text(f"{compute} computation  {mpi} in MPI", style="dim")
-    for one in shown:
-        computing = round(_BAR * one.compute_s / longest_s)
-        within = max(0, round(_BAR * one.wall_s / longest_s) - computing)
-        line = Text(f"  rank {one.rank:<6}")
+    for section in shown:
+        computing = round(_BAR * section.compute_s / longest_s)
+        within = max(0, round(_BAR * section.wall_s / longest_s) - computing)
+        line = Text(f"  rank {section.rank:<6}")
         line.append(compute * computing, style="cyan")
         line.append((mpi * within).ljust(_BAR - computing), style="yellow")
-        line.append(f"  {units.quantity(one.wall_s, 's'):>8}")
-        line.append(f"  {units.share(one.mpi_s / one.wall_s if one.wall_s else None):>5} MPI")
-        if one.state != "finalized":
-            line.append(f"  {one.state}" + (f" in {one.in_routine}" if one.in_routine else ""), style="bold red")
+        line.append(f"  {units.quantity(section.wall_s, 's'):>8}")
+        line.append(f"  {units.share(section.mpi_s / section.wall_s if section.wall_s else None):>5} MPI")
+        if section.state != "finalized":
+            line.append(
+                f"  {section.state}" + (f" in {section.in_routine}" if section.in_routine else ""),
+                style="bold red",
+            )
         yield line
     if len(shown) < len(processes):
         left = len(processes) - len(shown)

@@ -121,7 +121,7 @@ def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
         least = f"at least {units.quantity(most.waiting_least_s, 's')}, mostly for rank {most.last_rank}"
         text = f"{most.routine}: in the whole run the others waited {least}."
         found.append((most.waiting_least_s / merged.total_s, most.last_rank, text))
-    found = sorted((one for one in found if one[0] > 0), reverse=True)
+    found = sorted((row for row in found if row[0] > 0), reverse=True)
     late = found[0][1] if found and found[0][0] >= _LATE else None
     return late, [text for _, _, text in found]
 
@@ -149,7 +149,7 @@ def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
 def _drawn(calls: Rows, begin_s: float, unit_s: float, width: int) -> _Drawn:
     """Bring calls to whole units; calls of a rank within one `width` become the longest of them."""
     times = (np.clip(calls[name] - begin_s, 0, None) / unit_s for name in ("begin_s", "end_s"))
-    begins, ends = (np.rint(one).astype(np.int64) for one in times)
+    begins, ends = (np.rint(seconds).astype(np.int64) for seconds in times)
     bins = begins // width if width else np.arange(len(calls))
     is_first = changes(bins, calls["rank"])
     first, place = np.flatnonzero(is_first), np.cumsum(is_first) - 1

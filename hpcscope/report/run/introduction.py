@@ -68,7 +68,7 @@ def _named(rung: LadderRung, other: LadderRung, layers: Mapping[str, str]) -> st
 
     Of two cases of one benchmark the first condition and those that differ: `file write (MPI-IO, collective)`.
     """
-    (title, *conditions), (of_other, *known) = (one.name.split(", ") for one in (rung, other))
+    (title, *conditions), (of_other, *known) = (compared.name.split(", ") for compared in (rung, other))
     told = [words for words in conditions if not _RANKS.search(words)]
     if title == of_other:
         told = [words for place, words in enumerate(conditions) if not place or words not in known]

@@ -245,8 +245,8 @@ def _requests(run: Run) -> dict[str, str]:
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
     """Return benchmark, cases and reason: a row for each benchmark and reason."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for one in skipped:
-        rows.setdefault((one.benchmark, one.reason), []).append(one.case or "all")
+    for case in skipped:
+        rows.setdefault((case.benchmark, case.reason), []).append(case.case or "all")
     return [(benchmark, "; ".join(cases), reason) for (benchmark, reason), cases in rows.items()]
 
 
@@ -294,7 +294,7 @@ def _characterisation(run: Run) -> Table | None:
 
 def _speedups(run: Run) -> Iterator[Figure]:
     """Yield the speedups of all programs, those on the most numbers of processes first."""
-    names = dict.fromkeys(one.subject.benchmark for one in run.models.speedups)
+    names = dict.fromkeys(curve.subject.benchmark for curve in run.models.speedups)
     found = [figure for name in names for figure in speedup.figures(run, name)]
     yield from sorted(found, key=lambda one: -_counts(one))
 

@@ -47,8 +47,8 @@ def _outcome(fit: Fit) -> ListedFit:
         parameters=[(_name(parameter.name), _parameter(parameter)) for parameter in fit.parameters]
         + _segments(fit),
         breakpoints=[
-            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: " + _kind(one)
-            for one in fit.breakpoints
+            f"between {units.size(step.last_before)} and {units.size(step.first_after)}: " + _kind(step)
+            for step in fit.breakpoints
         ],
         left_out=fit.left_out,
         notes=fit.notes,

@@ -44,7 +44,7 @@ def chosen(directory: RunDirectory, models: Models) -> Chosen | None:
 
 
 def _figure(tuning: Tuning) -> Figure | None:
-    rounds = [(one, [trial for trial in one.tries if trial.measured_s is not None]) for one in tuning.rounds]
+    rounds = [(turn, [trial for trial in turn.tries if trial.measured_s is not None]) for turn in tuning.rounds]
     measured = [(one, tries) for one, tries in rounds if tries]
     times = [time for _, tries in measured for trial in tries for time in _times(trial)]
     if not times:

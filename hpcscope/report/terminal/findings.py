@@ -55,7 +55,7 @@ def _severities(findings: list[Finding]) -> str:
     """Count what is grave: `2 warnings and 1 note`."""
     numbers = Counter(str(finding.severity) for finding in findings)
     notes = numbers["advice"] + numbers["information"]
-    words = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
+    words = [count(numbers[severity], severity) for severity in ("error", "warning") if numbers[severity]]
     return sentence([*words, *([count(notes, "note")] if notes else [])])
 
 

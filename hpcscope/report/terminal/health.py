@@ -39,15 +39,15 @@ def as_json(record: HealthFile, health: Health) -> dict[str, Any]:
                 "host": node.host,
                 "verdict": node.verdict,
                 "evidence": [
-                    {"verdict": one.verdict, "what": one.text, "likely_cause": one.cause, "advice": one.advice}
-                    for one in node.evidence
+                    {"verdict": said.verdict, "what": said.text, "likely_cause": said.cause, "advice": said.advice}
+                    for said in node.evidence
                 ],
             }
             for node in health.nodes
         ],
         "differences": [
-            {"fact": one.fact, "usual": one.usual, "nodes": one.nodes, "odd": one.odd}
-            for one in health.differences
+            {"fact": difference.fact, "usual": difference.usual, "nodes": difference.nodes, "odd": difference.odd}
+            for difference in health.differences
         ],
         "visible": [
             {

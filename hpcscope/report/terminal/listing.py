@@ -65,7 +65,7 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     means = {"best": _best, "mean": lambda case: _shown(case.mean, case)}
     counts = {"n": lambda case: str(case.n), "launches": lambda case: str(case.launches)}
     choices = [means | counts] if any(case.mean is not None for case in group) else []
-    yield _AsThereIsRoom([_table(group, catalog, verbose, each) for each in (*choices, counts, {}, None)])
+    yield _AsThereIsRoom([_table(group, catalog, verbose, columns) for columns in (*choices, counts, {}, None)])
     yield Text("")
 
 
@@ -76,7 +76,7 @@ class _AsThereIsRoom:
     tables: list[Table]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = [Measurement.get(console, options.update(max_width=MOST_COLUMNS), each) for each in self.tables]
+        widths = [Measurement.get(console, options.update(max_width=MOST_COLUMNS), table) for table in self.tables]
         fitting = (
             each for each, need in zip(self.tables, widths, strict=True) if need.maximum <= options.max_width
         )

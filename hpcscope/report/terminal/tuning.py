@@ -68,11 +68,11 @@ def _table(round_: Round) -> Table:
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("", min_width=12)
-    for each in round_.tries:
-        own = " *" if each.candidate == untuned(each.candidate.ranks) else ""
-        row = [str(each.n) if sizes else each.candidate.label + own, _rate(each.predicted_flops_per_s)]
-        row += [_measured(each), signed(each.error), _slower(each.slower), signed(each.behind)]
-        table.add_row(*map(Text, [*row[: 1 + len(columns)], each.verdict]))
+    for trial in round_.tries:
+        own = " *" if trial.candidate == untuned(trial.candidate.ranks) else ""
+        row = [str(trial.n) if sizes else trial.candidate.label + own, _rate(trial.predicted_flops_per_s)]
+        row += [_measured(trial), signed(trial.error), _slower(trial.slower), signed(trial.behind)]
+        table.add_row(*map(Text, [*row[: 1 + len(columns)], trial.verdict]))
     return table
 
 

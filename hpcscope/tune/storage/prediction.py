@@ -77,7 +77,7 @@ def fitted(base: FileAccess, rates: Rates) -> Predictor:
         access.transfer_bytes: rate for access, rate in rates.items() if _differs(access, base, "transfer_bytes")
     }
     of_count = {access.ranks: rate for access, rate in rates.items() if _differs(access, base, "ranks")}
-    sizes, counts = (np.array(sorted(each), dtype=np.float64) for each in (of_size, of_count))
+    sizes, counts = (np.array(sorted(numbers), dtype=np.float64) for numbers in (of_size, of_count))
     return Predictor(
         base,
         rates,

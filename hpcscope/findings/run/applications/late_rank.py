@@ -34,7 +34,7 @@ def find(run: Run) -> list[Finding]:
         if len(ranks) != 1 or len(seen) != len(launches):
             continue
         rank = ranks.pop()
-        share, waited = (float(np.median([each[i] for each in seen])) for i in (1, 2))
+        share, waited = (float(np.median([values[i] for values in seen])) for i in (1, 2))
         known = worst.get((first.case.benchmark, rank))
         if known is None or waited > known[1]:
             worst[first.case.benchmark, rank] = (share, waited, first)

@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
         if share.low is not None and share.low > MUCH
     ]
     fewest = largest_of_each(bound, lambda one: one[0].apart(), lambda one: -one[0].total.ranks)
-    return [_finding(run, *one) for one in fewest]
+    return [_finding(run, *arguments) for arguments in fewest]
 
 
 def _shortest(run: Run, transport: str) -> Summary | None:

@@ -13,7 +13,7 @@ CONTROL = "none"
 
 def find(run: Run) -> list[Finding]:
     """Find the impact factors that are certainly large, and larger than those of no load; one finding for all."""
-    known = [one for one in run.models.congestion if not run.shares_processors(one.case)]
+    known = [congestion for congestion in run.models.congestion if not run.shares_processors(congestion.case)]
     hit = [congestion for congestion in known if not _is_control(congestion) and _certain(congestion, known)]
     return [_finding(hit, known)] if hit else []
 

@@ -37,14 +37,15 @@ def find(run: Run) -> list[Finding]:
     """Find the limiting layer on each path between hosts where the figures separate the layers."""
     ladders = run.models.ladders
     findings: dict[str, Finding] = {}
+    latencies = {ladder.path: ladder for ladder in reversed(ladders) if ladder.quantity == "latency_s"}
     for ladder in ladders:
         three = _three(ladder)
         if ladder.quantity != "bandwidth_bytes_per_s" or three is None or ladder.path in findings:
             continue
         layer = _long(three)
         if layer is not None:
-            below = next((one for one in ladders if one.path == ladder.path and one.quantity == "latency_s"), None)
-            findings[ladder.path] = _finding(run, ladder, three, layer, _three(below) if below else None)
+            start = latencies.get(ladder.path)
+            findings[ladder.path] = _finding(run, ladder, three, layer, _three(start) if start else None)
     return list(findings.values())
 
 

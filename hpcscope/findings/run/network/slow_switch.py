@@ -56,7 +56,7 @@ PATHS = SampleKind(
 
 def find(run: Run) -> list[Finding]:
     """Find what is slow in the samples, one finding for each kind, in the sample that shows most of it."""
-    outliers = [(*one, sample) for sample in run.models.random_pairs for one in _all(sample) if one[2]]
+    outliers = [(*outlier, sample) for sample in run.models.random_pairs for outlier in _all(sample) if outlier[2]]
     most = largest_of_each(outliers, lambda one: (one[0].code, one[1]), lambda one: len(one[2]))
     return [_finding(*outlier) for outlier in most]
 
@@ -71,7 +71,7 @@ def _all(sample: RandomPairs) -> list[tuple[SampleKind, str, list[Slow], int]]:
 
 
 def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: RandomPairs) -> Finding:
-    members = [" and ".join(one.members) for one in slow]
+    members = [" and ".join(outlier.members) for outlier in slow]
     rest = f" and {len(slow) - NAMED} more" if len(slow) > NAMED else ""
     names = ", ".join(members[:NAMED]) + rest
     words = (kind.one if len(slow) == 1 else kind.many).format(names=names, number=len(slow), of=of, kind=name)
@@ -93,7 +93,7 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
             Evidence(what="pairs measured", value=f"{sample.pairs} of {sample.of_pairs}"),
             Evidence(what="rounds", value=sample.rounds),
             Evidence(what="launches", value=sample.launches),
-            *(Evidence(what="chance that a slow path is seen", value=one) for one in chance),
+            *(Evidence(what="chance that a slow path is seen", value=value) for value in chance),
         ],
         advice=kind.advice,
         lost=worst.value / (1 + worst.value),

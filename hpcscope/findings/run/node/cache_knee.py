@@ -39,7 +39,7 @@ def find(run: Run) -> list[Finding]:
             (ratio(_per_unit(costs, large), _per_unit(costs, small)), small, large)
             for small, large in pairwise(ordered)
         ]
-        certain = [each for each in steps if (each[0].low or 0.0) > SMALLEST_STEP]
+        certain = [step for step in steps if (step[0].low or 0.0) > SMALLEST_STEP]
         if certain:
             step, small, large = max(certain, key=lambda each: each[0].value)
             findings.append(_finding(run, costs, step, small, large))

@@ -34,7 +34,7 @@ def find(run: Run) -> list[Finding]:
         if ((excess := ratio(fresh.per_launch, used.per_launch)).low or 0.0) > DOMINATES
     ]
     worst = largest_of_each(slower, lambda one: one[1].benchmark, lambda one: one[0].value)
-    return [_finding(run, *one) for one in worst]
+    return [_finding(run, *arguments) for arguments in worst]
 
 
 def _finding(run: Run, excess: Estimate, fresh: Summary, used: Summary) -> Finding:

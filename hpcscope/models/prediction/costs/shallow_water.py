@@ -43,7 +43,7 @@ FLOPS_OF_PRODUCTS = 13
 FLOPS_OF_ADVANCE = 58
 
 
-class Process(NamedTuple):
+class GridPlace(NamedTuple):
     """A place on the grid of processes."""
 
     row: int
@@ -75,7 +75,7 @@ class Sharing:
         """Return the pairs of latitudes of a row of processes."""
         return _part(self.pairs, self.rows, row)
 
-    def lines_of(self, at: Process) -> int:
+    def lines_of(self, at: GridPlace) -> int:
         """Return the pairs of latitudes whose lines a process transforms."""
         pairs = self.pairs_of(at.row)
         return pairs if self.shares_lines else _part(pairs, self.columns, at.column)
@@ -116,9 +116,9 @@ class Sharing:
         return sum(self.truncation + 2 - number for block in blocks for number in block)
 
     @property
-    def processes(self) -> Iterator[Process]:
+    def processes(self) -> Iterator[GridPlace]:
         """All places."""
-        return (Process(row, column) for row in range(self.rows) for column in range(self.columns))
+        return (GridPlace(row, column) for row in range(self.rows) for column in range(self.columns))
 
     @property
     def _residues(self) -> list[int]:
@@ -141,7 +141,7 @@ class ShallowWater(Costs):
         if phase != "compute":
             return 1
         whole = Sharing(int(size), 1, 1, distributed=False, legendre="transposition")
-        return _steps(problem) * _flops(whole, Process(0, 0), _levels(problem))
+        return _steps(problem) * _flops(whole, GridPlace(0, 0), _levels(problem))
 
     def refuses(self, problem: Problem) -> str:
         """Say which shares would be empty, or which lines cannot be shared."""
@@ -179,7 +179,7 @@ class ShallowWater(Costs):
         yield from max(sent, key=lambda steps: sum(step.sent_bytes for step in steps))
 
 
-def _row(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages | CollectiveStep]:
+def _row(sharing: Sharing, at: GridPlace, problem: Problem) -> Iterator[Messages | CollectiveStep]:
     """Yield what a process sends along its row: for the transforms of lines."""
     if sharing.columns == 1:
         return
@@ -210,7 +210,7 @@ def _row(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages |
     yield from (_all_to_all(doubles, sharing.columns, problem) for doubles in all_to_all)
 
 
-def _column(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages | CollectiveStep]:
+def _column(sharing: Sharing, at: GridPlace, problem: Problem) -> Iterator[Messages | CollectiveStep]:
     """Yield what a process sends along its column: for the transforms of latitudes."""
     rows, steps = sharing.rows, _steps(problem)
     if rows == 1:
@@ -245,7 +245,7 @@ def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | 
     return CollectiveStep("exchange", "MPI_Alltoallv", _steps(problem), bytes_, processes, messages=processes - 1)
 
 
-def _flops(sharing: Sharing, at: Process, levels: int) -> float:
+def _flops(sharing: Sharing, at: GridPlace, levels: int) -> float:
     """Return the operations of a process in one step."""
     values = levels * (READ + WRITTEN)
     pairs, longitudes = sharing.pairs_of(at.row), sharing.longitudes_of(at.column)

@@ -98,7 +98,7 @@ def _timed(group: list[Summary]) -> str:
     definitions = list(dict.fromkeys(case.definition for case in group))
     if definitions == ["global"]:
         return "from the common start to the last exit"
-    return sentence([definition(one) for one in definitions])
+    return sentence([definition(word) for word in definitions])
 
 
 def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:

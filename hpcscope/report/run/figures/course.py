@@ -74,7 +74,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
             )
     points: list[Point] = []
     for group in groups.values():
-        typical = median([seconds for _, seconds, state in group if state == 0] or [each[1] for each in group])
+        typical = median([seconds for _, seconds, state in group if state == 0] or [point[1] for point in group])
         points += [(at, seconds / typical) for at, seconds, _ in group]
     return sorted(points)
 

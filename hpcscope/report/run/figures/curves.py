@@ -100,9 +100,9 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     drawn: list[Fit] = []
     for slot, line in enumerate(lines):
         fits = list(chosen_fits(run.models.fits, line[0], variable, variable))
-        fit = next((one for one in fits if one.metric == first.metric), None)
+        fit = next((candidate for candidate in fits if candidate.metric == first.metric), None)
         drawn += fits
-        breaks = [one for each in fits for one in certain_breaks(each)]
+        breaks = [step for fit in fits for step in certain_breaks(fit)]
         traces += points_and_band(
             line, variable, xs, slot, series_name(line[0], names, catalog, metric), breaks, fit is None
         )
@@ -172,7 +172,7 @@ def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) ->
     for before, after in pairwise(line):
         low, high = float(before.parameters[variable]), float(after.parameters[variable])
         far = low == 0 or high / low > _MOST_APART
-        if far or any(low <= one.last_before < high for one in breaks):
+        if far or any(low <= step.last_before < high for step in breaks):
             yield piece
             piece = []
         piece.append(after)
@@ -186,7 +186,7 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
         if point is None:
             continue
         if before is not None and (
-            before.x == 0 or any(before.x <= one.last_before < point.x for one in fit.breakpoints)
+            before.x == 0 or any(before.x <= step.last_before < point.x for step in fit.breakpoints)
         ):
             x.append(None)
             y.append(None)
@@ -211,7 +211,7 @@ def chosen_fits(fits: Iterable[Fit], case: Summary, over: str, swept: str) -> It
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
     """Mark the breakpoints: a strip between the two sizes and a line at the first size after it."""
-    seen = {(one.last_before, one.first_after) for fit in fits for one in certain_breaks(fit)}
+    seen = {(step.last_before, step.first_after) for fit in fits for step in certain_breaks(fit)}
     shapes: list[Plot] = []
     annotations: list[Plot] = []
     span = max(xs) / place(min(xs), xs)
@@ -233,10 +233,11 @@ def certain_breaks(fit: Fit) -> list[Breakpoint]:
     """Return the breaks worth a mark: where the time steps for certain by a tenth of that behind the break."""
     behind_s = {point.x: point.measured for point in fit.points}
     return [
-        one
-        for one in fit.breakpoints
-        if one.is_jump
-        and min(abs(one.jump_s.low or 0.0), abs(one.jump_s.high or 0.0)) >= _LEAST_STEP * behind_s[one.first_after]
+        step
+        for step in fit.breakpoints
+        if step.is_jump
+        and min(abs(step.jump_s.low or 0.0), abs(step.jump_s.high or 0.0))
+        >= _LEAST_STEP * behind_s[step.first_after]
     ]
 
 
@@ -329,7 +330,9 @@ def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches
         words.append(
             f"Lines show the chosen model ({sentence(models)}); if none was chosen, the points are joined."
         )
-    jumps = {(one.last_before, one.first_after): one.jump_s.value for fit in fits for one in certain_breaks(fit)}
+    jumps = {
+        (step.last_before, step.first_after): step.jump_s.value for fit in fits for step in certain_breaks(fit)
+    }
     if len(jumps) > _MOST_BREAKS:
         words.append(
             f"The fitted times jump at {len(jumps)} sizes, which are marked and listed under Models; "

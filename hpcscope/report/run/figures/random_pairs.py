@@ -177,8 +177,8 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
     yield f"{units.share(sample.chance_of_pair)}."
     slow = [
         *_named("hosts", sample.slow_processes),
-        *(words for one in sample.attributes for words in _named(one.name, one.slow)),
-        *(words for one in sample.attributes for words in _named(f"paths, {one.name}", one.slow_between)),
+        *(words for kind in sample.attributes for words in _named(kind.name, kind.slow)),
+        *(words for kind in sample.attributes for words in _named(f"paths, {kind.name}", kind.slow_between)),
         *_named("pairs", sample.slow_pairs),
     ]
     yield f"Slower than the others: {'; '.join(slow)}." if slow else "Nothing stands out."
@@ -186,7 +186,7 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
 
 def _named(kind: str, slow: list[Slow]) -> Iterator[str]:
     if slow:
-        names = [f"{' and '.join(one.members)} by {units.share(one.excess.value)}" for one in slow[:_NAMED]]
+        names = [f"{' and '.join(path.members)} by {units.share(path.excess.value)}" for path in slow[:_NAMED]]
         rest = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
         yield f"{kind}: {sentence(names) if not rest else ', '.join(names) + rest}"
 

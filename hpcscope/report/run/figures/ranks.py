@@ -57,7 +57,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
     for slot, line in enumerate(series(group, names)[:MOST_SERIES]):
         name = series_name(line[0], names, catalog, metric)
         fits_of_line = chosen_fits(run.models.fits, line[0], "ranks", "")
-        fit = next((one for one in fits_of_line if one.metric == first.metric), None)
+        fit = next((candidate for candidate in fits_of_line if candidate.metric == first.metric), None)
         fits += [fit] if fit else []
         traces.append(_points(line, slot, name, joined=fit is None))
         traces += [_fitted(fit, slot)] if fit else []

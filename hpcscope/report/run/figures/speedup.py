@@ -38,21 +38,23 @@ def compared(run: Run) -> Iterator[DotPlot]:
     """Yield the speedups of all programs on their largest number of processes, a panel for each number."""
     panels: dict[int, list[Mark]] = defaultdict(list)
     rows: list[list[str]] = []
-    for one in run.models.speedups:
-        point = one.points[-1] if one.points else None
+    for curve in run.models.speedups:
+        point = curve.points[-1] if curve.points else None
         if point is None or point.speedup is None or point.ranks < 2:
             continue
         speedup, ideal = point.speedup, float(point.ranks)
         panels[point.ranks].append(
             Mark.of(
-                run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
-                + ("" if one.subject.transport == "default" else f", {transport_words(one.subject.transport)}"),
+                run.benchmarks.described(curve.subject.benchmark, curve.subject.parameters)
+                + (
+                    "" if curve.subject.transport == "default" else f", {transport_words(curve.subject.transport)}"
+                ),
                 f"{in_unit(speedup)}{MIXED if speedup.mixes_states else ''}",
                 (min(value, ideal) for value in speedup.bounds),
                 ideal,
             )
         )
-        rows.append([one.subject.label, in_unit(speedup), in_percent(point.efficiency)])
+        rows.append([curve.subject.label, in_unit(speedup), in_percent(point.efficiency)])
     if panels:
         yield DotPlot(
             key="speedups-compared",
@@ -66,7 +68,7 @@ def compared(run: Run) -> Iterator[DotPlot]:
                 for number, marks in sorted(panels.items())
             ],
             table=Table(["case", "speedup", "efficiency"], rows),
-            origins=sorted({one.origin for one in run.models.speedups}),
+            origins=sorted({curve.origin for curve in run.models.speedups}),
         )
 
 

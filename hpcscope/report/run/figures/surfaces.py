@@ -52,7 +52,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
     counts = [int(value) for value in values(group, "ranks")]
     grid = {(float(case.parameters[variable]), case.ranks): case for case in group}
     fits = chosen_fits(run.models.fits, first, "message_bytes_and_ranks", variable)
-    fit = next((one for one in fits if one.metric == first.metric), None)
+    fit = next((candidate for candidate in fits if candidate.metric == first.metric), None)
     fitted = {(point.x, point.ranks or 0): point.fitted for point in fit.points} if fit else {}
     ticks = [units.parameter(variable, value) for value in values(group, variable)]
     return Figure(
