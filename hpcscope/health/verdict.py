@@ -312,9 +312,7 @@ def _against(
     for host in group:
         for name, value in facts.others(known[host], reference.facts):
             text = f"{name} is {value}; the reference: {reference.facts[name]}"
-            evidence[host].append(
-                NodeEvidence(SUSPECT, text, ODD_CAUSE, "compare it with the host of the reference")
-            )
+            evidence[host].append(NodeEvidence(SUSPECT, text, ODD_CAUSE, "compare it with the reference host"))
     places = dict.fromkeys((v.check, v.place) for host in group for v in own_visits[host][0].values)
     asked = {(check, place): cost for check, place in places if (cost := reference.cost(check, place)) is not None}
     for place, cost in asked.items():

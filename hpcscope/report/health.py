@@ -98,9 +98,7 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
             for difference in health.differences
             for value, hosts in list(difference.odd.items())[:MOST_VALUES]
         ],
-        usual={
-            difference.fact: difference.usual for difference in health.differences if difference.usual is not None
-        },
+        usual={fact.fact: fact.usual for fact in health.differences if fact.usual is not None},
         remarks=[*health.remarks, *filter(None, [few_peers(health)])],
         sights=health.sights,
         share=units.share,

@@ -10,16 +10,7 @@ from hpcscope.programs.profiles import files, functions, mpip, sums
 from hpcscope.programs.profiles import folder as folders
 from hpcscope.programs.profiles.balance import spreads
 from hpcscope.programs.profiles.profile import Profile
-from hpcscope.programs.profiles.records import (
-    Calls,
-    Collective,
-    Merged,
-    ProfiledProcess,
-    Region,
-    Spread,
-    Usage,
-    Waits,
-)
+from hpcscope.programs.profiles.records import Merged, ProfiledProcess, Usage
 from hpcscope.programs.profiles.regions import regions
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.programs.profiles.sites import Sites
@@ -27,19 +18,6 @@ from hpcscope.programs.profiles.timeline import timeline
 from hpcscope.programs.profiles.trace import gather, late, window
 from hpcscope.programs.profiles.traffic import traffic
 from hpcscope.rundirectory import FORMAT, read_json
-
-__all__ = [
-    "PROFILE",
-    "Calls",
-    "Collective",
-    "Merged",
-    "ProfiledProcess",
-    "Region",
-    "Spread",
-    "Waits",
-    "merge",
-    "read",
-]
 
 PROFILE = "profile.json"
 SOURCE = "scope monitor"

@@ -77,19 +77,17 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
     longest_s = max((process.wall_s for process in processes), default=0.0) or 1.0
     compute, mpi = ("█", "░") if blocks else ("#", ".")
     yield Text(f"{compute} computation  {mpi} in MPI", style="dim")
-    for section in shown:
-        computing = round(_BAR * section.compute_s / longest_s)
-        within = max(0, round(_BAR * section.wall_s / longest_s) - computing)
-        line = Text(f"  rank {section.rank:<6}")
+    for process in shown:
+        computing = round(_BAR * process.compute_s / longest_s)
+        within = max(0, round(_BAR * process.wall_s / longest_s) - computing)
+        line = Text(f"  rank {process.rank:<6}")
         line.append(compute * computing, style="cyan")
         line.append((mpi * within).ljust(_BAR - computing), style="yellow")
-        line.append(f"  {units.quantity(section.wall_s, 's'):>8}")
-        line.append(f"  {units.share(section.mpi_s / section.wall_s if section.wall_s else None):>5} MPI")
-        if section.state != "finalized":
-            line.append(
-                f"  {section.state}" + (f" in {section.in_routine}" if section.in_routine else ""),
-                style="bold red",
-            )
+        line.append(f"  {units.quantity(process.wall_s, 's'):>8}")
+        line.append(f"  {units.share(process.mpi_s / process.wall_s if process.wall_s else None):>5} MPI")
+        if process.state != "finalized":
+            place = f" in {process.in_routine}" if process.in_routine else ""
+            line.append(f"  {process.state}{place}", style="bold red")
         yield line
     if len(shown) < len(processes):
         left = len(processes) - len(shown)
