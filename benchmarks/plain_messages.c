@@ -142,8 +142,11 @@ static double collective_s(void (*run)(void)) {
 }
 
 static double loop_s(void (*run)(void), int iterations) {
-  /* The receiver's cores hold the lines, as before each repetition of Scope: nothing else is written after them. */
-  if (memory) memset(run == put ? memory : arrived, 0, room);
+  if (memory) { /* as before each repetition of Scope, so that the caches hold the same lines */
+    const size_t one = bytes + LINE;
+    memset(memory, 0, run == put ? room : one);
+    memset(run == put ? sent : arrived, 0, run == put ? one : room);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   /* As Scope does: a single long operation notices neither the barrier nor that it is the first. */
   turn = iterations;
