@@ -20,12 +20,14 @@ PAYLOADS = [
     ("mpi.latency message_bytes=1000", 2),
     ("mpi.bandwidth message_bytes=1000", 2),
     ("mpi.broadcast message_bytes=1000", 3),
+    ("mpi.connect", 2),
     ("operation.broadcast n=30 buffers=cold", 3),
     ("operation.broadcast n=30 buffers=warm", 3),
 ]
 
 RESULTS = [
     *(("node.stream kernel=" + kernel, 1) for kernel in ("copy", "scale", "add", "triad")),
+    *(("node.thread_sync operation=" + operation, 1) for operation in ("lock", "atomic", "barrier", "condition")),
 ]
 
 MAY_LACK = {"spawn", "scalapack", "device"}
@@ -148,7 +150,14 @@ def test_a_wrong_result_fails_its_case(case: str, ranks: int, measure: Measure) 
 
 
 BROKEN_LIBRARY = """
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <pthread.h>
+#include <unistd.h>
+int pthread_barrier_wait(pthread_barrier_t* barrier) {  /* all but the first thread are late, and none waits */
+  if (gettid() != getpid()) usleep(100);
+  return barrier == NULL;
+}
 int MPI_Barrier(MPI_Comm comm) { return comm == MPI_COMM_NULL; }
 double MPI_Wtime(void) { static double now = 1e6; return now -= 1e-6; }
 """
@@ -159,6 +168,7 @@ double MPI_Wtime(void) { static double now = 1e6; return now -= 1e-6; }
     [
         ("mpi.barrier", 2, "left the barrier"),
         ("node.timer clock=mpi_wtime", 1, "backwards"),
+        ("node.thread_sync operation=barrier rounds=20", 1, "left the barrier"),
     ],
 )
 def test_a_library_that_does_not_keep_its_word_is_caught(
