@@ -17,8 +17,8 @@ from hpcscope.cli import dispatch
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.programs.profiles import merged as profiles
 from hpcscope.programs.profiles import profile
-from hpcscope.programs.profiles.merged import Merged
 from hpcscope.programs.profiles.monitored_run import Options, run
+from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.traffic import matrix
 from tests.cli.scope_command import SCOPE, Answer, answered, scope
 from tests.installed_mpi import embedded  # noqa: F401

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.machine.machine import MpiInstallation
-from hpcscope.programs.profiles.merged import Merged, merge
+from hpcscope.programs.profiles.merged import merge
 from hpcscope.programs.profiles.monitored_run import Options, run
+from hpcscope.programs.profiles.records import Merged
 from tests.monitored_ring import AS_ROOT
 from tests.patience import PATIENCE_S
 

@@ -17,7 +17,8 @@ from hpcscope.programs.profiles.machine_comparison import (
     measured_run,
     newest,
 )
-from hpcscope.programs.profiles.merged import Merged, merge
+from hpcscope.programs.profiles.merged import merge
+from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routine_sums import of_epochs
 from tests import golden_run as golden
 from tests.declared import catalog

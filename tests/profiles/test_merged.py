@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.programs.profiles import merged
-from hpcscope.programs.profiles.merged import Merged
+from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import KINDS, kind
 from hpcscope.programs.profiles.traffic import matrix
 from tests.profiles import synthetic

@@ -13,7 +13,7 @@ import pytest
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.profile import ProfileFacts, find_all
 from hpcscope.machine.machine import MpiInstallation
-from hpcscope.programs.profiles.merged import Merged
+from hpcscope.programs.profiles.records import Merged
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.profiles.faulty import RANKS, Faulty
 
