@@ -48,6 +48,7 @@ Pattern = Literal[
     "device_memory",
     "device_link",
     "device_arithmetic",
+    "device_messages",
 ]
 """The kind of exchange by which two layers are compared; see docs/method/ladder.md."""
 
@@ -70,6 +71,7 @@ LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "device_memory": ("device",),
     "device_link": ("device",),
     "device_arithmetic": ("device",),
+    "device_messages": ("mpi",),
 }
 """The layers on which a pattern has a place; those that are not named have one on every layer."""
 

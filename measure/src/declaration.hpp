@@ -221,6 +221,7 @@ enum class Pattern {
   device_memory,      // memory bandwidth of a device
   device_link,        // data between the memories of host and device
   device_arithmetic,  // floating point rate of a device
+  device_messages,    // messages in one direction between memories of devices
 };
 
 struct Rung {

@@ -53,7 +53,8 @@ const Names<Pattern> patterns = {{Pattern::ping_pong, "ping_pong"},
                                  {Pattern::file_read, "file_read"},
                                  {Pattern::device_memory, "device_memory"},
                                  {Pattern::device_link, "device_link"},
-                                 {Pattern::device_arithmetic, "device_arithmetic"}};
+                                 {Pattern::device_arithmetic, "device_arithmetic"},
+                                 {Pattern::device_messages, "device_messages"}};
 
 const Names<Step::Kind> kinds_of_steps = {{Step::Kind::work, "work"},
                                           {Step::Kind::messages, "messages"},

@@ -20,7 +20,7 @@ FUNCTIONS = {"sqrt", "log2", "ceil", "floor", "min", "max"}
 PATTERNS = {
     *("ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "core_copy"),
     *("pair_matrix", "pair_sample", "neighbor_exchange", "file_write", "file_read"),
-    *("device_memory", "device_link", "device_arithmetic"),
+    *("device_memory", "device_link", "device_arithmetic", "device_messages"),
 }
 PHASES = {"initialise", "distribute", "compute", "exchange", "collect"}
 REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system", "device"}

@@ -15,6 +15,8 @@ from tests.measure.test_cuda import cuda as cuda
 from tests.measure.test_cuda import folder as folder
 from tests.measure.test_devices import kernels as kernels
 from tests.measure.test_devices import pocl as pocl
+from tests.measure.test_one_wrong_byte import AT_RANK_0, COMBINED, FEW, MOVED, ONE_SIDED, expect_all_failed
+from tests.measure.test_one_wrong_byte import corrupting as corrupting
 from tests.messages import mentions
 
 SIZES = (
@@ -22,6 +24,11 @@ SIZES = (
     "mpi.comms2 message_bytes={}",
     "mpi.bandwidth message_bytes={} window=5",
 )
+COLLECTIVES = [
+    *("mpi.broadcast", "mpi.scatter", "mpi.scatterv", "mpi.gather", "mpi.gatherv", "mpi.allgather"),
+    *("mpi.allgatherv", "mpi.alltoall", "mpi.alltoallv", *COMBINED),
+]
+WINDOWS = [case for case in ONE_SIDED if "accumulate" not in case]
 EXCHANGES = [*(line.format(size) for line in SIZES for size in (1, 100_001)), "mpi.latency message_bytes=0"]
 
 
@@ -133,4 +140,77 @@ def test_a_library_that_does_not_is_not_believed(
 def test_what_is_not_measured_is_said(case: str, only: str, measure: Measure) -> None:
     (refused,) = measure(2, between("staged", "host", [case])).cases
     assert refused.status == "unavailable"
+    assert mentions(refused.reason, f"memory of devices is measured with {only} only")
+
+
+def in_memory(memory: str, names: list[str]) -> list[str]:
+    return [f"{name} memory={memory} message_bytes={size}" for name in names for size in (8, 100_008)]
+
+
+def every_rank_right(ended: Ended, planned: list[str]) -> None:
+    assert len(ended.cases) == len(planned), ended.errors
+    for case in ended.cases:
+        assert case.status == "ok", (case.benchmark, case.parameters, case.reason)
+        assert case.verification is not None
+        assert case.verification.checks > 0
+        direct = case.parameters["memory"] == "device"
+        assert case.settings.get("device_memory_in_mpi") == ("MPIX_Query_cuda_support: yes" if direct else None)
+        assert "device_name" in case.settings
+
+
+@pytest.mark.usefixtures("pocl")
+@pytest.mark.parametrize(("ranks", "names"), [(3, COLLECTIVES), (2, WINDOWS)], ids=["collectives", "windows"])
+def test_staged_operations_are_right_on_every_rank(ranks: int, names: list[str], measure: Measure) -> None:
+    planned = in_memory("staged", names)
+    every_rank_right(measure(ranks, planned), planned)
+
+
+@pytest.mark.usefixtures("cuda")
+@pytest.mark.parametrize(("ranks", "names"), [(3, COLLECTIVES), (2, WINDOWS)], ids=["collectives", "windows"])
+def test_a_library_operates_on_memory_of_devices(
+    ranks: int, names: list[str], measure: Measure, aware: str
+) -> None:
+    planned = [*in_memory("device", names), *in_memory("staged", names[-2:])]
+    every_rank_right(measure(ranks, planned, LD_PRELOAD=aware, DEVICE_AWARE="yes"), planned)
+    for case in measure(ranks, planned[:2], LD_PRELOAD=aware, DEVICE_AWARE="no").cases:
+        assert case.status == "unavailable"
+        assert mentions(case.reason, "takes no memory of devices (MPIX_Query_cuda_support: no)")
+
+
+@pytest.mark.usefixtures("cuda")
+def test_one_wrong_byte_in_memory_of_a_device_fails_the_case(
+    measure: Measure, aware: str, corrupting: str
+) -> None:
+    planned, rules = [], []
+    for number, name in enumerate([*COLLECTIVES, *WINDOWS]):
+        length = 8 * (1201 + number)
+        planned.append(f"{name} memory={('device', 'staged')[number % 2]} message_bytes={length} {FEW}")
+        rules.append(f"{length * MOVED.get(name, 1)}:2:{0 if name in AT_RANK_0 else 1}:37%")
+    preloaded = {"LD_PRELOAD": f"{aware}:{corrupting}", "DEVICE_AWARE": "yes", "CORRUPT": ";".join(rules)}
+    ended = measure(2, planned, action="run", **preloaded)
+    assert ended.errors.count("corrupted byte") == len(planned), ended.errors
+    expect_all_failed(ended, len(planned))
+    assert not [case.reason for case in ended.cases if case.status != "failed"]
+
+
+@pytest.mark.usefixtures("cuda")
+def test_what_a_copy_of_a_device_loses_is_noticed(measure: Measure) -> None:
+    planned = [
+        f"{name} memory=staged message_bytes=100008" for name in ("mpi.broadcast", "mpi.allreduce", *WINDOWS[::3])
+    ]
+    ended = measure(2, planned, FAKE_CUDA="copy")
+    assert [case.status for case in ended.cases] == ["failed"] * len(planned), ended.errors
+
+
+@pytest.mark.usefixtures("pocl")
+@pytest.mark.parametrize(
+    ("case", "only"),
+    [
+        ("mpi.allreduce call=nonblocking", "call=blocking"),
+        ("mpi.broadcast rotation=2", "rotation=1"),
+        ("mpi.one_sided operation=accumulate", "operation=put and operation=get"),
+    ],
+)
+def test_operations_that_are_not_measured_say_so(case: str, only: str, measure: Measure) -> None:
+    (refused,) = measure(2, [f"{case} memory=staged"]).cases
     assert mentions(refused.reason, f"memory of devices is measured with {only} only")

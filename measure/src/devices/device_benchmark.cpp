@@ -27,9 +27,13 @@ DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first) {
   if (first >= count)
     throw Unavailable(
         sentence({"device=", first, ": this host has ", count, count == 1 ? " device" : " devices"}));
-  const std::int64_t place = host.rank() % count;
-  Device& device = *devices[static_cast<std::size_t>((first + place) % count)];
-  return {&device, (host.size() - place + count - 1) / count, slowdown_of(device.facts())};
+  // Devices are listed by kind: ranks do not take the host's processors for a further graphics processor.
+  const auto alike = std::ranges::equal_range(devices, devices[static_cast<std::size_t>(first)]->facts().kind, {},
+                                              [](const auto& device) { return device->facts().kind; });
+  const auto number = static_cast<std::int64_t>(alike.size());
+  const std::int64_t place = host.rank() % number;
+  Device& device = *alike[(first - (alike.begin() - devices.begin()) + place) % number];
+  return {&device, (host.size() - place + number - 1) / number, slowdown_of(device.facts())};
 }
 
 void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {

@@ -1,162 +1,45 @@
-#include "devices/device_messages.hpp"
-
-#include <dlfcn.h>
-
-#include <limits>
-
-#include "devices/device_benchmark.hpp"
+#include "devices/message_memory.hpp"
 
 namespace scope::devices {
 namespace {
 
 constexpr int tag = 8;
 constexpr int control_tag = 9;
-// Of pinned memory: a message is copied while another one travels.
-constexpr int staging_slots = 2;
-
-// What the library says of memory of CUDA's devices. Throws Unavailable unless it takes it.
-std::string support() {
-  // An extension of Open MPI, which MPICH and others have taken over.
-  auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
-  if (query != nullptr && query() == 1) return "MPIX_Query_cuda_support: yes";
-  throw Unavailable(sentence({"the MPI library takes no memory of devices (MPIX_Query_cuda_support: ",
-                              query == nullptr ? "missing" : "no", "); staged memory works with any"}));
-}
-
-// The memory of one rank: of messages to be sent and, apart from them, of those that arrive.
-class MessageMemory {
- public:
-  // `slots`: messages in flight at a time, of which all have the same contents. Collective.
-  MessageMemory(const std::string& kind, std::int64_t bytes, int slots, const Communicator& communicator)
-      : bytes_(static_cast<std::size_t>(bytes)), slots_(slots), out_(bytes_), in_(bytes_) {
-    const Communicator host = Communicator::on_this_host(communicator);
-    if (kind == "host") return;
-    device_ = device_of_rank(host, 0);
-    device_->require_room(bytes, 2);
-    queue_ = device_->device->queue(false);
-    const std::int64_t least = std::max<std::int64_t>(1, bytes);
-    sent_ = device_->device->array(least);
-    arrived_ = device_->device->array(least);
-    if (kind == "staged") {
-      slots_ = std::min(slots, staging_slots);
-      for (auto* staging : {&out_staging_, &in_staging_})
-        for (int slot = 0; slot < slots_; ++slot) staging->push_back(device_->device->pinned(least));
-    } else if (sent_->pointer() == nullptr) {
-      throw Unavailable(
-          device_->device->facts().driver +
-          " has no pointers to memory of a device that MPI could take; staged memory works with any");
-    }
-  }
-
-  int slots() const { return slots_; }
-
-  // What MPI sends from and receives into, and what precedes the one and follows the other.
-  void* outgoing(int slot) {
-    if (!device_) return out_.data();
-    if (out_staging_.empty()) return sent_->pointer();
-    const auto staged = slot_of(out_staging_, slot);
-    copy([&] { queue_->read(staged, *sent_); });
-    return staged.data();
-  }
-  void* incoming(int slot) {
-    if (!device_) return in_.data();
-    return in_staging_.empty() ? arrived_->pointer() : slot_of(in_staging_, slot).data();
-  }
-  void arrived(int slot) {
-    if (!in_staging_.empty()) copy([&] { queue_->write(*arrived_, slot_of(in_staging_, slot)); });
-  }
-
-  void fill(std::uint64_t seed) {
-    write_pattern(out_.bytes(), seed);
-    in_.clear();
-    if (!device_) return;
-    copy([&] {
-      queue_->write(*sent_, out_.bytes());
-      queue_->write(*arrived_, in_.bytes());
-    });
-    for (const auto* staging : {&out_staging_, &in_staging_})
-      for (const auto& slot : *staging) std::ranges::fill(slot->bytes(), std::byte{0});
-  }
-  // The host's copy of the last message that arrived.
-  std::span<std::byte> received(bool again) {
-    if (device_ && again) copy([&] { queue_->read(in_.bytes(), *arrived_); });
-    return in_.bytes();
-  }
-
-  std::vector<ControlVariable> settings() const {
-    return device_ ? device_->settings() : std::vector<ControlVariable>();
-  }
-
- private:
-  using Staging = std::vector<std::unique_ptr<PinnedMemory>>;
-  std::span<std::byte> slot_of(const Staging& staging, int slot) const {
-    return staging[static_cast<std::size_t>(slot)]->bytes().first(bytes_);
-  }
-  template <class Enqueue>
-  void copy(Enqueue enqueue) {
-    if (bytes_ == 0) return;
-    enqueue();
-    queue_->finish();
-  }
-
-  std::size_t bytes_;
-  int slots_;
-  std::optional<DeviceOfRank> device_;
-  std::unique_ptr<Queue> queue_;
-  std::unique_ptr<Array> sent_;
-  std::unique_ptr<Array> arrived_;
-  Staging out_staging_;
-  Staging in_staging_;
-  Buffer out_;
-  Buffer in_;
-};
-
-// Throws Unavailable where a case asks for more than a plain exchange: its other parameters say nothing of devices.
-void require_plain(const Parameters& parameters,
-                   std::initializer_list<std::pair<const char*, const char*>> choices) {
-  const auto refuse = [](const std::string& name, const auto& value) {
-    throw Unavailable(sentence({"memory of devices is measured with ", name, "=", value, " only"}));
-  };
-  for (const auto& [name, value] : choices)
-    if (parameters.choice(name) != value) refuse(name, value);
-  if (parameters.integer("offset_bytes") != 0) refuse("offset_bytes", 0);
-  if (parameters.integer("rotation") != 1) refuse("rotation", 1);
-  if (parameters.integer("message_bytes") > std::numeric_limits<int>::max())
-    throw Unavailable("memory of devices is measured with messages of less than 2 GiB");
-}
 
 class DeviceMessages : public Benchmark {
  public:
-  void fill(std::uint64_t seed) override {
-    memory_->fill(sent_by(rank_, seed));
-    copied_ = false;
-  }
-  std::span<std::byte> received() override {
-    const auto bytes = memory_->received(!copied_);
-    copied_ = true;
-    return bytes;
-  }
-  std::vector<ControlVariable> settings() const override {
-    auto all = memory_->settings();
-    if (!support_.empty()) all.push_back({"device_memory_in_mpi", support_});
-    return all;
-  }
-
- protected:
-  DeviceMessages(const Parameters& parameters, const Communicator& communicator, int slots)
+  DeviceMessages(const Parameters& parameters, const Communicator& communicator, int slots = 1)
       : rank_(communicator.rank()),
         comm_(communicator.handle()),
-        bytes_(static_cast<int>(parameters.integer("message_bytes"))) {
+        bytes_(static_cast<int>(parameters.integer("message_bytes"))),
+        sent_(static_cast<std::size_t>(bytes_)),
+        arrived_(static_cast<std::size_t>(bytes_)) {
     const std::string& mine = parameters.choice(rank_ == 0 ? "sender_memory" : "receiver_memory");
     const auto direct = [&](const char* name) { return parameters.choice(name) == "device"; };
     const bool proof = direct("sender_memory") || direct("receiver_memory");
     const bool together = prepare_together(communicator, [&] {
-      memory_.emplace(mine, bytes_, slots, communicator);
-      if (proof) support_ = support();
+      memory_.emplace(mine, Extent{bytes_, bytes_}, slots, communicator);
+      if (proof) memory_->quote(support());
     });
     if (together && proof) prove();
   }
 
+  void fill(std::uint64_t seed) override {
+    write_pattern(sent_.bytes(), sent_by(rank_, seed));
+    arrived_.clear();
+    memory_->fill(sent_.bytes(), arrived_.bytes());
+    copied_ = false;
+  }
+  std::span<std::byte> received() override {
+    if (!copied_) memory_->collect(arrived_.bytes());
+    copied_ = true;
+    return arrived_.bytes();
+  }
+  Check verify(std::uint64_t seed) override { return {bytes_, problem(seed)}; }
+  double kept_share(std::int64_t calls) const override { return 1.0 / static_cast<double>(calls); }
+  std::vector<ControlVariable> settings() const override { return memory_->settings(); }
+
+ protected:
   int partner() const { return 1 - rank_; }
   int rank() const { return rank_; }
   int bytes() const { return bytes_; }
@@ -176,41 +59,27 @@ class DeviceMessages : public Benchmark {
     return 2 * seed + static_cast<std::uint64_t>(rank);
   }
 
-  // Returns whether both ranks are prepared: a rank that is not must not be waited for.
-  template <class Prepare>
-  static bool prepare_together(const Communicator& communicator, Prepare prepare) {
-    std::exception_ptr failure;
-    try {
-      prepare();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const bool all = !communicator.any(failure != nullptr);
-    if (failure) std::rethrow_exception(failure);
-    return all;
-  }
-
   // One message each way, before anything is timed: a library may say that it takes memory of devices and not do so.
   void prove() {
     fill(1);
     for (const int sender : {0, 1}) rank_ == sender ? send() : receive();
     if (const std::string wrong = problem(1); !wrong.empty())
-      throw std::runtime_error(support_ + ", but a message between memories of devices arrives wrong: " + wrong);
-    support_ += sentence({"; one message of ", bytes_, " B each way arrived right"});
+      throw std::runtime_error(support() + ", but a message between memories of devices arrives wrong: " + wrong);
+    memory_->quote(sentence({support(), "; one message of ", bytes_, " B each way arrived right"}));
   }
 
   int rank_;
   MPI_Comm comm_;
   int bytes_;
   std::optional<MessageMemory> memory_;
-  std::string support_;
+  Buffer sent_;  // the host's copies
+  Buffer arrived_;
   bool copied_ = false;
 };
 
 class PingPong final : public DeviceMessages {
  public:
-  PingPong(const Parameters& parameters, const Communicator& communicator)
-      : DeviceMessages(parameters, communicator, 1) {}
+  using DeviceMessages::DeviceMessages;
 
   Work work() const override { return {.bytes = static_cast<double>(bytes()), .messages = 1}; }
 
@@ -221,16 +90,12 @@ class PingPong final : public DeviceMessages {
     else
       repetition.time([&] { receive(), send(); });
   }
-
-  Check verify(std::uint64_t seed) override { return {bytes(), problem(seed)}; }
-  double kept_share(std::int64_t calls) const override { return 1.0 / static_cast<double>(calls); }
 };
 
 // Both send at the same time.
 class Exchange final : public DeviceMessages {
  public:
-  Exchange(const Parameters& parameters, const Communicator& communicator)
-      : DeviceMessages(parameters, communicator, 1) {}
+  using DeviceMessages::DeviceMessages;
 
   Work work() const override { return {.bytes = 2.0 * bytes(), .messages = 2}; }
 
@@ -242,9 +107,6 @@ class Exchange final : public DeviceMessages {
       memory().arrived(0);
     });
   }
-
-  Check verify(std::uint64_t seed) override { return {bytes(), problem(seed)}; }
-  double kept_share(std::int64_t calls) const override { return 1.0 / static_cast<double>(calls); }
 };
 
 class Stream final : public DeviceMessages {
@@ -272,10 +134,7 @@ class Stream final : public DeviceMessages {
       });
   }
 
-  Check verify(std::uint64_t seed) override {
-    if (rank() == 0) return {};
-    return {bytes(), problem(seed)};
-  }
+  Check verify(std::uint64_t seed) override { return rank() == 0 ? Check() : DeviceMessages::verify(seed); }
   std::span<std::byte> received() override {
     return rank() == 0 ? std::span<std::byte>() : DeviceMessages::received();
   }

@@ -20,18 +20,48 @@ inline std::vector<Parameter> with_memory(std::vector<Parameter> parameters) {
            ",from device memory,from staged device memory"),
         of("receiver_memory", "the same, of rank 1's", ",to device memory,to staged device memory")}});
 }
+inline Parameter memory_parameter() {
+  return layout("memory", "host,device,staged",
+                "memory of every rank's data: the host's; a device's; a device's, copied through pinned memory")
+      .worded(",in device memory,in staged device memory");
+}
 
 inline bool in_use(const Parameters& parameters) {
   return parameters.choice("sender_memory") != "host" || parameters.choice("receiver_memory") != "host";
 }
 
-using Make = std::unique_ptr<Benchmark>(const Parameters&, const Communicator&);
-[[gnu::weak]] Make ping_pong, stream, exchange;
+// Bytes that a rank sends and receives; `in_place`: from and into the same memory.
+struct Extent {
+  std::int64_t sent;
+  std::int64_t received;
+  bool in_place = false;
+};
 
-inline std::unique_ptr<Benchmark> made(Make* make, const Parameters& parameters,
-                                       const Communicator& communicator) {
+// The memory of one rank, of which each slot has the same contents.
+class RankMemory : NotCopied {
+ public:
+  virtual ~RankMemory() = default;
+  // What MPI sends from and receives into, and what precedes the one and follows the other.
+  virtual void* outgoing(int slot) = 0;
+  virtual void* incoming(int slot) = 0;
+  virtual void arrived(int slot) = 0;
+  // From the host's copies, and back to the host what arrived last. Never timed.
+  virtual void fill(std::span<const std::byte> sent, std::span<const std::byte> received) = 0;
+  virtual void collect(std::span<std::byte> received) = 0;
+  virtual std::vector<ControlVariable> settings() const = 0;
+};
+
+using Make = std::unique_ptr<Benchmark>(const Parameters&, const Communicator&);
+[[gnu::weak]] Make ping_pong, stream, exchange, one_sided;
+
+// As the parameter `memory` asks, on every rank. Throws Unavailable. Collective.
+using MakeMemory = std::unique_ptr<RankMemory>(const Parameters&, const Communicator&, const Extent&);
+[[gnu::weak]] MakeMemory rank_memory;
+
+template <class Made, class... Parameters, class... Arguments>
+Made made(Made (*make)(Parameters...), const Arguments&... arguments) {
   if (make == nullptr) throw Unavailable("the baseline's program has no devices; run scope build");
-  return make(parameters, communicator);
+  return make(arguments...);
 }
 
 }  // namespace scope::devices

@@ -121,7 +121,9 @@ const Registration registration{{
     .title = "bandwidth",
     .summary = "windows of messages in one direction: bandwidth and message rate",
     .ranks = Ranks::exactly(2),
-    .rungs = {{Pattern::stream, "", "mode=standard completion=nonblocking"}},
+    .rungs = {{Pattern::stream, "", "mode=standard completion=nonblocking"},
+              {Pattern::device_messages, "", "sender_memory=staged receiver_memory=staged"},
+              {Pattern::device_messages, "", "sender_memory=device receiver_memory=device"}},
     .parameters = devices::with_memory(with_message_buffers(
         {send_mode_parameter(),
          size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
@@ -145,10 +147,10 @@ const Registration registration{{
                {"advanced", "ranks=2 alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"},
                {"advanced",
                 "ranks=2 placement=core,node sender_memory=device receiver_memory=device "
-                "message_bytes=1Ki,64Ki,1Mi"},
+                "message_bytes=1Ki,64Ki,1Mi,16Mi"},
                {"advanced",
                 "ranks=2 placement=core,node sender_memory=staged receiver_memory=staged "
-                "message_bytes=1Ki,64Ki,1Mi"}},
+                "message_bytes=1Ki,64Ki,1Mi,16Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       if (devices::in_use(parameters)) return devices::made(devices::stream, parameters, communicator);
       return with_count(parameters.integer("message_bytes"), [&](auto count) -> std::unique_ptr<Benchmark> {

@@ -16,6 +16,7 @@
 #endif
 
 #include "benchmarks/message_buffers.hpp"
+#include "devices/device_messages.hpp"
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
 #include "sampling/overlapped.hpp"
@@ -205,17 +206,13 @@ class Collective : public Benchmark {
       mode_ == "persistent" ? start_and_wait(0) : call_and_wait(0);
   }
 
-  // The first of what all operations of the last repetition received that is wrong. `problem_in` tells of one.
-  template <class ProblemIn>
-  std::string first_problem(ProblemIn&& problem_in) {
-    for (std::int64_t number = 0; number < received_.count(); ++number) {
-      std::string problem = problem_in(received_.slot(number));
-      if (problem.empty()) problem = received_.overrun(number);
-      if (problem.empty()) continue;
-      return received_.count() > 1 ? sentence({"operation ", number + 1, ": ", problem}) : problem;
-    }
-    return "";
+  // One operation on other memory than that of the slots.
+  void call_on(const void* sent, void* received) {
+    arguments_.send = sent;
+    arguments_.receive = received;
+    call_(arguments_, Way::blocking, nullptr);
   }
+  bool sends_in_place() const { return sends_in_place_; }
 
   std::optional<Communicator> own_group_;  // empty where all ranks are one group
   const Communicator& communicator_;       // of the group of this rank
@@ -282,6 +279,66 @@ class Collective : public Benchmark {
   Overlapped overlapped_;
 };
 
+// A collective whose data may be in memory of devices. All operations of a repetition then receive into the same place.
+class CollectiveOfData : public Collective {
+ public:
+  using Collective::Collective;
+
+  void run(Repetition& repetition) override {
+    if (!memory_) return Collective::run(repetition);
+    received_.use(1);
+    collected_ = false;
+    repetition.time([this] {
+      const void* const sent = memory_->outgoing(0);
+      call_on(sent, memory_->incoming(0));
+      memory_->arrived(0);
+    });
+  }
+
+  // With the bytes between the slots.
+  std::span<std::byte> received() override {
+    if (memory_ && !collected_) memory_->collect(received_.slot(0));
+    collected_ = true;
+    return received_.bytes();
+  }
+  double kept_share(std::int64_t calls) const override { return memory_ ? 1.0 / static_cast<double>(calls) : 1; }
+  std::vector<ControlVariable> settings() const override {
+    return memory_ ? memory_->settings() : std::vector<ControlVariable>();
+  }
+
+ protected:
+  // After `set_arguments`. Throws Unavailable. Collective.
+  void use_memory(const Parameters& parameters, const Communicator& communicator) {
+    if (parameters.choice("memory") == "host") return;
+    const std::int64_t received = received_.slot(0).size();
+    const std::int64_t sent = sends_in_place() ? received : sources_.slot(0).size();
+    memory_ = devices::made(devices::rank_memory, parameters, communicator,
+                            devices::Extent{sent, received, sends_in_place()});
+  }
+  // After the slots were filled.
+  void fill_memory() {
+    if (memory_) memory_->fill((sends_in_place() ? received_ : sources_).slot(0), received_.slot(0));
+    collected_ = false;
+  }
+
+  // The first of what all operations of the last repetition received that is wrong. `problem_in` tells of one.
+  template <class ProblemIn>
+  std::string first_problem(ProblemIn&& problem_in) {
+    CollectiveOfData::received();
+    for (std::int64_t number = 0; number < received_.count(); ++number) {
+      std::string problem = problem_in(received_.slot(number));
+      if (problem.empty()) problem = received_.overrun(number);
+      if (problem.empty()) continue;
+      return received_.count() > 1 ? sentence({"operation ", number + 1, ": ", problem}) : problem;
+    }
+    return "";
+  }
+
+ private:
+  std::unique_ptr<devices::RankMemory> memory_;  // none: the host's, in the slots
+  bool collected_ = false;
+};
+
 inline Parameter call_parameter() {
   return call("call", "blocking,nonblocking,overlapped,persistent",
               "blocking, nonblocking, nonblocking overlapped with a computation of equal length, or persistent")
@@ -334,7 +391,7 @@ inline Declaration collective_declaration(const CollectiveRow& row, Binding::Byt
       .parameters =
           with_message_buffers(together({{size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, row.message)},
                                          further,
-                                         {call_parameter(), group_parameter()}})),
+                                         {call_parameter(), group_parameter(), devices::memory_parameter()}})),
       .definition = Definition::global,
       .metrics = {seconds("time_s"), moved_bytes_per_second(), effective_bandwidth(), hidden_share()},
       .sweeps = {{"baseline", main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"
@@ -350,6 +407,7 @@ inline void add_last_sweeps(Declaration& declaration, const CollectiveRow& row, 
     declaration.sweeps.push_back({"advanced", "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"});
   declaration.sweeps.push_back(
       {"advanced", "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi"});
+  declaration.sweeps.push_back({"advanced", "ranks=all memory=device,staged message_bytes=8,1Ki,64Ki,1Mi,4Mi"});
   if (row.takes_blocks)
     declaration.sweeps.push_back(
         {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});

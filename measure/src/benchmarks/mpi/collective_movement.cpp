@@ -80,10 +80,10 @@ struct Blocks {
   }
 };
 
-class Movement final : public Collective {
+class Movement final : public CollectiveOfData {
  public:
   Movement(const Row& row, const Parameters& parameters, const Communicator& communicator)
-      : Collective(parameters, communicator, scope::message_buffers(parameters)),
+      : CollectiveOfData(parameters, communicator, scope::message_buffers(parameters)),
         row_(row),
         root_(is_rooted(row) ? checked_root(parameters, communicator_) : 0),
         block_(parameters.integer("message_bytes")) {
@@ -102,6 +102,7 @@ class Movement final : public Collective {
       arguments.receives = PerRankBlocks(arriving_.lengths);
     }
     set_arguments(std::move(arguments), sent, arriving_.total(), in_place() && communicator_.rank() == root_);
+    use_memory(parameters, communicator);
   }
 
   Work work() const override {
@@ -119,6 +120,7 @@ class Movement final : public Collective {
         write_pattern(bytes, seed_of(seed, number));
       });
     });
+    fill_memory();
   }
 
   Check verify(std::uint64_t seed) override {
@@ -132,8 +134,6 @@ class Movement final : public Collective {
     });
     return {received_.count() * arriving_.total(), problem};
   }
-
-  std::span<std::byte> received() override { return received_.bytes(); }
 
  private:
   bool in_place() const { return row_.flow == Flow::same_from_root; }

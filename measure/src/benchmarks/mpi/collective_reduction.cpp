@@ -71,12 +71,12 @@ struct LogicalOr {
 };
 
 template <class Operator>
-class Reduction final : public Collective {
+class Reduction final : public CollectiveOfData {
  public:
   using Item = typename Operator::Item;
 
   Reduction(const Row& row, const Parameters& parameters, const Communicator& communicator)
-      : Collective(parameters, communicator, scope::message_buffers(parameters)),
+      : CollectiveOfData(parameters, communicator, scope::message_buffers(parameters)),
         ranks_(communicator_.size()),
         rank_(communicator_.rank()),
         contributors_(ranks_) {
@@ -109,6 +109,7 @@ class Reduction final : public Collective {
     Arguments arguments{.count = count, .type = Operator::type(), .op = Operator::op(), .root = root};
     if (row.takes_blocks) arguments.receives = PerRankBlocks(lengths);
     set_arguments(std::move(arguments), vector_bytes_, room * item_bytes);
+    use_memory(parameters, communicator);
   }
 
   Work work() const override {
@@ -124,6 +125,7 @@ class Reduction final : public Collective {
       for (std::size_t i = 0; i < source.size() / sizeof(Item); ++i)
         vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
     });
+    fill_memory();
   }
 
   Check verify(std::uint64_t seed) override {
@@ -140,7 +142,9 @@ class Reduction final : public Collective {
     return {received_.count() * static_cast<std::int64_t>(items_), problem};
   }
 
-  std::span<std::byte> received() override { return items_ > 0 ? received_.bytes() : std::span<std::byte>(); }
+  std::span<std::byte> received() override {
+    return items_ > 0 ? CollectiveOfData::received() : std::span<std::byte>();
+  }
 
  private:
   static std::int64_t checked_elements(std::int64_t bytes) {

@@ -3,14 +3,12 @@
 // Timed: one operation with its synchronization (a pair of fences; a passive-target lock and unlock; post/start and
 // complete/wait) between a change of the data by their owner and the look at them by their receiver, which make the
 // data cross from one process to the other in every operation.
-
-#include "benchmark.hpp"
+#include "benchmarks/mpi/epochs.hpp"
+#include "devices/device_messages.hpp"
 
 namespace scope::one_sided {
 namespace {
 
-constexpr int target = 1;
-constexpr int tag = 19;
 constexpr std::int64_t line_bytes = 64;
 constexpr std::uint64_t summand = 0x0101010101010101u;
 // The operations of a repetition go to separate places; this many bytes of places.
@@ -36,24 +34,6 @@ class Window : NotCopied {
   MPI_Win handle_ = MPI_WIN_NULL;
 };
 
-// The other rank alone, for post and start.
-class Partner : NotCopied {
- public:
-  explicit Partner(const Communicator& communicator) {
-    MPI_Group all = MPI_GROUP_NULL;
-    const int other = 1 - communicator.rank();
-    MPI_Comm_group(communicator.handle(), &all);
-    MPI_Group_incl(all, 1, &other, &group_);
-    MPI_Group_free(&all);
-  }
-  ~Partner() { MPI_Group_free(&group_); }
-
-  MPI_Group group() const { return group_; }
-
- private:
-  MPI_Group group_ = MPI_GROUP_NULL;
-};
-
 // Operates on the first word of every cache line.
 template <class Touch>
 void for_each_line(std::span<std::byte> lines, Touch touch) {
@@ -61,25 +41,16 @@ void for_each_line(std::span<std::byte> lines, Touch touch) {
   for (std::size_t at = 0; at < lines.size(); at += line_bytes) touch(words[at / sizeof(std::uint64_t)]);
 }
 
-class OneSided final : public Benchmark {
+class OneSided final : public Epochs<OneSided> {
  public:
   OneSided(const Parameters& parameters, const Communicator& communicator)
-      : put_(parameters.choice("operation") == "put"),
-        get_(parameters.choice("operation") == "get"),
-        epoch_(parameters.choice("epoch")),
-        origin_(communicator.root()),
-        receives_(origin_ == get_),
-        rank_(communicator.rank()),
-        comm_(communicator.handle()),
-        bytes_(checked(parameters)),
-        stride_(in_lines(bytes_)),
+      : Epochs(parameters, communicator),
+        stride_(in_lines(checked(parameters))),
         places_(std::clamp<std::int64_t>(room / stride_, 1, most_places)),
         contents_(stride_),
         local_(get_ ? places_ * stride_ : stride_),
-        window_(get_ ? stride_ : places_ * stride_, communicator.handle()),
-        partner_(communicator) {}
+        window_(get_ ? stride_ : places_ * stride_, communicator.handle()) {}
 
-  Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1}; }
   std::int64_t most_operations() const override { return std::max<std::int64_t>(1, places_ - 1); }
 
   void fill(std::uint64_t seed) override {
@@ -92,17 +63,12 @@ class OneSided final : public Benchmark {
     MPI_Barrier(comm_);  // the last get has ended
     used_ = repetition.calls();
     seen_ = 0;
-    set_window([this](std::span<std::byte> bytes) { restore(bytes, get_ || !put_); });
+    set_window([this] { restore(window_.bytes(), get_ || !put_); });
     restore(local_.bytes(), put_);
     if (!put_ && !get_)
       for (auto& word : local_.as<std::uint64_t>()) word = summand;
     MPI_Barrier(comm_);
-    if (epoch_ == "fence")
-      repetition.time([this](std::int64_t i) { get_ ? get_between_fences(i) : write_between_fences(i); });
-    else if (epoch_ == "pscw")
-      repetition.time([this](std::int64_t i) { origin_ ? start_and_complete(i) : post_and_wait(i); });
-    else
-      repetition.time([this](std::int64_t i) { origin_ ? lock_and_unlock(i) : serve(i); });
+    time(repetition);
   }
 
   // All operations of the last repetition.
@@ -110,7 +76,7 @@ class OneSided final : public Benchmark {
     Check check;
     if (!receives_) return check;
     Buffer found(used_ * stride_);
-    set_window([&](std::span<std::byte>) { std::copy_n(received().data(), found.size(), found.data()); });
+    set_window([&] { std::copy_n(received().data(), found.size(), found.data()); });
     Buffer expected(stride_);
     for (std::int64_t number = 0; number < used_ && check.problem.empty(); ++number) {
       restore(expected.bytes(), true);
@@ -134,6 +100,8 @@ class OneSided final : public Benchmark {
   std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(&seen_, 1))}; }
 
  private:
+  friend Epochs;
+
   static std::int64_t checked(const Parameters& parameters) {
     const std::int64_t bytes = parameters.integer("message_bytes");
     if (parameters.choice("operation") != "accumulate" || bytes % 8 == 0) return bytes;
@@ -152,13 +120,7 @@ class OneSided final : public Benchmark {
     return pattern_word(seed_, ~static_cast<std::uint64_t>(number));
   }
 
-  // A process accesses its own window's memory only under a lock, or between epochs.
-  template <class Touch>
-  void set_window(Touch touch) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, window_.handle());
-    touch(window_.bytes());
-    MPI_Win_unlock(rank_, window_.handle());
-  }
+  MPI_Win window() const { return window_.handle(); }
 
   // Before every operation. Of what is put one word is new: the target's copy of every line is stale anyway.
   void change(std::int64_t number) {
@@ -190,79 +152,11 @@ class OneSided final : public Benchmark {
     }
   }
 
-  void tell() { MPI_Send(nullptr, 0, MPI_BYTE, 1 - rank_, tag, comm_); }
-  void hear() { MPI_Recv(nullptr, 0, MPI_BYTE, 1 - rank_, tag, comm_, MPI_STATUS_IGNORE); }
-
-  void write_between_fences(std::int64_t number) {
-    change(number);
-    MPI_Win_fence(0, window_.handle());
-    if (origin_) access(number);
-    MPI_Win_fence(0, window_.handle());
-    if (origin_) return hear();
-    look(number);
-    tell();
-  }
-  void get_between_fences(std::int64_t number) {
-    change(number);
-    MPI_Win_fence(0, window_.handle());
-    if (origin_) access(number);
-    MPI_Win_fence(0, window_.handle());
-    if (origin_) look(number);
-  }
-
-  void start_and_complete(std::int64_t number) {
-    change(number);
-    MPI_Win_start(partner_.group(), 0, window_.handle());
-    access(number);
-    MPI_Win_complete(window_.handle());
-    receives_ ? look(number) : hear();
-  }
-  void post_and_wait(std::int64_t number) {
-    change(number);
-    MPI_Win_post(partner_.group(), 0, window_.handle());
-    MPI_Win_wait(window_.handle());
-    if (!receives_) return;
-    look(number);
-    tell();
-  }
-
-  // The target knows of an epoch that it takes no part in only by messages.
-  void lock_and_unlock(std::int64_t number) {
-    change(number);
-    if (receives_) {
-      tell();
-      hear();
-    }
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window_.handle());
-    access(number);
-    MPI_Win_unlock(target, window_.handle());
-    if (receives_) return look(number);
-    tell();
-    hear();
-  }
-  void serve(std::int64_t number) {
-    hear();
-    set_window([=, this](std::span<std::byte>) {
-      change(number);
-      if (receives_) look(number);
-    });
-    tell();
-  }
-
-  bool put_;
-  bool get_;  // neither: accumulate
-  std::string epoch_;
-  bool origin_;
-  bool receives_;
-  int rank_;
-  MPI_Comm comm_;
-  std::int64_t bytes_;
   std::int64_t stride_;  // from place to place, in whole cache lines
   std::int64_t places_;
   Buffer contents_;  // of one place
   Buffer local_;
   Window window_;
-  Partner partner_;
   std::uint64_t seed_ = 0;
   std::int64_t used_ = 0;   // places of the last repetition
   std::uint64_t seen_ = 0;  // sum of all words that this rank looked at in it
@@ -296,14 +190,20 @@ const Registration registration{{
         {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
              .worded("put,get,accumulate"),
          call("epoch", "fence,lock,pscw", "synchronization mode").worded("fence,lock,post/start/complete/wait"),
-         size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
+         size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved"), devices::memory_parameter()},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 operation=put epoch=fence,lock message_bytes=8,64Ki"},
                {"standard",
                 "ranks=2 placement=core,node operation=put,get,accumulate epoch=fence,lock,pscw "
-                "message_bytes=8,1Ki,64Ki,1Mi"}},
-    .make = make<OneSided>,
+                "message_bytes=8,1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 memory=device,staged operation=put,get epoch=fence,lock,pscw message_bytes=8,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      if (parameters.choice("memory") != "host")
+        return devices::made(devices::one_sided, parameters, communicator);
+      return std::make_unique<OneSided>(parameters, communicator);
+    },
 }};
 
 }  // namespace
