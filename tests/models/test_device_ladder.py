@@ -58,14 +58,20 @@ TRANSFERS = [
 ]
 
 
+def messages(memory: str, rate: float, message_bytes: int = MIB) -> Summary:
+    rates = noisy(np.random.default_rng(7), rate, spread=0.002)
+    chosen = {"sender_memory": memory, "receiver_memory": memory, "message_bytes": message_bytes}
+    return summary(rates, "mpi.bandwidth", "bandwidth_bytes_per_s", "local", unit="B/s", **chosen)
+
+
 def ladders(summaries: Sequence[Summary], devices: Sequence[Device] = (GPU,), hosts: int = 1) -> dict[str, Ladder]:
     described = golden.machine()
     first = described["hosts"][0]
     listed = [device.model_dump() for device in devices]
     described["hosts"] = [dict(first, name=name, devices=listed) for name in [first["name"], "other"][:hosts]]
     machine = Machine.model_validate(described)
-    launch = LaunchRecord.model_validate(golden.launch_record(1, 1, "default", 0.0))
-    return {each.path: each for each in device_ladders(measured(summaries, [launch], machine))}
+    launches = [LaunchRecord.model_validate(golden.launch_record(n, n, "default", 0.0)) for n in (1, 2)]
+    return {each.path: each for each in device_ladders(measured(summaries, launches, machine))}
 
 
 def test_memory_from_its_width_and_clock_to_what_a_program_waits_for() -> None:
@@ -130,3 +136,36 @@ def test_several_devices_and_hosts_have_ladders_of_their_own() -> None:
     assert first[0] == f"memory of Accelerator 9000 (device 0) on {host}"
     assert second[0] == f"memory of Accelerator 9000 (device 1) on {host}"
     assert second[1].rungs[1].retained == pytest.approx(1.5 / 3.35, rel=0.01)
+
+
+MESSAGES = [
+    messages("host", 11e9),
+    messages("staged", 20e9),
+    messages("staged", 24e9, 16 * MIB),
+    messages("device", 60e9, 16 * MIB),
+    messages("device", 2e9, 1024),
+]
+
+
+def test_messages_between_devices_stand_on_the_slowest_link_and_that_on_the_memory() -> None:
+    found = ladders([*STREAMS, *TRANSFERS, *MESSAGES])["shared memory inside a host, messages between devices"]
+    memory, link, staged, direct = found.rungs
+    assert [rung.layer for rung in found.rungs] == ["limit", "device", "mpi", "mpi"]
+    assert memory.value == pytest.approx(3.0e12, rel=0.01)
+    assert link.value == pytest.approx(50e9, rel=0.01)
+    assert "to the host" in link.name
+    assert "16 MiB" in staged.name
+    assert "staged" in staged.name
+    assert staged.retained == pytest.approx(24 / 50, rel=0.01)
+    assert direct.retained == pytest.approx(60 / 50, rel=0.01)
+    assert direct.of_limit == pytest.approx(60e9 / 3.0e12, rel=0.01)
+
+
+def test_messages_between_devices_without_what_is_below_say_what_was_not_measured() -> None:
+    (alone,) = ladders(MESSAGES[:3]).values()
+    memory, link, staged = alone.rungs
+    assert "device.stream was not measured" in memory.reason
+    assert "device.transfer was not measured" in link.reason
+    assert staged.value == pytest.approx(24e9, rel=0.01)
+    assert staged.retained is None
+    assert "shared memory inside a host, messages between devices" not in ladders([*STREAMS, MESSAGES[0]])

@@ -1,15 +1,19 @@
 """Ladders of devices: what their memory and their link to the host could move, and what kernels and copies get.
 
 The rungs of a benchmark stand on one another in the order in which it declares them: what the device's clock timed
-below what programs wait for, pinned memory of the host below pageable memory.
+below what programs wait for, pinned memory of the host below pageable memory. Messages of MPI between devices are
+compared with the slowest link, and that with the slowest memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from hpcscope.catalog.benchmark import Layer
 from hpcscope.catalog.catalog import DEVICE_UNIT, Standing, phrase
 from hpcscope.machine.machine import Device
-from hpcscope.models.ladder.rung import Ladder, LadderStep, exact, successive
+from hpcscope.models.ladder.ladder import layered
+from hpcscope.models.ladder.paths import Path, paths
+from hpcscope.models.ladder.rung import Ladder, LadderStep, exact, measured_step, successive
 from hpcscope.models.measurements import Measurements, On, finder
 from hpcscope.statistics.summary import Summary
 
@@ -28,13 +32,45 @@ class Way(NamedTuple):
 
 
 def device_ladders(measurements: Measurements) -> list[Ladder]:
-    """Return the ladders of each device whose memory or link was measured on one rank."""
-    return [
-        _ladder(pattern, way, ons, measurements)
-        for pattern in PATHS
-        for way, ons in sorted(_measured(pattern, measurements).items())
-        if pattern != "device_link" or not _is_processor(way, measurements)
+    """Return the ladders of devices whose memory or link was measured on one rank, and of messages of MPI."""
+    found = {pattern: _measured(pattern, measurements) for pattern in PATHS}
+    alone = [
+        _ladder(pattern, way, ons, measurements) for pattern, ways in found.items() for way, ons in ways.items()
     ]
+    lower = [
+        _slowest("limit", "device_memory", found["device_memory"].values(), measurements),
+        _slowest("device", "device_link", found["device_link"].values(), measurements),
+    ]
+    between = (_between(path, lower, measurements) for path in paths(measurements.machine, measurements.launches))
+    return [*alone, *filter(None, between)]
+
+
+def _between(path: Path, lower: list[LadderStep], measurements: Measurements) -> Ladder | None:
+    """Build the ladder of messages between devices on a path, each rung with the size that moves most."""
+    rungs: dict[tuple[str, int], list[Summary]] = {}
+    for on in measurements.standing("device_messages", "mpi", "B/s"):
+        if path.carries(on.summary):
+            rungs.setdefault(_rung(on), []).append(on.summary)
+    if not rungs:
+        return None
+    fastest = [max(cases, key=lambda case: case.estimate.value) for _, cases in sorted(rungs.items())]
+    return Ladder(
+        path=f"{path.name}, messages between devices",
+        quantity="bandwidth_bytes_per_s",
+        message_bytes=None,
+        rungs=layered([*lower, *(measured_step("mpi", case) for case in fastest)], "B/s", higher_is_better=True),
+    )
+
+
+def _slowest(
+    layer: Layer, pattern: DevicePattern, ways: Iterable[list[On]], measurements: Measurements
+) -> LadderStep:
+    """Return the slowest device, or direction of its link, by the first of its rungs."""
+    firsts = [next(_steps(ons, measurements, layer)) for ons in ways]
+    if firsts:
+        return min(firsts, key=lambda step: step.figure.estimate.value if step.figure else 0.0)
+    names = " or ".join(dict.fromkeys(place.benchmark.name for place in measurements.catalog.standing(pattern)))
+    return LadderStep(layer, names, None, f"{names} was not measured on one rank of a device that has it")
 
 
 def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, list[On]]:
@@ -43,8 +79,14 @@ def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, l
         if on.summary.ranks == 1:
             host = next(iter(measurements.hosts(on.summary)), "")
             way = Way(host, device_number(on.place, on.summary), _problem(on.place))
-            found.setdefault(way, []).append(on)
-    return found
+            if pattern != "device_link" or not _is_processor(way, measurements):
+                found.setdefault(way, []).append(on)
+    return dict(sorted(found.items()))
+
+
+def _rung(on: On) -> tuple[str, int]:
+    benchmark = on.place.benchmark
+    return benchmark.name, benchmark.rungs.index(on.place.rung)
 
 
 def device_number(place: Standing, case: Summary) -> int:
@@ -113,13 +155,12 @@ def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
     )
 
 
-def _steps(ons: list[On], measurements: Measurements) -> Iterator[LadderStep]:
+def _steps(ons: list[On], measurements: Measurements, layer: Layer = "device") -> Iterator[LadderStep]:
     """Yield for each rung the fastest case of the largest size: small ones show a launch, or a cache."""
     rungs: dict[tuple[str, int], list[Summary]] = {}
     for on in ons:
-        benchmark = on.place.benchmark
-        rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
+        rungs.setdefault(_rung(on), []).append(on.summary)
     for _, cases in sorted(rungs.items()):
         case = max(cases, key=lambda case: (measurements.size(case), case.estimate.value))
         label = measurements.catalog.metric_label(case.metric, case.benchmark)
-        yield LadderStep("device", case.label, case.per_launch, note=label)
+        yield LadderStep(layer, case.label, case.per_launch, note=label)

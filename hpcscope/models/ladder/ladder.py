@@ -93,7 +93,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
         quantity="bandwidth_bytes_per_s",
         exchange=exchange,
         message_bytes=message_bytes,
-        rungs=_rungs(steps, "B/s", higher_is_better=True),
+        rungs=layered(steps, "B/s", higher_is_better=True),
     )
 
 
@@ -266,7 +266,7 @@ def _latency(path: Path, measurements: Measurements) -> Ladder | None:
         *(measured_step("network", best[message_bytes]) for best in network.values() if message_bytes in best),
         *(measured_step("mpi", s) for s in library if measurements.size(s) == message_bytes),
     ]
-    rungs = _rungs(steps, "s", higher_is_better=False)
+    rungs = layered(steps, "s", higher_is_better=False)
     return Ladder(
         path=path.name, quantity="latency_s", exchange="ping-pong", message_bytes=message_bytes, rungs=rungs
     )
@@ -320,7 +320,7 @@ def _against_one_process(level: Program, chosen: Summary, case: Summary, measure
         ),
         LadderStep(level, chosen.label, chosen.per_launch),
     ]
-    rungs = _rungs(steps, chosen.unit, higher_is_better=True)
+    rungs = layered(steps, chosen.unit, higher_is_better=True)
     return Ladder(path="from one rank to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
 
 
@@ -347,7 +347,7 @@ def _inside_a_node(
         return None
     steps = [LadderStep("limit", limit.label, limit.per_launch), *rungs]
     return Ladder(
-        path="one rank", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
+        path="one rank", quantity=quantity, message_bytes=None, rungs=layered(steps, unit, higher_is_better=True)
     )
 
 
@@ -381,7 +381,7 @@ def _in_memory(pattern: Pattern, s: Summary, measurements: Measurements) -> tupl
     return size, s.estimate.value
 
 
-def _rungs(steps: Iterable[LadderStep], unit: str, higher_is_better: bool) -> list[LadderRung]:
+def layered(steps: Iterable[LadderStep], unit: str, higher_is_better: bool) -> list[LadderRung]:
     """Hold each step against the best one of the layer below."""
     by_layer: dict[Layer, list[LadderStep]] = {}
     for step in steps:
