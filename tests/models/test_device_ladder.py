@@ -87,6 +87,22 @@ def test_memory_from_its_width_and_clock_to_what_a_program_waits_for() -> None:
     assert program.of_limit == pytest.approx(2.9 / 3.35, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("launches", "words"), [((1, 2), "bandwidth"), ((3, 4), "bandwidth; measured in other launches")]
+)
+def test_two_clocks_of_one_launch_are_not_other_launches(launches: tuple[int, ...], words: str) -> None:
+    """Two common launches give no paired interval, and are common all the same."""
+    at = {"kernel": "triad", "device": 0, "array_bytes": 256 * MIB}
+    rates = [np.full(5, 3e12)] * 2
+    two = [
+        summary(rates, "device.stream", metric, "max_rank", ranks=1, unit="B/s", numbers=numbers, **at)
+        for metric, numbers in (("device_bandwidth_bytes_per_s", (1, 2)), ("bandwidth_bytes_per_s", launches))
+    ]
+    (ladder,) = ladders(two).values()
+    assert ladder.rungs[2].note.startswith(words)
+    assert ("other launches" in ladder.rungs[2].note) == ("other launches" in words)
+
+
 def test_each_direction_of_the_link_has_pinned_memory_below_pageable() -> None:
     found = ladders(TRANSFERS)
     assert list(found) == [

@@ -85,7 +85,7 @@ def compared(
         paired_launches=retained.paired_launches if retained else 0,
         of_limit=of_limit.value if of_limit else None,
         reason=step.reason,
-        note="; ".join(filter(None, [step.note, _apart(step.figure, below, retained)])),
+        note="; ".join(filter(None, [step.note, _apart(step.figure, below)])),
         mixes_states=figure is not None and figure.mixes_states,
     )
 
@@ -114,11 +114,13 @@ def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bo
     return share.model_copy(update={"value": own}) if inside else share
 
 
-def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | None) -> str:
+def _apart(this: PerLaunch | None, below: PerLaunch | None) -> str:
     """Say where launches of different ranks, transports or placements measured a rung and the layer below."""
-    if this is None or below is None or retained is None or retained.paired_launches:
+    if this is None or below is None or not this.launches or not below.launches:
         return ""
-    return "measured in other launches than the layer below" if this.launches and below.launches else ""
+    return (
+        "" if this.launches.keys() & below.launches.keys() else "measured in other launches than the layer below"
+    )
 
 
 def measured_step(layer: Layer, summary: Summary) -> LadderStep:

@@ -60,6 +60,8 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
             )
             layers = _LAYERS if rung.layer != below.layer else {}
             of = f"the {quantity} of {_named(below, rung, layers)}"
+            if below.name == rung.name:  # one case by two clocks
+                of = f"its {below.note.partition('; ')[0]}"
             yield rung.retained, f"{_named(rung, below, layers)} {much} {of}"
 
 
