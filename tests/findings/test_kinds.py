@@ -17,7 +17,10 @@ from tests.findings.tried import Tried
 
 KINDS: dict[str, Tried] = {**measurement.KINDS, **layers.KINDS, **algorithms.KINDS}
 IN_TESTS_OF_THEIR_OWN = {
-    "test_devices.py": ("device_link_narrow", "device_slowed"),
+    "test_devices.py": (
+        *("device_link_narrow", "device_link_slow", "device_slowed", "device_memory_errors"),
+        *("device_persistence_off", "device_far_memory", "device_pageable_copies", "slow_device"),
+    ),
     "test_applications.py": ("all_to_all_bound", "latency_bound", "second_core"),
     "test_collective_kinds.py": ("odd_process_count", "linear_collective", "unequal_blocks"),
     "test_large_clusters.py": ("slow_switch", "congestion", "buffer_bloat", "unfair_streams"),

@@ -1,0 +1,54 @@
+"""Visits to cases of devices: what their settings say of the device of the first rank."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hpcscope.findings.finding import Evidence
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.worst_rank import host_of
+from hpcscope.samples.samples import CaseSamples
+
+
+class DeviceVisit(NamedTuple):
+    """A visit, and the host of its first rank."""
+
+    samples: CaseSamples
+    host: str
+
+    @property
+    def device(self) -> str:
+        """The device in words."""
+        name = self.samples.settings["device_name"]
+        return f"{name} on {self.host}" if self.host else str(name)
+
+    @property
+    def pci_address(self) -> str:
+        """Its address; empty where the driver does not say."""
+        return str(self.samples.settings.get("device_pci_address", ""))
+
+    def number(self, setting: str) -> int | None:
+        """Return a setting that is a number; None where nobody told it."""
+        value = self.samples.settings.get(setting)
+        return None if value is None else int(value)
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """What is known of the device."""
+        settings = sorted(self.samples.settings.items())
+        known = [(name, value) for name, value in settings if name.startswith("device_") and value != ""]
+        return [Evidence(what=name, value=value) for name, value in known]
+
+
+def device_visits(run: Run) -> Iterator[DeviceVisit]:
+    """Yield the visits with right data whose settings name a device that is not the host's processors."""
+    for samples in run.raw_samples.cases:
+        if samples.ok and "device_name" in samples.settings and samples.settings.get("device_kind") != "cpu":
+            yield DeviceVisit(samples, host_of(run, samples, 0))
+
+
+def by_device(run: Run) -> dict[tuple[str, str], list[DeviceVisit]]:
+    """Return these visits of each device, by host and PCI address."""
+    found: dict[tuple[str, str], list[DeviceVisit]] = {}
+    for visit in device_visits(run):
+        found.setdefault((visit.host, visit.pci_address), []).append(visit)
+    return found

@@ -1,0 +1,33 @@
+"""A device whose memory had errors while it was measured, corrected or not, as its ECC counted them."""
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.device_visits import DeviceVisit, by_device
+
+NEW = ("device_new_uncorrected_errors", "device_new_corrected_errors")
+EVER = ("device_uncorrected_errors_ever", "device_corrected_errors_ever")
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the devices with new errors; old ones are evidence alone."""
+    findings = []
+    for visits in by_device(run).values():
+        uncorrected, corrected = (sum(visit.number(name) or 0 for visit in visits) for name in NEW)
+        if uncorrected or corrected:
+            findings.append(_finding(visits[-1], uncorrected, corrected))
+    return findings
+
+
+def _finding(last: DeviceVisit, uncorrected: int, corrected: int) -> Finding:
+    return Finding(
+        code="device-memory-errors",
+        severity="warning" if uncorrected else "information",
+        title=f"The memory of {last.device} had errors: {uncorrected} uncorrected, {corrected} corrected",
+        where={"layer": "device", "host": last.host},
+        evidence=[
+            Evidence(what="PCI address", value=last.pci_address),
+            *(Evidence(what=name, value=count) for name in EVER if (count := last.number(name)) is not None),
+        ],
+        advice="`nvidia-smi -q -d ECC,ROW_REMAPPER` tells where, and whether the device waits for a reset to "
+        "replace rows. Let the vendor exchange a card whose uncorrected errors come back.",
+    )
