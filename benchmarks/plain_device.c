@@ -1,9 +1,10 @@
-/* The loops that everybody writes for a device: what device.stream, device.launch and device.transfer must agree with.
+/* The loops that everybody writes for a device: what device.stream, launch, transfer and matrix_multiply must agree with.
  *
- * usage: plain_device cuda|opencl triad|launch|to_device|to_host BYTES CALLS LOOPS
+ * usage: plain_device cuda|opencl WHAT BYTES CALLS LOOPS [WHAT BYTES CALLS LOOPS...]
+ * WHAT: triad, launch, to_device, to_host; with CUDA also double or half, a product of matrices of so many bytes each.
  * Prints one line per loop: seconds per call, each from the call on the host until the device has done it. No event of the
- * device is recorded. The first loop is not printed. The libraries are those that Scope opens, $SCOPE_CUDA, $SCOPE_NVRTC and
- * $SCOPE_OPENCL included.
+ * device is recorded. The first loop is not printed. The libraries are those that Scope opens, $SCOPE_CUDA, $SCOPE_NVRTC,
+ * $SCOPE_CUBLAS and $SCOPE_OPENCL included.
  */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -61,6 +62,44 @@ static char* text_of(const char* words) {
   return strcat(strcpy(text, words), kernels);
 }
 
+/* Whole numbers from -8 to 8 in double or half precision. */
+static void fill_matrix(void* to, size_t bytes, int is_half) {
+  const size_t width = is_half ? 2 : 8;
+  for (size_t i = 0; i < bytes / width; ++i) {
+    const double number = rand() % 17 - 8;
+    const float single = (float)number;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    bits = number == 0 ? 0 : (bits >> 16 & 0x8000) | ((bits >> 13 & 0x3ffff) - ((127 - 15) << 10));
+    memcpy((char*)to + i * width, is_half ? (void*)&bits : (void*)&number, width);
+  }
+}
+
+static void multiply_with_cublas(uint64_t arrays[3], int n, int is_half, void* stream, void* synchronize, int loops) {
+  void* cublas = opened("SCOPE_CUBLAS", "libcublas.so.12");
+  FUNCTION(cublas, int, cublasCreate_v2, void**);
+  FUNCTION(cublas, int, cublasSetStream_v2, void*, void*);
+  FUNCTION(cublas, int, cublasSetMathMode, void*, int);
+  FUNCTION(cublas, int, cublasGemmEx, void*, int, int, int, int, int, const void*, uint64_t, int, int, uint64_t, int,
+           int, const void*, uint64_t, int, int, int, int);
+  int (*cuStreamSynchronize)(void*) = (int (*)(void*))synchronize;
+  void* handle;
+  const double one = 1, zero = 0;
+  const float half_one = 1, half_zero = 0; /* sums are in single precision */
+  const void *alpha = is_half ? (void*)&half_one : (void*)&one, *beta = is_half ? (void*)&half_zero : (void*)&zero;
+  const int type = is_half ? 2 : 1, sums = is_half ? 68 : 70;
+  require(cublasCreate_v2(&handle) == 0 && cublasSetStream_v2(handle, stream) == 0 &&
+              cublasSetMathMode(handle, 16) == 0,
+          "cublasCreate");
+  int wrong = 0;
+  TIMED(loops, 1, {
+    wrong |= cublasGemmEx(handle, 0, 0, n, n, n, alpha, arrays[0], type, n, arrays[1], type, n, beta, arrays[2], type, n,
+                          sums, -1);
+    wrong |= cuStreamSynchronize(stream);
+  })
+  require(wrong == 0, "cublasGemmEx");
+}
+
 static void with_cuda(const char* what, size_t bytes, int calls, int loops) {
   void* cuda = opened("SCOPE_CUDA", "libcuda.so.1");
   void* nvrtc = opened("SCOPE_NVRTC", "libnvrtc.so.12");
@@ -103,13 +142,20 @@ static void with_cuda(const char* what, size_t bytes, int calls, int loops) {
   require(nvrtcGetCUBIN(program, code) == 0 && cuModuleLoadData(&module, code) == 0, "cuModuleLoadData");
 
   const int copies = strncmp(what, "to_", 3) == 0, empty = strcmp(what, "launch") == 0;
+  const int is_half = strcmp(what, "half") == 0, product = is_half || strcmp(what, "double") == 0;
   uint64_t arrays[3];
   for (int i = 0; i < 3; ++i) require(cuMemAlloc_v2(&arrays[i], bytes) == 0, "cuMemAlloc");
   require(cuMemHostAlloc(&host, bytes, 0) == 0, "cuMemHostAlloc");
-  memset(host, 1, bytes);
+  product ? fill_matrix(host, bytes, is_half) : (void)memset(host, 1, bytes);
   for (int i = 0; i < 3; ++i) require(cuMemcpyHtoDAsync_v2(arrays[i], host, bytes, stream) == 0, "cuMemcpyHtoDAsync");
   require(cuStreamSynchronize(stream) == 0, "cuStreamSynchronize");
 
+  if (product) {
+    int order = 1;
+    while ((size_t)order * order * (is_half ? 2 : 8) < bytes) ++order;
+    multiply_with_cublas(arrays, order, is_half, stream, (void*)cuStreamSynchronize, loops);
+    return;
+  }
   int64_t n = (int64_t)(bytes / sizeof(double));
   void* arguments[] = {&arrays[0], &arrays[1], &arrays[2], &n};
   const unsigned items = empty ? 1 : most < group ? (unsigned)most : group;
@@ -201,9 +247,10 @@ static void with_opencl(const char* what, size_t bytes, int calls, int loops) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 6) return 2;
-  const int cuda = strcmp(argv[1], "cuda") == 0;
-  (cuda ? with_cuda : with_opencl)(argv[2], strtoull(argv[3], NULL, 10), atoi(argv[4]), atoi(argv[5]));
+  const int cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+  if (argc < 6 || argc % 4 != 2) return 2;
+  for (char** words = argv + 2; *words != NULL; words += 4)
+    (cuda ? with_cuda : with_opencl)(words[0], strtoull(words[1], NULL, 10), atoi(words[2]), atoi(words[3]));
   MPI_Finalize();
   return 0;
 }

@@ -5,7 +5,7 @@
 // for it. A call that the real interface leaves undefined ends the process with a message.
 //
 // FAKE_CUDA names what fails: `init`, `memory` (too little), `launch` (refused), `kernel` (it faults), `copy` (the last byte
-// of long copies is lost). FAKE_CUDA_CAPABILITY is that of the device, else 52. FAKE_CUDA_FOLDER keeps compiled kernels, and
+// of long copies is lost), `product` (the last element of cuBLAS is wrong), `cublas` (it does not start). FAKE_CUDA_CAPABILITY is that of the device, else 52. FAKE_CUDA_FOLDER keeps compiled kernels, and
 // the code that another NVRTC made, which no processor runs. WRONG_KERNEL, of lines FROM=>TO, changes texts of kernels.
 #include <dlfcn.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -257,6 +258,36 @@ int tell(const std::string& text, std::size_t* size) {
   return success;
 }
 
+// cuBLAS. Numbers of its types are those of library_types.h.
+struct Blas {
+  void* stream = nullptr;
+  int math_mode = 0;
+};
+std::set<Blas*> blases;
+enum Type { single_type = 0, double_type = 1, half_type = 2, bfloat16_type = 14 };
+std::size_t size_of(int type) { return type == double_type ? 8 : type == single_type ? 4 : 2; }
+
+double number_at(const char* place, int type) {
+  if (type == double_type) return *reinterpret_cast<const double*>(place);
+  if (type == single_type) return *reinterpret_cast<const float*>(place);
+  const std::uint32_t bits = *reinterpret_cast<const std::uint16_t*>(place);
+  if (type == bfloat16_type) return std::bit_cast<float>(bits << 16);
+  if ((bits & 0x7c00) == 0) return 0;  // or too small for a test
+  return std::bit_cast<float>(((bits & 0x8000) << 16) | (((bits & 0x7fff) << 13) + ((127U - 15) << 23)));
+}
+void store_at(char* place, int type, double number) {
+  if (type == double_type) *reinterpret_cast<double*>(place) = number;
+  if (type == single_type) *reinterpret_cast<float*>(place) = static_cast<float>(number);
+  if (size_of(type) > 2) return;
+  const int lost = type == half_type ? 13 : 16;
+  auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+  const std::uint32_t sign = bits >> 31 << 15;
+  bits &= 0x7fffffff;
+  bits = (bits + ((1U << (lost - 1)) - 1) + ((bits >> lost) & 1)) >> lost;  // to the nearest, ties to even
+  if (type == half_type) bits = number == 0 ? 0 : bits - ((127U - 15) << 10);
+  *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(sign | bits);
+}
+
 }  // namespace
 
 extern "C" {
@@ -471,6 +502,7 @@ Status cuEventDestroy_v2(void* event) {
 }
 
 // NVML: clocks in MHz, power in mW. FAKE_CUDA_HOT: milliseconds by which each question finds it slowed by heat.
+// FAKE_CUDA_ERRORS: memory errors that it has corrected since the last question.
 int nvmlInit_v2() { return success; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** device) {
   return *device = &started, std::strcmp(place, "0001:c1:00.0") == 0 ? 0 : 6;  // NVML_ERROR_NOT_FOUND
@@ -484,6 +516,66 @@ int nvmlDeviceGetViolationStatus(void*, int policy, unsigned long long* since) {
   static unsigned long long hot_ns = 0;
   if (policy == 1) hot_ns += 1'000'000ULL * std::stoul(setting("FAKE_CUDA_HOT", "0"));
   return since[0] = 0, since[1] = policy == 1 ? hot_ns : 0, 0;
+}
+
+int nvmlDeviceGetTotalEccErrors(void*, int kind, int since, unsigned long long* errors) {
+  static unsigned long long corrected = 0;
+  if (since == 1) return *errors = kind == 0 ? 70 : 1, 0;
+  if (kind == 0) corrected += std::stoul(setting("FAKE_CUDA_ERRORS", "0"));
+  return *errors = kind == 0 ? corrected : 0, 0;
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) { return *generation = 4, 0; }
+int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) { return *generation = 5, 0; }
+int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* lanes) { return *lanes = 8, 0; }
+int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* lanes) { return *lanes = 16, 0; }
+
+int cublasGetProperty(int part, int* number) {
+  return *number = std::array{12, 4, 5}.at(static_cast<std::size_t>(part)), 0;
+}
+const char* cublasGetStatusName(int) { return "CUBLAS_STATUS_NOT_INITIALIZED"; }
+int cublasCreate_v2(void** handle) {
+  require_context("cublasCreate");
+  if (fails("cublas")) return 1;
+  return *handle = *blases.insert(new Blas).first, 0;
+}
+int cublasDestroy_v2(void* handle) {
+  end(blases, static_cast<Blas*>(handle), "cublasDestroy", "no handle");
+  return delete static_cast<Blas*>(handle), 0;
+}
+int cublasSetStream_v2(void* handle, void* stream) { return static_cast<Blas*>(handle)->stream = stream, 0; }
+int cublasSetMathMode(void* handle, int mode) { return static_cast<Blas*>(handle)->math_mode = mode, 0; }
+// By columns, none of them transposed.
+int cublasGemmEx(void* handle, int, int, int m, int n, int k, const void* one, std::uint64_t a, int type, int lda,
+                 std::uint64_t b, int, int ldb, const void* zero, std::uint64_t c, int, int ldc, int compute,
+                 int) {
+  require_alive(blases, static_cast<Blas*>(handle), "cublasGemmEx", "no handle");
+  const bool wide = type == double_type;
+  const std::map<int, std::set<int>> computes{
+      {double_type, {70}}, {single_type, {68, 77}}, {half_type, {68}}, {bfloat16_type, {68}}};
+  if (!computes.at(type).contains(compute)) misuse("cublasGemmEx", "another precision than that of the matrices");
+  if (static_cast<Blas*>(handle)->math_mode != 16) misuse("cublasGemmEx", "sums may be kept in short formats");
+  if ((wide ? *static_cast<const double*>(one) : *static_cast<const float*>(one)) != 1 ||
+      (wide ? *static_cast<const double*>(zero) : *static_cast<const float*>(zero)) != 0)
+    misuse("cublasGemmEx", "factors of another type");
+  return put(static_cast<Blas*>(handle)->stream, "cublasGemmEx", [=] {
+    const std::size_t bytes = size_of(type);
+    const auto numbers = [=](std::uint64_t array, int leading, int columns) {
+      const char* start = memory_at(array, bytes * leading * columns, "cublasGemmEx");
+      std::vector<double> all(static_cast<std::size_t>(leading) * columns);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = number_at(start + bytes * i, type);
+      return all;
+    };
+    const auto of_a = numbers(a, lda, k), of_b = numbers(b, ldb, n);
+    char* to = memory_at(c, bytes * ldc * n, "cublasGemmEx");
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l) sum += of_a[i + l * lda] * of_b[l + j * ldb];
+        if (fails("product") && i == m - 1 && j == n - 1) sum = -sum - 3;
+        store_at(to + bytes * (i + j * ldc), type, sum);
+      }
+    return success;
+  });
 }
 
 int nvrtcVersion(int* major, int* minor) { return *major = 12, *minor = 4, success; }

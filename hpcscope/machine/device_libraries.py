@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from ctypes import CDLL, byref, c_int
 from pathlib import Path
@@ -30,6 +30,8 @@ VENDORS = {
 }
 """PCI vendors: their names, and what drives their cards."""
 HIDING = "CUDA_VISIBLE_DEVICES"
+PACKAGES = {"NVRTC": "cuda-nvrtc", "cuBLAS": "cublas"}
+"""Of Python, for libraries of CUDA, after the vendor's name."""
 
 
 class Library(NamedTuple):
@@ -74,7 +76,9 @@ def _all() -> Iterator[Library]:
     cuda, opencl = map(devices.library, devices.LIBRARIES)
     of_cuda, of_opencl = map(devices.file_of, devices.LIBRARIES)
     yield _cuda(cuda, of_cuda) if cuda else Library("CUDA", True, f"none ({of_cuda})")
-    yield from _nvrtc(int(devices.cuda_version(cuda).partition(".")[0]) if cuda else None)
+    newest = int(devices.cuda_version(cuda).partition(".")[0]) if cuda else None
+    yield from _nvrtc(newest)
+    yield from _cublas(newest)
     yield _opencl(opencl, of_opencl) if opencl else Library("OpenCL", True, f"none ({of_opencl})")
 
 
@@ -88,22 +92,50 @@ def _cuda(library: CDLL, file: str) -> Library:
 
 def _nvrtc(newest: int | None) -> Iterator[Library]:
     """Yield what compiles kernels for a driver that takes this major version of CUDA; nothing without both."""
-    named = os.environ.get(devices.COMPILER) or devices.variables().get(devices.COMPILER)
     usual = [*(f"libnvrtc.so.{major}" for major in range(newest or 0, 11, -1)), "libnvrtc.so.11.2"]
-    package = {11: "nvidia-cuda-nvrtc-cu11", 12: "nvidia-cuda-nvrtc-cu12"}.get(
-        newest or 0, f"nvidia-cuda-nvrtc=={newest}.*"
-    )
-    major, minor = c_int(), c_int()
+
+    def version(library: CDLL) -> tuple[int, int]:
+        major, minor = c_int(), c_int()
+        library.nvrtcVersion(byref(major), byref(minor))
+        return major.value, minor.value
+
+    yield from _of_cuda("NVRTC", devices.COMPILER, usual, newest, version, "CUDA compiles no kernels")
+
+
+def _cublas(newest: int | None) -> Iterator[Library]:
+    """Yield what multiplies matrices, in the same way."""
+    usual = [f"libcublas.so.{major}" for major in range(newest or 11, 10, -1)]
+
+    def version(library: CDLL) -> tuple[int, int]:
+        parts = [c_int(), c_int()]
+        for which, part in enumerate(parts):
+            library.cublasGetProperty(which, byref(part))
+        return parts[0].value, parts[1].value
+
+    yield from _of_cuda("cuBLAS", devices.PRODUCTS, usual, newest, version, "no tuned products of matrices")
+
+
+def _of_cuda(
+    name: str,
+    variable: str,
+    usual: list[str],
+    newest: int | None,
+    version: Callable[[CDLL], tuple[int, int]],
+    lost: str,
+) -> Iterator[Library]:
+    """Yield a library that must not be newer than the driver; nothing without both."""
+    named = os.environ.get(variable) or devices.variables().get(variable)
+    stem = f"nvidia-{PACKAGES[name]}"
+    package = f"{stem}-cu{newest}" if newest in {11, 12} else f"{stem}=={newest}.*"
     for file in [named] if named else usual:
         with suppress(OSError):
-            CDLL(file).nvrtcVersion(byref(major), byref(minor))
-            takes = newest is None or major.value <= newest
+            major, minor = version(CDLL(file))
+            takes = newest is None or major <= newest
             advice = "" if takes else f"the driver takes CUDA {newest} at most: pip install '{package}'"
-            yield Library("NVRTC", takes, f"{file}, CUDA {major.value}.{minor.value}", advice)
+            yield Library(name, takes, f"{file}, CUDA {major}.{minor}", advice)
             return
     if newest is not None:
-        advice = f"CUDA compiles no kernels without it: pip install '{package}'"
-        yield Library("NVRTC", False, f"none ({named or usual[0]})", advice)
+        yield Library(name, False, f"none ({named or usual[0]})", f"{lost} without it: pip install '{package}'")
 
 
 def _opencl(library: CDLL, file: str) -> Library:

@@ -25,6 +25,8 @@ LIBRARIES = {"SCOPE_CUDA": "libcuda.so.1", "SCOPE_OPENCL": "libOpenCL.so.1"}
 """The variables that name other files, and the files by default."""
 COMPILER = "SCOPE_NVRTC"
 """The variable that names the library that compiles kernels for CUDA."""
+PRODUCTS = "SCOPE_CUBLAS"
+"""The variable that names the library of matrix products for CUDA."""
 ALL_DEVICES = 0xFFFFFFFF
 KINDS = ("gpu", "accelerator", "cpu")
 """In the order in which devices are numbered."""
@@ -93,13 +95,15 @@ def _transfers_per_s(file: Path) -> float:
 
 
 def variables() -> dict[str, str]:
-    """Return how ranks find the NVRTC of a Python package next to Scope, unless the user names one."""
+    """Return how ranks find NVRTC and cuBLAS of Python packages next to Scope, unless the user names others."""
     package = importlib.util.find_spec("nvidia")
     folders = package.submodule_search_locations or () if package else ()
-    found = [path for folder in folders for path in Path(folder).glob("*/lib/libnvrtc.so.*")]
-    if not found or os.environ.get(COMPILER):
-        return {}
-    return {COMPILER: str(max(found, key=lambda path: path.name))}
+    variables = {}
+    for variable, name in ((COMPILER, "libnvrtc"), (PRODUCTS, "libcublas")):
+        found = [path for folder in folders for path in Path(folder).glob(f"*/lib/{name}.so.*")]
+        if found and not os.environ.get(variable):
+            variables[variable] = str(max(found, key=lambda path: path.name))
+    return variables
 
 
 def file_of(variable: str) -> str:
@@ -126,11 +130,12 @@ def platforms(opencl: CDLL) -> list[tuple[str, list[int]]]:
 
 
 def _all() -> list[dict[str, Any]]:
-    """Ask both libraries; a device that both know is listed once."""
+    """Ask both libraries: a device that both know is listed once, processors only where there is nothing else."""
     found = _cuda()
     known = {device["pci_address"] for device in found}
     found += [device for device in _opencl() if device["pci_address"] not in known]
-    return sorted(found, key=lambda device: KINDS.index(device["kind"]))
+    others = [device for device in found if device["kind"] != "cpu"]
+    return sorted(others or found, key=lambda device: KINDS.index(device["kind"]))
 
 
 def _cuda() -> list[dict[str, Any]]:

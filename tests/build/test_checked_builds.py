@@ -64,7 +64,8 @@ def test_no_sanitizer_complains_of_any_benchmark(
         ]
         plan.write_text("".join(f"{each.name}\n" for each in fitting if "spawn" not in each.requires))
         options = ["--action=test", f"--plan={plan}", f"--output={output}"]
-        device = {"SCOPE_CUDA": driver, "SCOPE_NVRTC": driver, "FAKE_CUDA_FOLDER": str(tmp_path)}
+        libraries = dict.fromkeys(("SCOPE_CUDA", "SCOPE_NVRTC", "SCOPE_CUBLAS", "SCOPE_NVML"), driver)
+        device = {**libraries, "FAKE_CUDA_FOLDER": str(tmp_path)}
         code, errors = start(str(program), embedded, ranks, options, **WITHOUT_LEAKS, **device)
         assert code == 0, errors
         assert "runtime error" not in errors

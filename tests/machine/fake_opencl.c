@@ -1,6 +1,6 @@
 /* An OpenCL library with two made-up devices: a processor, and a graphics processor that tells its place as FAKE_OPENCL
-   says: `khr`, `nvidia`, or `known`, where the fake CUDA driver has its device. With `crash` it ends the process, with `none`
-   it knows no platform. */
+   says: `khr`, `nvidia`, or `known`, where the fake CUDA driver has its device. With `cpu` it has the processor alone. With
+   `crash` it ends the process, with `none` it knows no platform. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,9 @@ int32_t clGetPlatformInfo(void* platform, uint32_t what, size_t size, void* to, 
 }
 int32_t clGetDeviceIDs(void* platform, uint64_t type, uint32_t places, void** devices, uint32_t* count) {
   (void)platform, (void)type;
-  if (count != NULL) *count = 2;
-  if (places > 1) devices[0] = (void*)1, devices[1] = (void*)2;
+  if (count != NULL) *count = strcmp(asked(), "cpu") == 0 ? 1 : 2;
+  if (places > 0) devices[0] = (void*)1;
+  if (places > 1) devices[1] = (void*)2;
   return 0;
 }
 int32_t clGetDeviceInfo(void* device, uint32_t what, size_t size, void* to, size_t* needed) {

@@ -39,8 +39,8 @@ def found(
 
 
 @pytest.mark.parametrize("found", ["khr", "nvidia"], indirect=True)
-def test_a_graphics_processor_comes_first_and_has_its_place(found: list[Device]) -> None:
-    gpu, processor = found
+def test_a_graphics_processor_has_its_place_and_hides_the_processors(found: list[Device]) -> None:
+    (gpu,) = found
     assert gpu == Device(
         name="Accelerator 9000",
         kind="gpu",
@@ -50,10 +50,15 @@ def test_a_graphics_processor_comes_first_and_has_its_place(found: list[Device])
         pci_address="0001:c1:00.1",
         numa_node=3,
     )
-    assert (processor.kind, processor.pci_address, processor.numa_node) == ("cpu", "", None)
     assert gpu.described == (
         "Accelerator 9000 (gpu, 150 GB, 132 compute units, 0001:c1:00.1, NUMA node 3; Made up 1.2)"
     )
+
+
+@pytest.mark.parametrize("found", ["cpu"], indirect=True)
+def test_processors_are_a_device_where_there_is_no_other(found: list[Device]) -> None:
+    (processor,) = found
+    assert (processor.kind, processor.pci_address, processor.numa_node) == ("cpu", "", None)
 
 
 @pytest.mark.parametrize("found", ["none", "crash"], indirect=True)
@@ -128,15 +133,20 @@ def test_a_link_is_what_both_ends_can(
     assert devices.link(tmp_path, "") is None
 
 
-def test_ranks_find_the_compiler_of_a_python_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("cuda_nvrtc/lib/libnvrtc.so.12", "cu13/lib/libnvrtc.so.13", "cu13/lib/libnvrtc.alt.so.13"):
+def test_ranks_find_libraries_of_python_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("libnvrtc.so.13", "libnvrtc.alt.so.13", "libcublas.so.13", "libcublasLt.so.13")
+    for name in ("cuda_nvrtc/lib/libnvrtc.so.12", *(f"cu13/lib/{name}" for name in names)):
         (tmp_path / "nvidia" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "nvidia" / name).touch()
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    newest = str(tmp_path / "nvidia/cu13/lib/libnvrtc.so.13")
-    assert devices.variables() == {"SCOPE_NVRTC": newest}
+    newest = {
+        "SCOPE_NVRTC": str(tmp_path / "nvidia/cu13/lib/libnvrtc.so.13"),
+        "SCOPE_CUBLAS": str(tmp_path / "nvidia/cu13/lib/libcublas.so.13"),
+    }
+    assert devices.variables() == newest
     monkeypatch.setenv("SCOPE_NVRTC", "/elsewhere")
-    assert devices.variables() == {}, "what the user names is handed on with the other variables"
+    del newest["SCOPE_NVRTC"]
+    assert devices.variables() == newest, "what the user names is handed on with the other variables"
     monkeypatch.delenv("SCOPE_NVRTC")
     monkeypatch.setattr(sys, "path", [])
     assert devices.variables() == {}
@@ -146,7 +156,8 @@ def test_ranks_find_the_compiler_of_a_python_package(tmp_path: Path, monkeypatch
 def test_a_processor_that_is_called_a_device_is_no_hardware_of_its_own(found: list[Device]) -> None:
     plain = Machine.model_validate(golden_records.machine())
     (host,) = plain.hosts
-    with_gpu, with_cpu = (host.model_copy(update={"devices": [device] * 2}) for device in found)
+    kinds_of_one = [found[0], found[0].model_copy(update={"kind": "cpu"})]
+    with_gpu, with_cpu = (host.model_copy(update={"devices": [device] * 2}) for device in kinds_of_one)
     assert node_types.node_types([host, with_cpu, with_gpu]) == [[0, 1], [2]]
     kinds = [
         introduction.machine_kind(plain.model_copy(update={"hosts": [each]})) for each in (with_gpu, with_cpu)
@@ -171,7 +182,7 @@ def test_doctor_and_report_name_devices(found: list[Device], tmp_path: Path) -> 
 
 
 def libraries(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Library]:
-    for variable in (*devices.LIBRARIES, devices.COMPILER):
+    for variable in (*devices.LIBRARIES, devices.COMPILER, devices.PRODUCTS):
         monkeypatch.setenv(variable, environment.pop(variable, "/nowhere/library.so"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -186,7 +197,9 @@ def test_doctor_names_libraries_and_what_is_lacking(
     assert found["OpenCL"] == Library("OpenCL", True, f"{library}: Made up, 2 devices")
     assert (found["NVRTC"].ok, found["NVRTC"].found) == (False, "none (/nowhere/library.so)")
     assert found["NVRTC"].advice.endswith("pip install 'nvidia-cuda-nvrtc-cu12'")
-    found = libraries(monkeypatch, SCOPE_CUDA=driver, SCOPE_NVRTC=driver, FAKE_CUDA="init")
+    assert found["cuBLAS"].advice.endswith("pip install 'nvidia-cublas-cu12'")
+    found = libraries(monkeypatch, SCOPE_CUDA=driver, SCOPE_NVRTC=driver, SCOPE_CUBLAS=driver, FAKE_CUDA="init")
+    assert found["cuBLAS"] == Library("cuBLAS", True, f"{driver}, CUDA 12.4")
     assert found["NVRTC"] == Library("NVRTC", True, f"{driver}, CUDA 12.4")
     assert (found["CUDA"].ok, found["CUDA"].found) == (False, f"{driver}, CUDA 12.4: error 100")
     assert "nvidia-smi" in found["CUDA"].advice

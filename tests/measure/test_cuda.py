@@ -18,6 +18,10 @@ from tests.measure.test_devices import wrong_opencl as wrong_opencl
 from tests.messages import mentions
 
 HALF = "device.peak precision=half"
+PRODUCTS = [
+    f"device.matrix_multiply precision={precision} n=100"
+    for precision in ("double", "single", "tf32", "half", "bfloat16")
+]
 TRANSFERS = [case for case in CASES if case.startswith("device.transfer")]
 STATE = {
     "device_clock_hz": 1_755_000_000,
@@ -27,10 +31,19 @@ STATE = {
     "device_temperature_c": 61,
     "device_slowed_by_power_ns": 0,
     "device_slowed_by_heat_ns": 7_000_000,
+    "device_link_generation": 4,
+    "device_most_link_generation": 5,
+    "device_link_lanes": 8,
+    "device_most_link_lanes": 16,
+    "device_corrected_errors_ever": 70,
+    "device_uncorrected_errors_ever": 1,
+    "device_new_corrected_errors": 3,
+    "device_new_uncorrected_errors": 0,
 }
 KERNELS = [
     *("device.stream", "device.launch", "device.memory_latency", "device.atomics"),
     *("device.peak precision=double", "device.peak precision=single", HALF),
+    *(f"device.matrix_multiply variant=tiled precision={precision}" for precision in ("double", "single")),
 ]
 """Each text of a kernel once."""
 
@@ -47,6 +60,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, driver: str, folder: Path) -> None:
     monkeypatch.setenv("SCOPE_CUDA", driver)
     monkeypatch.setenv("SCOPE_NVRTC", driver)
     monkeypatch.setenv("SCOPE_NVML", driver)
+    monkeypatch.setenv("SCOPE_CUBLAS", driver)
     monkeypatch.setenv("FAKE_CUDA_FOLDER", str(folder))
 
 
@@ -57,8 +71,8 @@ def reasons(ended: Ended, status: str) -> list[str]:
 
 @pytest.mark.usefixtures("cuda")
 def test_every_result_is_right(measure: Measure) -> None:
-    cases = [*CASES, *SMALLEST, HALF]
-    ended = measure(1, cases, FAKE_CUDA_CAPABILITY="53", FAKE_CUDA_HOT="7")
+    cases = [*CASES, *SMALLEST, HALF, *PRODUCTS]
+    ended = measure(1, cases, FAKE_CUDA_CAPABILITY="53", FAKE_CUDA_HOT="7", FAKE_CUDA_ERRORS="3")
     assert (ended.code, len(ended.cases)) == (0, len(cases)), [case.reason for case in ended.cases]
     for case in ended.cases:
         assert case.status == "ok", case.reason
@@ -97,7 +111,7 @@ def test_devices_that_do_not_reach_each_other_say_so(measure: Measure) -> None:
     assert (direct.status, through_host.status) == ("unavailable", "ok")
     assert "cannot reach memory of the other one directly" in direct.reason
     (alone,) = reasons(measure(1, PEERS[:1]), "unavailable")
-    assert "device=1: this host has 1 device" in alone
+    assert "no device 1: this host has 1 device" in alone
     (same,) = reasons(measure(1, [f"{PEERS[0]} peer=0"]), "unavailable")
     assert "peer=0: is the device itself" in same
 
@@ -116,6 +130,25 @@ def test_every_wrong_kernel_is_noticed(measure: Measure) -> None:
 def test_every_byte_that_was_not_copied_is_noticed(measure: Measure) -> None:
     for reason in reasons(measure(1, TRANSFERS, FAKE_CUDA="copy"), "failed"):
         assert mentions(reason, "bytes 1000 to 1000")
+
+
+@pytest.mark.usefixtures("cuda")
+def test_one_wrong_element_of_a_product_is_noticed(measure: Measure) -> None:
+    for reason in reasons(measure(1, PRODUCTS, FAKE_CUDA="product"), "failed"):
+        assert mentions(reason, "the element in row 99, column 99 is wrong")
+
+
+@pytest.mark.usefixtures("cuda")
+def test_without_cublas_products_are_those_of_the_tiled_kernel(measure: Measure) -> None:
+    cases = [PRODUCTS[0], "device.matrix_multiply variant=tiled n=10"]
+    tuned, tiled = measure(1, cases, SCOPE_CUBLAS="/nowhere/libcublas.so.12").cases
+    assert (tuned.status, tiled.status) == ("unavailable", "ok")
+    assert mentions(tuned.reason, "/nowhere/libcublas.so.12: cannot ... nvidia-cublas-cu12")
+    assert "matrix_library" not in tiled.settings
+    (found,) = measure(1, cases[:1]).cases
+    assert found.settings["matrix_library"] == "cuBLAS 12.4.5"
+    (refused,) = reasons(measure(1, cases[:1], FAKE_CUDA="cublas"), "failed")
+    assert "cublasCreate failed with CUBLAS_STATUS_NOT_INITIALIZED" in refused
 
 
 @pytest.mark.usefixtures("cuda")
@@ -186,7 +219,7 @@ def test_a_device_of_two_libraries_is_listed_once(
     assert str(driven.settings["device_driver"]).startswith(library)
     assert driven.settings["device_pci_address"] == "0001:c1:00.0"
     assert str(driven.settings["device_remark"]).startswith(remark)
-    assert mentions(second.reason, "device=1: this host has 1 device")
+    assert mentions(second.reason, "no device 1: this host has 1 device")
 
 
 @pytest.mark.usefixtures("cuda", "pocl")
@@ -221,7 +254,7 @@ def test_nvrtc_compiles_every_kernel(
     for reason in reasons(measure(1, KERNELS), "failed"):
         assert "cuModuleLoadData failed with CUDA_ERROR_NO_BINARY_FOR_GPU" in reason
     codes = {path.stem: path.read_bytes() for path in tmp_path.glob("*.code")}
-    names = [b"stream_triad", b"count", b"walk", b"update", b"peak", b"peak", b"peak"]
+    names = [b"stream_triad", b"count", b"walk", b"update", *[b"peak"] * 3, *[b"product"] * 2]
     assert len(codes) == len(names)
     for number, name in enumerate(names, 1):
         assert codes[str(number)].startswith(begin)

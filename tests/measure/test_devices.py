@@ -26,12 +26,15 @@ CASES = [
     "device.peak precision=single",
     "device.atomics counters=1",
     "device.atomics counters=1000",
+    "device.matrix_multiply variant=tiled precision=double n=20",
+    "device.matrix_multiply variant=tiled precision=single n=9",
 ]
 SMALLEST = [
     "device.stream kernel=triad array_bytes=8",
     "device.stream kernel=dot array_bytes=8",
     "device.transfer direction=both transfer_bytes=1",
     "device.memory_latency array_bytes=64",
+    "device.matrix_multiply variant=tiled n=1",
 ]
 WRONG_KERNELS = {
     "device.stream kernel=copy array_bytes=80008": "c[ITEM] = a[ITEM]=>c[ITEM] = b[ITEM]",
@@ -43,6 +46,7 @@ WRONG_KERNELS = {
     "device.memory_latency array_bytes=100000": "unsigned int i = 0=>unsigned int i = 1",
     "device.peak precision=single": "round < 1024=>round < 1023",
     "device.atomics counters=1000": "int i = 0; i < 16=>int i = 1; i < 16",
+    "device.matrix_multiply variant=tiled n=20": "int k = 0; k < EDGE=>int k = 1; k < EDGE",
 }
 
 
@@ -126,9 +130,11 @@ def test_every_byte_that_was_not_copied_is_noticed(measure: Measure, wrong_openc
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        ("device.launch device=1", "device=1: this host has 1 device"),
+        ("device.launch device=1", "no device 1: this host has 1 device"),
         ("device.stream array_bytes=1099511627776", "3298534883328 B on the device ... half of what is free"),
         ("device.transfer transfer_bytes=68719476736", "137438953472 B ... half of what is free"),
+        ("device.matrix_multiply", "no library of matrix products is known for OpenCL"),
+        ("device.matrix_multiply variant=tiled precision=half", "no tiled kernel in precision half"),
     ],
 )
 def test_what_a_device_cannot_do_is_said(case: str, reason: str, measure: Measure) -> None:

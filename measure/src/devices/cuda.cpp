@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "devices/cublas.hpp"
 #include "text/words.hpp"
 #include "transports/shared_library.hpp"
 #include "unavailable.hpp"
@@ -322,6 +323,12 @@ class CudaQueue final : public Queue {
     enqueue("cuLaunchKernel", api().cuLaunchKernel, of_cuda.function(), static_cast<Flags>(items / group), 1, 1,
             static_cast<Flags>(group), 1, 1, 0, stream_, of_cuda.arguments(), nullptr);
   }
+  void multiply(const cublas::Cublas& cublas, const Array& c, const Array& a, const Array& b, std::int64_t n) {
+    enqueue("cublasGemmEx", [&] {
+      cublas.multiply(stream_, address_of(c), address_of(a), address_of(b), n);
+      return Status{0};
+    });
+  }
   void flush() override {}  // the driver hands over at once
   void finish() override { require(api().cuStreamSynchronize(stream_), "cuStreamSynchronize"); }
 
@@ -349,6 +356,18 @@ class CudaQueue final : public Queue {
   bool timed_;
   std::vector<Handle> events_;
   std::size_t recorded_ = 0;
+};
+
+class CudaProducts final : public Products {
+ public:
+  explicit CudaProducts(Precision precision) : cublas_(driver_version() / 1000, precision) {}
+  std::string library() const override { return cublas_.name(); }
+  void enqueue(Queue& queue, const Array& c, const Array& a, const Array& b, std::int64_t n) override {
+    static_cast<CudaQueue&>(queue).multiply(cublas_, c, a, b, n);
+  }
+
+ private:
+  cublas::Cublas cublas_;
 };
 
 int attribute_of(int device, int what) {
@@ -416,6 +435,10 @@ class CudaDevice final : public Device {
   std::unique_ptr<Queue> queue(bool events) override {
     use();
     return std::make_unique<CudaQueue>(events);
+  }
+  std::unique_ptr<Products> products(Precision precision) override {
+    use();
+    return std::make_unique<CudaProducts>(precision);
   }
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     if (!facts().no_kernels.empty()) throw Unavailable(facts().no_kernels);

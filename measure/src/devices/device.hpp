@@ -21,6 +21,9 @@ namespace scope::devices {
 
 enum class Kind { gpu, accelerator, cpu };
 
+// Of the matrices of a product; tf32 reads the numbers of fp32 without their last 13 bits.
+enum class Precision { fp64, fp32, tf32, fp16, bf16 };
+
 // What a device says of itself.
 struct Facts {
   std::string name;
@@ -86,6 +89,15 @@ class Queue : NotCopied {
   virtual double worked_s() = 0;
 };
 
+// Products of matrices by the library of the device's vendor.
+class Products : NotCopied {
+ public:
+  virtual ~Products() = default;
+  virtual std::string library() const = 0;  // name and version
+  // C = A B of square matrices of order n, by rows.
+  virtual void enqueue(Queue& queue, const Array& c, const Array& a, const Array& b, std::int64_t n) = 0;
+};
+
 class Device {
  public:
   explicit Device(Facts facts) : facts_(std::move(facts)) {}
@@ -101,13 +113,17 @@ class Device {
   virtual std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) = 0;
   // `events`: the device's clock times each command. Programs have none, and they cost time.
   virtual std::unique_ptr<Queue> queue(bool events) = 0;
+  // Throws Unavailable where there is no such library.
+  virtual std::unique_ptr<Products> products(Precision precision) = 0;
 
  private:
   Facts facts_;
 };
 
 // The devices of this host, graphics processors first; they live as long as the program. A device that two libraries know
-// is listed once. Throws Unavailable where there are none, with the reason of each library.
+// is listed once, and the host's processors only where there is nothing else. Throws Unavailable where there are none, with the reason of each library.
 const std::vector<std::unique_ptr<Device>>& all();
+// How long their drivers took to start; after `all`.
+std::int64_t start_ms();
 
 }  // namespace scope::devices

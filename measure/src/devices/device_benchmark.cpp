@@ -1,5 +1,8 @@
 #include "devices/device_benchmark.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "mpi/simulated.hpp"
 
 namespace scope::devices {
@@ -11,6 +14,14 @@ const char* name_of(Kind kind) {
     case Kind::cpu: return "cpu";
     default: return "accelerator";
   }
+}
+
+// Where the calling thread runs, and where memory is that it touches first.
+std::int64_t numa_node() {
+  unsigned processor = 0;
+  unsigned node = 0;
+  syscall(SYS_getcpu, &processor, &node, nullptr);
+  return node;
 }
 
 }  // namespace
@@ -26,14 +37,10 @@ DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first) {
   const auto count = static_cast<std::int64_t>(devices.size());
   if (first >= count)
     throw Unavailable(
-        sentence({"device=", first, ": this host has ", count, count == 1 ? " device" : " devices"}));
-  // Devices are listed by kind: ranks do not take the host's processors for a further graphics processor.
-  const auto alike = std::ranges::equal_range(devices, devices[static_cast<std::size_t>(first)]->facts().kind, {},
-                                              [](const auto& device) { return device->facts().kind; });
-  const auto number = static_cast<std::int64_t>(alike.size());
-  const std::int64_t place = host.rank() % number;
-  Device& device = *alike[(first - (alike.begin() - devices.begin()) + place) % number];
-  return {&device, (host.size() - place + number - 1) / number, slowdown_of(device.facts())};
+        sentence({"no device ", first, ": this host has ", count, count == 1 ? " device" : " devices"}));
+  const std::int64_t place = host.rank() % count;
+  Device& device = *devices[static_cast<std::size_t>((first + place) % count)];
+  return {&device, (host.size() - place + count - 1) / count, counters_of(device.facts())};
 }
 
 void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
@@ -52,6 +59,7 @@ std::vector<ControlVariable> DeviceOfRank::settings() const {
       {"device_name", facts.name},          {"device_kind", name_of(facts.kind)},
       {"device_driver", facts.driver},      {"device_pci_address", facts.pci_address},
       {"device_remark", facts.passed_over}, {"ranks_on_device", ranks},
+      {"device_start_ms", start_ms()},      {"rank_numa_node", numa_node()},
   };
   std::ranges::move(state_of(facts, before), std::back_inserter(all));
   return all;

@@ -16,7 +16,7 @@ Parameter device_parameter();
 struct DeviceOfRank {
   Device* device;
   std::int64_t ranks;
-  Slowdown before;
+  Counters before;
 
   // Throws Unavailable where arrays of this size and number would take more than half of what is free, shared with the
   // other ranks of the device.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "devices/cuda.hpp"
@@ -37,7 +38,18 @@ Devices found() {
     }
   }
   if (devices.empty()) throw Unavailable(reasons);
-  std::ranges::stable_sort(devices, {}, [](const auto& device) { return device->facts().kind; });
+  const auto kind = [](const auto& device) { return device->facts().kind; };
+  std::ranges::stable_sort(devices, {}, kind);
+  if (kind(devices.front()) != Kind::cpu)
+    std::erase_if(devices, [&](const auto& device) { return kind(device) == Kind::cpu; });
+  return devices;
+}
+
+std::chrono::steady_clock::duration start_time{};
+Devices found_in_time() {
+  const auto start = std::chrono::steady_clock::now();
+  Devices devices = found();
+  start_time = std::chrono::steady_clock::now() - start;
   return devices;
 }
 
@@ -51,8 +63,10 @@ std::string pci_address(const std::array<std::uint32_t, 4>& place) {
 
 const std::vector<std::unique_ptr<Device>>& all() {
   // Never destroyed: a driver may end before the program does.
-  static const auto& devices = *new std::vector(found());
+  static const auto& devices = *new std::vector(found_in_time());
   return devices;
 }
+
+std::int64_t start_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(start_time).count(); }
 
 }  // namespace scope::devices

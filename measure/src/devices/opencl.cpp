@@ -329,6 +329,9 @@ class ClDevice final : public Device {
     return std::make_unique<ClQueue>(context(), device_, events);
   }
 
+  std::unique_ptr<Products> products(Precision /*precision*/) override {
+    throw Unavailable("no library of matrix products is known for OpenCL");
+  }
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     const std::string whole =
         (facts().halves_at_once > 0 ? of_half_precision : "") + std::string(first_lines) + text;

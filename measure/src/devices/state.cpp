@@ -1,6 +1,6 @@
 #include "devices/state.hpp"
 
-#include <string>
+#include <optional>
 
 #include "transports/shared_library.hpp"
 #include "unavailable.hpp"
@@ -16,6 +16,10 @@ constexpr int of_the_die = 0;
 
 constexpr int by_power = 0;
 constexpr int by_heat = 1;
+constexpr int corrected = 0;
+constexpr int uncorrected = 1;
+constexpr int since_driver_start = 0;
+constexpr int ever = 1;
 struct Violation {
   unsigned long long until_us;
   unsigned long long lasted_ns;
@@ -61,41 +65,57 @@ std::optional<Handle> handle_of(const Facts& facts) {
   return nvml->told<Handle>("nvmlDeviceGetHandleByPciBusId_v2", facts.pci_address.c_str());
 }
 
-std::optional<std::int64_t> slowed_ns(Handle device, int policy) {
-  const auto told = Nvml::opened()->told<Violation>("nvmlDeviceGetViolationStatus", device, policy);
-  return told ? std::optional(static_cast<std::int64_t>(told->lasted_ns)) : std::nullopt;
+// Collects what functions tell, in units of `factor`.
+template <class Number = unsigned, class Numbers, class... Arguments>
+void add(Numbers& numbers, Handle device, const char* name, std::int64_t factor, const char* function,
+         Arguments... arguments) {
+  if (const auto number = Nvml::opened()->told<Number>(function, device, arguments...))
+    numbers.insert(numbers.end(), {name, static_cast<std::int64_t>(*number) * factor});
 }
 
 }  // namespace
 
-Slowdown slowdown_of(const Facts& facts) {
+Counters counters_of(const Facts& facts) {
   const auto device = handle_of(facts);
   if (!device) return {};
-  return {slowed_ns(*device, by_power), slowed_ns(*device, by_heat)};
+  Counters counters;
+  const auto slowed = [&](const char* name, int policy) {
+    if (const auto told = Nvml::opened()->told<Violation>("nvmlDeviceGetViolationStatus", *device, policy))
+      counters[name] = static_cast<std::int64_t>(told->lasted_ns);
+  };
+  slowed("device_slowed_by_power_ns", by_power);
+  slowed("device_slowed_by_heat_ns", by_heat);
+  const auto add_errors = [&](const char* name, int kind) {
+    add<unsigned long long>(counters, *device, name, 1, "nvmlDeviceGetTotalEccErrors", kind, since_driver_start);
+  };
+  add_errors("device_new_corrected_errors", corrected);
+  add_errors("device_new_uncorrected_errors", uncorrected);
+  return counters;
 }
 
-std::vector<ControlVariable> state_of(const Facts& facts, const Slowdown& before) {
+std::vector<ControlVariable> state_of(const Facts& facts, const Counters& before) {
   const auto device = handle_of(facts);
   if (!device) return {};
   std::vector<ControlVariable> state;
-  const auto add = [&](const char* name, std::int64_t factor, const char* function, auto... arguments) {
-    if (const auto number = Nvml::opened()->told<unsigned>(function, *device, arguments...))
-      state.push_back({name, static_cast<std::int64_t>(*number) * factor});
-  };
   constexpr std::int64_t mega = 1'000'000;
-  add("device_clock_hz", mega, "nvmlDeviceGetClockInfo", of_multiprocessors);
-  add("device_highest_clock_hz", mega, "nvmlDeviceGetMaxClockInfo", of_multiprocessors);
-  add("device_memory_clock_hz", mega, "nvmlDeviceGetClockInfo", of_memory);
-  add("device_power_mw", 1, "nvmlDeviceGetPowerUsage");
-  add("device_power_limit_mw", 1, "nvmlDeviceGetEnforcedPowerLimit");
-  add("device_temperature_c", 1, "nvmlDeviceGetTemperature", of_the_die);
-  add("device_persistence_mode", 1, "nvmlDeviceGetPersistenceMode");
-  const Slowdown now = slowdown_of(facts);
-  const auto add_since = [&](const char* name, const auto& until, const auto& from) {
-    if (until && from) state.push_back({name, *until - *from});
+  add(state, *device, "device_clock_hz", mega, "nvmlDeviceGetClockInfo", of_multiprocessors);
+  add(state, *device, "device_highest_clock_hz", mega, "nvmlDeviceGetMaxClockInfo", of_multiprocessors);
+  add(state, *device, "device_memory_clock_hz", mega, "nvmlDeviceGetClockInfo", of_memory);
+  add(state, *device, "device_power_mw", 1, "nvmlDeviceGetPowerUsage");
+  add(state, *device, "device_power_limit_mw", 1, "nvmlDeviceGetEnforcedPowerLimit");
+  add(state, *device, "device_temperature_c", 1, "nvmlDeviceGetTemperature", of_the_die);
+  add(state, *device, "device_persistence_mode", 1, "nvmlDeviceGetPersistenceMode");
+  add(state, *device, "device_link_generation", 1, "nvmlDeviceGetCurrPcieLinkGeneration");
+  add(state, *device, "device_most_link_generation", 1, "nvmlDeviceGetMaxPcieLinkGeneration");
+  add(state, *device, "device_link_lanes", 1, "nvmlDeviceGetCurrPcieLinkWidth");
+  add(state, *device, "device_most_link_lanes", 1, "nvmlDeviceGetMaxPcieLinkWidth");
+  const auto add_errors = [&](const char* name, int kind) {
+    add<unsigned long long>(state, *device, name, 1, "nvmlDeviceGetTotalEccErrors", kind, ever);
   };
-  add_since("device_slowed_by_power_ns", now.by_power_ns, before.by_power_ns);
-  add_since("device_slowed_by_heat_ns", now.by_heat_ns, before.by_heat_ns);
+  add_errors("device_corrected_errors_ever", corrected);
+  add_errors("device_uncorrected_errors_ever", uncorrected);
+  for (const auto& [name, now] : counters_of(facts))
+    if (const auto first = before.find(name); first != before.end()) state.push_back({name, now - first->second});
   return state;
 }
 

@@ -1,8 +1,10 @@
-// Clock, power and temperature of a device, as the library that manages it tells: NVML of NVIDIA's driver, opened at run time.
+// Clock, power, temperature, link and memory errors of a device, as the library that manages it tells: NVML of NVIDIA's driver,
+// opened at run time.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "devices/device.hpp"
@@ -10,16 +12,13 @@
 
 namespace scope::devices {
 
-// How long its clock was lowered since the driver started; empty where the library does not tell.
-struct Slowdown {
-  std::optional<std::int64_t> by_power_ns;
-  std::optional<std::int64_t> by_heat_ns;
-};
-Slowdown slowdown_of(const Facts& facts);
+// What only grows while the driver is loaded, by name: how long the clock was lowered, and memory errors. What the library
+// does not tell is left out.
+using Counters = std::map<std::string, std::int64_t>;
+Counters counters_of(const Facts& facts);
 
-// What the device does now, and how long it was slowed since `before`: `device_clock_hz`, `device_slowed_by_heat_ns` and so on.
-// What the library does not tell is left out; nothing where libnvidia-ml.so.1, or the library that $SCOPE_NVML names, cannot
-// be opened.
-std::vector<ControlVariable> state_of(const Facts& facts, const Slowdown& before);
+// What the device does now, and by how much each counter grew since `before`: `device_clock_hz`, `device_slowed_by_heat_ns`
+// and so on. Nothing where libnvidia-ml.so.1, or the library that $SCOPE_NVML names, cannot be opened.
+std::vector<ControlVariable> state_of(const Facts& facts, const Counters& before);
 
 }  // namespace scope::devices
