@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,11 +29,16 @@ def _lines() -> Iterator[str]:
 
 
 def _command(words: Words) -> Iterator[str]:
-    yield f"\n### {words.name}\n\n    {words.usage}\n\n{words.help}"
+    yield f"\n### {words.name}\n\n    {words.usage}\n\n{_listed(words.help)}"
     options = [(spelling, text) for spelling, text in words.options if "--help" not in spelling]
     if options:
         yield "\n| option | meaning |\n|---|---|"
     yield from (f"| `{_cell(spelling)}` | {_cell(text)} |" for spelling, text in options)
+
+
+def _listed(text: str) -> str:
+    """Return a help text whose lists of names are blocks, so that no page joins their lines."""
+    return re.sub(r"(?m)^(\S.*:)\n(?=    )", r"\1\n\n", re.sub(r"(?m)^  (?=\S)", "    ", text))
 
 
 def _cell(text: str) -> str:

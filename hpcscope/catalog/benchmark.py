@@ -238,7 +238,7 @@ class Benchmark(Strict):
     @model_validator(mode="after")
     def _has_costs_that_can_be_evaluated(self) -> Self:
         if self.costs and self.level not in PREDICTED:
-            raise ValueError(f"{self.name}: costs: must be of a benchmark of level {', '.join(PREDICTED)}")
+            raise ValueError(f"{self.name}: costs: only for benchmarks of the levels {', '.join(PREDICTED)}")
         counts = (metric.name for metric in self.metrics if metric.role == "count")
         known = {"p", *(parameter.name for parameter in self.parameters if parameter.type == "integer"), *counts}
         for step in self.costs:

@@ -96,7 +96,7 @@ def source(case: Case, catalog: Catalog) -> str | None:
     }
     return "\n".join(
         [
-            f"// Does {called.routine} deliver what was sent? It did not in: {case.label}.",
+            f"// Does {called.routine} deliver what was sent? It failed in: {case.label}.",
             f"// mpicc FILE.c -o FILE; mpiexec -n {case.ranks} ./FILE BYTES...",
             f"// Sends each size {TIMES} times, with other contents each time. Exit code 1: not all arrived.",
             *(f"#define {name} {text}".rstrip() for name, text in macros.items()),

@@ -150,9 +150,9 @@ class Simulation(Strict):
     def accuracy_of_formulas(self) -> str:
         """How wrong the closed formulas are in the same cases, in words; empty where none speaks of any."""
         error, fitted = self.formula_error_of(), self.formula_error_of(fitted=True)
-        known = f"{units.count(fitted.cases, 'case')} to which they were fitted" if fitted else ""
+        known = f"{units.count(fitted.cases, 'case')} that they were fitted to" if fitted else ""
         if error is None:
-            return f"speak only of {known}: nothing validates them" if known else ""
+            return f"cover only {known}: nothing validates them" if known else ""
         return self._in_words(error) + (f"; not counted: {known}" if known else "")
 
     def _in_words(self, error: ErrorOf) -> str:

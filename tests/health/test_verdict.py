@@ -47,7 +47,7 @@ def test_healthy_nodes() -> None:
 def test_few_nodes_without_a_fault_are_not_called_healthy() -> None:
     made = record(4)
     assert shown(made).startswith("All 4 nodes show no fault; they are too few to compare with each other.")
-    assert "4 nodes are few peers" in render(made, judge(made), {})
+    assert "4 nodes are too few peers" in render(made, judge(made), {})
 
 
 def test_slow_nodes_are_bad() -> None:

@@ -479,7 +479,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if here != there:
         yield f"computation takes the time of this machine ({here}), not of the measured one ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share processors: computation gets its share, the CPU time of messages is left out"
+        yield "hosts of a lab share cores: computation is slowed accordingly, the CPU time of messages is left out"
     yield from (
         comment
         for comment in own.comments

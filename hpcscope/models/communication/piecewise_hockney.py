@@ -73,7 +73,7 @@ class PiecewiseHockney:
             return None
         sizes = curve.message_bytes
         if sizes.size < FEWEST_SIZES:
-            reason = f"{sizes.size} message sizes; to place a break takes at least {FEWEST_SIZES}"
+            reason = f"{sizes.size} message sizes; a breakpoint needs at least {FEWEST_SIZES}"
             return curve.not_fitted(self.name, reason)
         bic, starts = divide(curve)
         if len(starts) == 1:

@@ -105,8 +105,8 @@ def _selections(terms: list[CostTerm]) -> Iterator[list[CostTerm]]:
 def _why_left_out(term: CostTerm, chosen: list[CostTerm], fitted: list[tuple[list[CostTerm], LinearFit]]) -> str:
     tried = [fit for terms, fit in fitted if term in terms]
     if not tried:
-        return f"{term.name}: the data cannot tell it from {', '.join(other.name for other in chosen)}"
-    return f"{term.name}: the data cannot tell it from 0"
+        return f"{term.name}: the data cannot distinguish it from {', '.join(other.name for other in chosen)}"
+    return f"{term.name}: the data cannot distinguish it from 0"
 
 
 def _design(terms: list[CostTerm]) -> Floats:

@@ -230,7 +230,7 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
     return TableSection(
         "runs",
         "Runs",
-        f"Medians over the runs of each point; the time is that {what}. The 95 % interval of the median is"
+        f"Medians over the runs of each point, for the time {what}. The 95 % interval of the median is"
         " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
         " to the 99th percentile, followed by their coefficient of variation (CV).",
         Table(columns, rows),

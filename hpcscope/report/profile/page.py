@@ -279,7 +279,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "regions",
             "Regions",
-            "Parts of the program that it marks with MPI_Pcontrol or scope-timer; time belongs to the innermost.",
+            "Regions that the program marks with MPI_Pcontrol or scope-timer; time counts in the innermost region.",
             table=tables.regions(merged),
         )
 

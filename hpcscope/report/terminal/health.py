@@ -80,8 +80,8 @@ def verdict_sentence(health: Health) -> str:
 def few_peers(health: Health) -> str:
     """Return what nodes with few peers hide; empty where all have enough."""
     few = max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0)
-    group = "1 node has no peers:" if few == 1 else f"{few} nodes are few peers:"
-    return f"{group} at least {FEWEST} of equal hardware show how much they scatter." if few else ""
+    group = "1 node has no peers" if few == 1 else f"{few} nodes are too few peers"
+    return f"{group}: at least {FEWEST} of equal hardware show how much values scatter." if few else ""
 
 
 def _whole(health: Health) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _difference(difference: Difference) -> Iterator[str]:
         count = f"{len(hosts)} of {difference.nodes}"
         yield f"{count} have {difference.fact} {value}: {several(host_ranges(hosts))}"
     if hidden := sum(len(hosts) for _, hosts in frequent[MOST_VALUES:]):
-        yield f"{hidden} of {difference.nodes} have {difference.fact} of {len(frequent) - MOST_VALUES} more values"
+        yield f"{hidden} of {difference.nodes} have {len(frequent) - MOST_VALUES} more values of {difference.fact}"
 
 
 def _sights(record: HealthFile, health: Health) -> Iterator[str]:

@@ -121,7 +121,7 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
         nearest = max(trial.of_fastest.value for trial in others if trial.of_fastest)
         return f"faster than all {len(others)} others: the next reaches {units.share(nearest)} of it"
     if len(near) == 1:
-        return "the fastest; too few launches for certainty"
+        return "the fastest; too few launches to be sure"
     return f"no winner: {len(near)} of {len(others) + 1} are within each other's noise; the simplest is chosen"
 
 

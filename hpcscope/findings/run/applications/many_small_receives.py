@@ -11,7 +11,7 @@ from hpcscope.statistics.estimate import Estimate, in_percent
 from hpcscope.statistics.ratio import ratio
 from hpcscope.statistics.summary import Summary
 
-WAVES = {"application.npb_lu": "a row or a column of each plane from the neighbors before"}
+WAVES = {"application.npb_lu": "a row or a column of each plane from the preceding neighbors"}
 """The applications whose processes pass on such messages, and what each message contains."""
 SHORT_BYTES = 4096
 """Mean message size up to which latency dominates, not bandwidth."""
