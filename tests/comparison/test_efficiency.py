@@ -56,7 +56,7 @@ def test_a_rate_is_held_against_as_many_processors_of_its_own_run(tmp_path: Path
     assert len({one.way for one in row.known}) == 2
     assert (a.share, b.share) == (pytest.approx(0.25), pytest.approx(0.5))
     assert a.peak == pytest.approx(80e9)
-    assert a.peak_is == "4 × GEMM, N = 500, 1 rank"
+    assert a.peak_is == "4 × matrix product, DGEMM, N = 500, 1 rank"
     # The distances of independent figures add in squares.
     below, above = exp(hypot(log(0.99), log(1.01))), exp(hypot(log(1.01), log(0.99)))
     assert (a.low, a.high) == (pytest.approx(0.25 / below), pytest.approx(0.25 * above))

@@ -64,7 +64,7 @@ def test_the_tiles_are_those_of_the_library_and_of_the_node(run: Run) -> None:
     assert (bandwidth.figure, bandwidth.what) == (units.quantity(rung.value, "B/s"), rung.name)
     assert memory.figure == "60.0 GB/s"
     assert memory.interval == "[54.0, 66.0]"
-    assert (arithmetic.figure, arithmetic.what) == ("2.00 Tflop/s", "GEMM, N = 500, 1 rank")
+    assert (arithmetic.figure, arithmetic.what) == ("2.00 Tflop/s", "matrix product, DGEMM, N = 500, 1 rank")
 
 
 def test_what_was_not_measured_is_said(run: Run) -> None:

@@ -19,7 +19,7 @@ def command(name: str, arguments: str, mpi: MpiInstallation) -> list[str]:
     `arguments`: of an application its options, `--levels 4`; of a benchmark its parameters, `class=W`.
     """
     if name not in names():
-        raise UsageError(f"{name}: no such program; there are {', '.join(names())}")
+        raise UsageError(f"{name}: no such program; must be one of {', '.join(names())}")
     measure = Path(native.build(mpi).program)
     if name in native.programs():
         return [str(measure.with_name(name)), *arguments.split()]

@@ -216,7 +216,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "functions",
             "Functions of the program",
-            "Who computes, which is sampled, and who calls MPI, which is measured."
+            "Functions that compute are sampled; functions that call MPI are measured."
             " Functions that only pass calls on to MPI are left out.",
             filled(list(by_function.by_process(merged))),
             by_function.functions(merged, _LINES),

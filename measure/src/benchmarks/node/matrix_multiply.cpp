@@ -59,11 +59,11 @@ class Multiply final : public Benchmark {
 // computations.
 const Registration registration{{
     .name = "node.matrix_multiply",
-    .title = "GEMM",
+    .title = "matrix product",
     .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
-    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
+    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded("DGEMM,SGEMM"),
                    size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
                        .labeled("matrix order")
                        .worded("N = {}")},
