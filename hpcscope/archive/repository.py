@@ -232,7 +232,7 @@ class Repository:
             return index.changes()
 
     def push(self, target: str) -> Exchanged:
-        """Copy runs that another repository lacks to it, a folder or HOST:FOLDER, and notes that are newer here.
+        """Copy runs that another repository lacks to it, a folder or HOST:DIR, and notes that are newer here.
 
         The index of a remote one is brought up to date by the next command there.
         """

@@ -33,7 +33,7 @@ def command(
         typer.Argument(
             metavar="A B [C]...",
             help="Run directories: before and after, or any number; with --measure two sides, also experiments "
-            "(.toml), MPIs, or native programs. A SHARE may follow --fail-on-regression.",
+            "(.toml), MPIs, or native programs. A FRACTION may follow --fail-on-regression.",
             show_default=False,
         ),
     ],
@@ -87,7 +87,7 @@ def command(
         bool,
         typer.Option(
             "--fail-on-regression",
-            help="[SHARE]  Exit with 1 if a case is worse (by more than SHARE, such as 5%).",
+            help="[FRACTION]  Exit with 1 if a case is worse (by more than FRACTION, such as 5%).",
         ),
     ] = False,
 ) -> None:

@@ -113,7 +113,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         [named(kept.metric), one_line(kept.label), interval(kept.median, kept.low, kept.high, kept.unit)]
         for kept in one_of_each_case(figures)
     ]
-    display(grid(["value", "case", "median [95 % interval]"], table))
+    display(grid(["value", "case", "median [95 % CI]"], table))
     if entry.module == "health":
         from hpcscope.archive import earlier_checks, packing
         from hpcscope.cli.health import show as show_health
@@ -205,7 +205,7 @@ def rebuild(
 
 
 def push(
-    target: Annotated[str, typer.Argument(metavar="PATH", help="A directory, or HOST:FOLDER by rsync.")],
+    target: Annotated[str, typer.Argument(metavar="PATH", help="A directory, or HOST:DIR by rsync.")],
     folder: Place = None,
 ) -> None:
     """Copy the runs that another repository lacks to it.
@@ -219,7 +219,7 @@ def push(
 
 def pull(
     source: Annotated[
-        str, typer.Argument(metavar="PATH", help="A repository: a directory, or HOST:FOLDER by rsync.")
+        str, typer.Argument(metavar="PATH", help="A repository: a directory, or HOST:DIR by rsync.")
     ],
     folder: Place = None,
 ) -> None:

@@ -11,7 +11,7 @@ from hpcscope.cli.repository import Place
 
 def command(
     output: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A new or empty directory, or a site to bring up to date.")
+        Path, typer.Argument(metavar="DIR", help="A new or empty directory, or a site to bring up to date.")
     ],
     folder: Place = None,
     reports: Annotated[

@@ -153,7 +153,7 @@ def _common(comparison: Comparison) -> Iterator[Text]:
 
 
 def _cases(times: list[ComparedRow]) -> CaseTable:
-    columns = ("verdict", "change [95 % interval]", "detectable", "A", "B", "q", "case")
+    columns = ("verdict", "change [95 % CI]", "detectable", "A", "B", "q", "case")
     return CaseTable(
         columns,
         [

@@ -80,7 +80,7 @@ INTRODUCTIONS = {
 
 def figure_heading(summaries: Iterable[Summary]) -> str:
     """Return what their figures are: medians, or what another program printed (its remarks say: means, maxima)."""
-    return "as printed" if all(summary.printed for summary in summaries) else "median [95 % interval]"
+    return "as printed" if all(summary.printed for summary in summaries) else "median [95 % CI]"
 
 
 def definition(name: str) -> str:
@@ -89,14 +89,14 @@ def definition(name: str) -> str:
 
 
 def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: bool = False) -> str:
-    """Return what the points of a figure are: `Medians (global) with their 95 % intervals as bands`.
+    """Return what the points of a figure are: `Medians (global) with their 95 % CIs as bands`.
 
     Of figures that another program printed, what was printed: `Means (mean over ranks) as they were printed`.
     """
     among = f" ({definition_of_time})" if definition_of_time else ""
     printed = list(dict.fromkeys(case.printed.partition(" ")[0] for case in group))
     if not any(printed):
-        return f"Medians{among} with their 95 % intervals" + (" as bands" if bands else "")
+        return f"Medians{among} with their 95 % CIs" + (" as bands" if bands else "")
     statistics = sentence([_STATISTICS.get(word, "values") for word in printed])
     return f"{statistics.capitalize()}{among} as they were printed"
 

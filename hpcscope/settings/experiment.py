@@ -29,7 +29,7 @@ class Sampling(SettingsTable):
     precision: float = setting(
         0.02,
         Share(above=True),
-        "Target half width of the 95 % interval of a median, relative to the median.",
+        "Target half width of the 95 % CI of a median, relative to the median.",
         PROCEDURE,
     )
     budget_s: float | None = setting(
@@ -79,7 +79,7 @@ class LauncherSettings(SettingsTable):
     )
     storage: str | None = setting(
         None,
-        Text(metavar="FOLDER"),
+        Text(metavar="DIR"),
         "Directory in which storage is measured; default: $SCOPE_STORAGE, else next to the run directory.",
         MPI_AND_HOSTS,
     )

@@ -217,7 +217,7 @@ class Share(Number):
     noun, examples = "a share ", ", such as 2% or 0.02"
 
     def __init__(self, most: float = 1.0, *, above: bool = False) -> None:
-        super().__init__(0.0, most, above, metavar="SHARE")
+        super().__init__(0.0, most, above, metavar="FRACTION")
 
     def parsed(self, text: str) -> float:
         """Return any fraction that was typed."""

@@ -89,7 +89,7 @@ PAGES: dict[str, Page] = {
     "docs/how-to/active-messages.md": Page(
         lab="nodes",
         before=f"{APP} && built=$(scope build --active-messages | sed -n 's/.*FI_PROVIDER_PATH=//p' | head -1)"
-        ' && ln -s "$built" FOLDER',
+        ' && ln -s "$built" DIR',
         ways={
             "scope run --hosts": Way("lab"),
             "scope soak --time 12h": Way(shorter="--time 5s"),

@@ -165,7 +165,7 @@ def test_single_figures_make_no_finding_and_no_interval(tmp_path: Path) -> None:
     assert any("printed" in caption for caption in captions)
     assert not any("95 %" in caption for caption in captions)
     assert "every repetition" not in page
-    assert "[95 % interval]" not in page
+    assert "[95 % CI]" not in page
     assert ">as printed<" in page
 
 

@@ -48,7 +48,7 @@ def _lines(run: Run) -> Iterator[str]:
     yield from section("Applications", _applications(run))
     yield ""
     name = "".join(letter for letter in run.record.name if letter.isprintable())
-    yield f"Run {name}; medians with their 95 % intervals. Power and cost were not measured."
+    yield f"Run {name}; medians with their 95 % CIs. Power and cost were not measured."
 
 
 def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:

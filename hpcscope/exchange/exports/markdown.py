@@ -29,7 +29,7 @@ def _lines(run: Run) -> Iterator[str]:
         yield from (f"- {_plain(case.label)}: {_plain(case.reason)}" for case in wrong)
     if run.headlines:
         yield "\n## Results\n"
-        yield "| case | metric | median | 95 % interval | holds for |"
+        yield "| case | metric | median | 95 % CI | holds for |"
         yield "|---|---|---:|---|---|"
     for case in sorted(run.headlines, key=summary_key):
         low_high = "–".join(

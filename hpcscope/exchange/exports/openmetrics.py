@@ -20,7 +20,7 @@ _UNITS = {
 }
 """How a unit ends the name of a metric of Scope, and of Prometheus, which writes base units out."""
 _FIGURES = {"": "median", "low": "ci_low", "high": "ci_high"}
-_MEANINGS = {"": "median", "low": "lower end of the median's 95 % interval", "high": "upper end of that interval"}
+_MEANINGS = {"": "median", "low": "lower end of the median's 95 % CI", "high": "upper end of that interval"}
 
 
 def write(runs: Sequence[Run]) -> str:

@@ -230,7 +230,7 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
     return TableSection(
         "runs",
         "Runs",
-        f"Medians over the runs of each point, for the time {what}. The 95 % interval of the median is"
+        f"Medians over the runs of each point, for the time {what}. The 95 % CI of the median is"
         " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
         " to the 99th percentile, followed by their coefficient of variation (CV).",
         Table(columns, rows),
@@ -465,7 +465,7 @@ def _endurance(endurance: Endurance) -> TableSection:
         ["failed", str(endurance.failed), ""],
         ["with wrong results", str(endurance.wrong), ""],
         ["timed out", str(endurance.timeouts), ""],
-        ["fraction without a valid result", in_percent(endurance.failure_share), "exact 95 % interval"],
+        ["fraction without a valid result", in_percent(endurance.failure_share), "exact 95 % CI"],
         ["from the first run to the last", units.quantity(endurance.span_s, "s"), ""],
     ]
     if endurance.elapsed_s:
@@ -490,7 +490,7 @@ def _endurance(endurance: Endurance) -> TableSection:
     return TableSection(
         "endurance",
         "Endurance",
-        "Slopes are medians over all pairs of runs (Theil and Sen); the 95 % interval takes the correlation of"
+        "Slopes are medians over all pairs of runs (Theil and Sen); the 95 % CI takes the correlation of"
         " successive runs into account.",
         Table(["", "", "remark"], rows),
     )

@@ -14,10 +14,10 @@ def figure(shares: Efficiencies) -> DotPlot:
     return DotPlot(
         key="efficiency-compared",
         title="Efficiency of each benchmark in all runs",
-        caption=f"Shares of the peak, with 95 % intervals; the right end is {units.percent(end)} of the peak.",
+        caption=f"Fractions of the peak, with 95 % CIs; the right end is {units.percent(end)} of the peak.",
         panels=[Panel(row.label, _marks(row, letters, end)) for row in shares.rows],
         table=Table(
-            ["benchmark", *(f"{name} [95 % interval]" for name in letters), "peak and best case of each run"],
+            ["benchmark", *(f"{name} [95 % CI]" for name in letters), "peak and best case of each run"],
             [[row.label, *map(share, row.runs), _cases(row, letters)] for row in shares.rows],
         ),
         origins=["measured"],

@@ -32,7 +32,7 @@ def _figure(trials: list[Trial]) -> DotPlot:
     return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
-        caption="All ranks together, with 95 % intervals.",
+        caption="All ranks together, with 95 % CIs.",
         panels=[Panel("", marks)],
         table=Table(
             ["way", "predicted", "measured [95 %]", "error", "verdict"],
