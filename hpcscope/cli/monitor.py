@@ -72,6 +72,6 @@ def _no_profile(words: list[str], code: int) -> str:
     """Return why probably no rank left a profile."""
     failed = f" (exit code {code}): the launcher or the program failed, as it says above," if code else ":"
     return (
-        f"no rank of `{' '.join(words)}` left a profile{failed} it did not call MPI_Init, its MPI is linked"
-        " statically, its launcher does not forward LD_PRELOAD, or the command sets LD_PRELOAD itself"
+        f"no rank of `{' '.join(words)}` left a profile{failed} it did not call MPI_Init, its MPI is static,"
+        " its launcher does not forward LD_PRELOAD, or the command sets LD_PRELOAD itself"
     )

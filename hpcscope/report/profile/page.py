@@ -144,8 +144,8 @@ def _traced(window: TraceWindow, events: int) -> str:
     if not window.full:
         return f"The trace holds all {units.grouped(events)} calls of {kept}, beginning {start} after MPI_Init."
     return (
-        f"The trace holds {kept} of the {asked} asked for: {count(window.full, 'rank', 'ranks')} made"
-        f" more calls than there is room for, and {window.lost_calls} calls are left out."
+        f"The trace holds {kept} of the requested {asked}: {count(window.full, 'rank', 'ranks')} made"
+        f" too many calls, and {window.lost_calls} calls are left out."
     )
 
 

@@ -49,7 +49,7 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
             Evidence(what="excess of the local pair", value=excess),
         ],
         advice=(
-            "Messages inside a host should go through shared memory: check that the library uses it, and that the "
+            "Messages inside a host should go through shared memory. Check that the library uses it, and that the "
             f"two ranks do not share a core; {how.words}."
         ),
         trials=how.trials,

@@ -53,7 +53,7 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what=f"processors usable on {host}", value=room),
             ],
             advice=(
-                f"Threads that wait for a core delay all other threads of their rank: set {name} to "
+                f"Threads that wait for a core delay all other threads of their rank. Set {name} to "
                 f"{max(1, room // processes)}, or use fewer ranks on a host."
             ),
         )
