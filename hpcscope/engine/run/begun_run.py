@@ -100,8 +100,9 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
     before = machine.build.fingerprint if machine.build else ""
     if build.fingerprint != before:
         raise UsageError(
-            f"{directory.machine}: build.fingerprint = {before}: must be {build.fingerprint}, the build here; restore"
-            " sources, compiler, MPI, libraries, CXX, CXXFLAGS, LDFLAGS and SCOPE_EXTRA_BENCHMARKS, or start a new run"
+            f"{directory.machine}: build.fingerprint = {before}: must be {build.fingerprint}, the build here;"
+            " restore sources, compiler, MPI, libraries, CXX, CXXFLAGS, LDFLAGS and SCOPE_EXTRA_BENCHMARKS,"
+            " or start a new run"
         )
     names, here = sorted(host.name for host in machine.hosts), sorted(host.name for host in hosts)
     if names != here:

@@ -45,8 +45,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="rate", value=moved / time_s, unit="B/s"),
             ],
             advice=(
-                "Move more with each call: collect the data in a buffer of 1 MiB or more, or use streams (`fwrite`). "
-                "With collective MPI-IO and a file view, the library combines the pieces of all ranks."
+                "Move more with each call: collect the data in a buffer of 1 MiB or more, or use streams "
+                "(`fwrite`). With collective MPI-IO and a file view, the library combines all ranks' pieces."
             ),
             lost=time_s / facts.total_s,
         )
