@@ -1,7 +1,7 @@
 """What does Scope add to ScaLAPACK? algorithm.scalapack_lu against a plain program with the same calls, in turn.
 
 plain_scalapack.cpp is compiled here with the MPI, the ScaLAPACK and the BLAS of the native program; it solves
-systems of the same kind on the same grid, and times factorisation and solution alike. Each pair of launches gives
+systems of the same kind on the same grid, and times factorization and solution alike. Each pair of launches gives
 a ratio of medians, a repetition that warms up left out. Wanted: below 1 % more.
 usage: python benchmarks/scalapack_overhead.py [--mpi NAME] [--ranks 1,2] [--sizes 1000,2000] [--block 64]
        [--pairs N]

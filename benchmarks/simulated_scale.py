@@ -3,7 +3,7 @@
     python benchmarks/simulated_scale.py [--ranks 64,256,1024] [--limit SECONDS] [--case 'mpi.barrier' ...]
 
 Needs SimGrid (Debian: libsimgrid-dev). A barrier, a broadcast, an allreduce and an all-to-all (or the given cases)
-run on one rank per host, with clock synchronisation, common starts and verification as in any run; each has one
+run on one rank per host, with clock synchronization, common starts and verification as in any run; each has one
 repetition, as in `scope simulate` on over 512 ranks. Exit code 1 where a case fails, or
 where the memory of a rank at the most ranks is over twice that at the fewest.
 """

@@ -16,7 +16,7 @@ BROADCAST_SIZES = [8, 1024, 65536, 1048576]
 MATRIX_SIZES = [30, 120, 480, 1080]
 CANNON_SIZES = [128, 256, 512]
 CANNON_PHASES = {
-    ranks: {"compute_s": compute, "initialise_s": 0.05, "idle_s": idle, "communicate_s": 0.95 - compute - idle}
+    ranks: {"compute_s": compute, "initialize_s": 0.05, "idle_s": idle, "communicate_s": 0.95 - compute - idle}
     | {f"{name}_s": share * (0.95 - compute - idle) for name, share in parts.items()}
     for ranks, compute, idle, parts in [
         (1, 0.93, 0.0, {"distribute": 0.5, "exchange": 0.0, "collect": 0.5}),

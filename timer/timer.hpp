@@ -61,7 +61,7 @@ inline Ticks register_ticks() {
 }
 
 // Serialized on both sides ("anti-warping", thesis 6.3.5): no instruction of a timed part moves across the read.
-inline Ticks serialised_register_ticks() {
+inline Ticks serialized_register_ticks() {
 #if defined(__x86_64__)
   __builtin_ia32_lfence();
   const Ticks ticks = register_ticks();

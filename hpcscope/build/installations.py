@@ -193,10 +193,10 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
     printed = said(launcher)
     if printed is None:
         return False
-    recognised = registry.of_launcher(printed)
-    if recognised is None:  # a launcher without a banner may belong to an MPI that has none
+    recognized = registry.of_launcher(printed)
+    if recognized is None:  # a launcher without a banner may belong to an MPI that has none
         return not registry.named(name).banner
-    implementation, its_version = recognised
+    implementation, its_version = recognized
     return implementation.name == name and (implementation.banner_differs or its_version == version)
 
 

@@ -78,7 +78,7 @@ LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
 PREDICTED: tuple[Layer, ...] = ("operation", "algorithm", "application")
 """Levels whose declared costs are evaluated."""
 
-Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
+Phase = Literal["initialize", "distribute", "compute", "exchange", "collect"]
 
 ANY = "*"
 """In the parameters of a rung or a routine: any value of that parameter."""

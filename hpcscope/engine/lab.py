@@ -13,7 +13,7 @@ from hpcscope.lab import description, emulation, faults, fidelity, storage
 from hpcscope.lab.entry import Emulation, signal_command
 from hpcscope.launch import active_messages
 from hpcscope.own_python import own_python
-from hpcscope.programs.profiles.program import recognise
+from hpcscope.programs.profiles.program import recognize
 from hpcscope.rundirectory import write_text
 from hpcscope.settings.fault import Disturbance
 from hpcscope.settings.table import declared as declared_settings
@@ -132,7 +132,7 @@ def over_transport(
         raise UsageError(f"--transport {transport}: must be one of {', '.join(OF_COMMANDS)}")
     if transport == "default":
         return emulated, host, words, {}
-    program = recognise(words, None, emulated.environment, Path.cwd())
+    program = recognize(words, None, emulated.environment, Path.cwd())
     messages = active_messages.around(program.mpi, transport, emulated.state)
     told, further = program.monitored({}, messages)
     return emulated, host, told, {**messages, **further}

@@ -83,7 +83,7 @@ class ClockSynchronization(Strict):
     method: str
     hosts: int
     error_s: float
-    """Largest offset left between two hosts or two ranks of a host, measured after synchronisation."""
+    """Largest offset left between two hosts or two ranks of a host, measured after synchronization."""
     error_at_end_s: float | None = None
     """Error measured when the launch ended (`end` line)."""
     drift: list[float] = []
@@ -135,7 +135,7 @@ class EndRecord(Line):
     attempt: Count
     duration_s: Elapsed
     clock_error_s: float
-    """Largest offset between hosts' synchronised clocks at the end."""
+    """Largest offset between hosts' synchronized clocks at the end."""
 
 
 class Verification(Strict):
@@ -188,11 +188,11 @@ class Series(Strict):
 
     `elapsed_s[k][i]` is the time of repetition i on rank `ranks_kept[k]`, over `operations` operations, timer
     overhead subtracted. `entry_s` (collectives only) is when that rank entered, relative to the agreed start of
-    the repetition on the synchronised clock.
+    the repetition on the synchronized clock.
     """
 
     cadence: Literal["isolated", "streaming", "barrier_loop"]
-    """Isolated: processes synchronised before every repetition; streaming: operations back to back;
+    """Isolated: processes synchronized before every repetition; streaming: operations back to back;
     barrier_loop: the thesis's loop of the operation followed by a barrier."""
     synchronization: Literal["none", "dissemination", "window"]
     operations: int

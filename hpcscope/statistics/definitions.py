@@ -4,10 +4,10 @@ Each repetition gives one time per operation, in seconds:
 
 half_round_trip  elapsed time on rank 0 / 2 (Melas 2000, eq. 6.7)
 local            elapsed time on the rank that took longest
-global           last exit of any rank minus the first entry of any rank, on the synchronised clock (Hunold &
+global           last exit of any rank minus the first entry of any rank, on the synchronized clock (Hunold &
                  Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed
                  start some 50 ns after it, which is no part of the operation
-max_rank         largest elapsed time of any rank, processes synchronised before each repetition
+max_rank         largest elapsed time of any rank, processes synchronized before each repetition
 mean_rank        the mean over the ranks of the same
 streaming        largest elapsed time of any rank over a loop of operations back to back
 barrier_loop     the same over a loop of the operation followed by a barrier (Melas 2000, sec. 6.5.4)

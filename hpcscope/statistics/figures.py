@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.dependence import between_launch_share, variance_inflation
-from hpcscope.statistics.order_statistics import Interval, median_interval, quantiles, sanitised
+from hpcscope.statistics.order_statistics import Interval, median_interval, quantiles, sanitized
 
 LAUNCHES_FOR_INTERVAL = 6
 """With so many launch medians, their extremes enclose the median with at least 95 % confidence."""
@@ -41,8 +41,8 @@ class Figures:
     p95: float | None = None
     p99: float | None = None
     maximum: float | None = None
-    sanitised_mean: float | None = None
-    sanitised_coefficient_of_variation: float | None = None
+    sanitized_mean: float | None = None
+    sanitized_coefficient_of_variation: float | None = None
     between_launch_share: float | None = None
     relative_interval: float | None = None
     resolution: float = 0.0
@@ -91,7 +91,7 @@ def describe(
     if interval is not None and _differ(by_state):
         interval = _range(interval, by_state)
     mean = float(values.mean())
-    clean = sanitised(values)
+    clean = sanitized(values)
     p05, p25, p75, p95 = quantiles(values, [0.05, 0.25, 0.75, 0.95])
     p01, p99 = quantiles(values, [0.01, 0.99]) if values.size >= VALUES_FOR_PERCENTILES else (None, None)
     return Figures(
@@ -114,8 +114,8 @@ def describe(
         p95=p95,
         p99=p99,
         maximum=float(values.max()),
-        sanitised_mean=float(clean.mean()),
-        sanitised_coefficient_of_variation=_variation(clean),
+        sanitized_mean=float(clean.mean()),
+        sanitized_coefficient_of_variation=_variation(clean),
         between_launch_share=between_launch_share(launches),
         relative_interval=(interval.high - interval.low) / 2 / median if interval and median > 0 else None,
         resolution=grain / 2 / median if median > 0 else 0.0,
@@ -156,7 +156,7 @@ def as_rate(time: Figures, work: float) -> Figures:
         p99=over(time.p01),
         p01=over(time.p99),
         maximum=over(time.minimum),
-        sanitised_mean=over(time.sanitised_mean),
+        sanitized_mean=over(time.sanitized_mean),
     )
 
 

@@ -73,7 +73,7 @@ def quantiles(values: Floats, probabilities: list[float]) -> list[float]:
     return [float(q) for q in np.quantile(values, probabilities, method="median_unbiased")]
 
 
-def sanitised(values: Floats) -> Floats:
+def sanitized(values: Floats) -> Floats:
     """Return the values up to their 99th percentile: NetFinity's view without outliers, beside the raw data.
 
     At most one in a hundred is left out; of fewer than a hundred values, none.

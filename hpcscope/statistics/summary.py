@@ -58,9 +58,9 @@ class Summary(Case):
     p95: float | None
     p99: float | None
     maximum: float | None
-    sanitised_mean: float | None
-    """Mean of the samples up to the 99th percentile (NetFinity's sanitising), a view beside the raw mean."""
-    sanitised_coefficient_of_variation: float | None
+    sanitized_mean: float | None
+    """Mean of the samples up to the 99th percentile (NetFinity's sanitizing), a view beside the raw mean."""
+    sanitized_coefficient_of_variation: float | None
     between_launch_share: float | None
     """Share of the variance that lies between launches."""
     invalid_share: float

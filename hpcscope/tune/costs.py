@@ -179,7 +179,7 @@ class LuCosts:
         update = self.contention * costs.update_s(steps)
         visible_panel, visible_wire = panel, wire
         if q > 1 and candidate.look_ahead:
-            # Each process factors every q-th panel. Of the critical path from panel to panel (factorisation,
+            # Each process factors every q-th panel. Of the critical path from panel to panel (factorization,
             # broadcast, update of the next panel's columns) only what the update does not hide is visible.
             first = Steps(steps.width, steps.panel_rows, steps.rows, np.minimum(steps.width, steps.columns))
             way = panel + wire + self.contention * costs.update_s(first)

@@ -3,7 +3,7 @@ module scope_timer
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int64_t, c_loc, c_null_char, c_ptr, c_f_pointer
   implicit none
   private
-  public :: scope_stopwatch, scope_timer_read, scope_timer_read_serialised, scope_timer_seconds, &
+  public :: scope_stopwatch, scope_timer_read, scope_timer_read_serialized, scope_timer_seconds, &
             scope_timer_frequency, scope_timer_resolution, scope_timer_overhead, scope_timer_source, &
             scope_timer_fallback_reason, scope_stopwatch_start, scope_stopwatch_stop, scope_stopwatch_reset, &
             scope_stopwatch_seconds, scope_region_begin, scope_region_end
@@ -19,7 +19,7 @@ module scope_timer
     integer(c_int64_t) function scope_timer_read() bind(c)
       import :: c_int64_t
     end function
-    integer(c_int64_t) function scope_timer_read_serialised() bind(c)
+    integer(c_int64_t) function scope_timer_read_serialized() bind(c)
       import :: c_int64_t
     end function
     real(c_double) function scope_timer_seconds(interval) bind(c)

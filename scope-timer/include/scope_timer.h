@@ -17,7 +17,7 @@ typedef int64_t scope_ticks;
 scope_ticks scope_timer_read(void);
 
 /* A reading that no instruction of the timed part crosses ("anti-warping"); dearer. */
-scope_ticks scope_timer_read_serialised(void);
+scope_ticks scope_timer_read_serialized(void);
 
 /* The length of an interval in seconds. The first call calibrates the clock, which takes up to 20 ms. */
 double scope_timer_seconds(scope_ticks interval);
@@ -28,7 +28,7 @@ double scope_timer_frequency(void);
 /* The step in which the clock counts, in seconds. */
 double scope_timer_resolution(void);
 
-/* What an empty pair of serialised readings takes, in seconds (median of 1,000). */
+/* What an empty pair of serialized readings takes, in seconds (median of 1,000). */
 double scope_timer_overhead(void);
 
 /* "tsc" (x86-64), "cntvct" (AArch64), "timebase" (POWER) or "clock_gettime". */

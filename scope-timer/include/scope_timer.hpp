@@ -12,11 +12,11 @@
 namespace scope::timer {
 
 // A reading that no instruction of the timed part crosses.
-inline Ticks read_serialised() {
-  return counts_by_register ? serialised_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
+inline Ticks read_serialized() {
+  return counts_by_register ? serialized_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
 }
 
-inline Moment raw_moment() { return moment_on(CLOCK_MONOTONIC_RAW, 100, serialised_register_ticks); }
+inline Moment raw_moment() { return moment_on(CLOCK_MONOTONIC_RAW, 100, serialized_register_ticks); }
 
 // Where the program began, so that a later calibration has a long interval for nothing.
 inline const Moment begin = counts_by_register ? raw_moment() : Moment{};
@@ -40,16 +40,16 @@ inline double frequency() {
 inline double seconds(Ticks interval) { return static_cast<double>(interval) / frequency(); }
 
 inline const TickQuality& quality() {
-  static const TickQuality found = quality_of<1000>(read_serialised);
+  static const TickQuality found = quality_of<1000>(read_serialized);
   return found;
 }
 
 // Adds up the time between start() and stop(). Belongs to one thread.
 class Stopwatch {
  public:
-  void start() { started_ = read_serialised(); }
+  void start() { started_ = read_serialized(); }
   void stop() {
-    elapsed_ += read_serialised() - started_;
+    elapsed_ += read_serialized() - started_;
     ++intervals_;
   }
   void reset() { *this = {}; }

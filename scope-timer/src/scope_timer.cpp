@@ -8,7 +8,7 @@ namespace timer = scope::timer;
 extern "C" {
 
 scope_ticks scope_timer_read() { return scope::ticks_now(); }
-scope_ticks scope_timer_read_serialised() { return timer::read_serialised(); }
+scope_ticks scope_timer_read_serialized() { return timer::read_serialized(); }
 double scope_timer_seconds(scope_ticks interval) { return timer::seconds(interval); }
 double scope_timer_frequency() { return timer::frequency(); }
 double scope_timer_resolution() { return timer::seconds(timer::quality().resolution); }
@@ -19,9 +19,9 @@ const char* scope_timer_fallback_reason() {
   return objection == nullptr ? "" : objection;
 }
 
-void scope_stopwatch_start(scope_stopwatch* watch) { watch->started = timer::read_serialised(); }
+void scope_stopwatch_start(scope_stopwatch* watch) { watch->started = timer::read_serialized(); }
 void scope_stopwatch_stop(scope_stopwatch* watch) {
-  watch->elapsed += timer::read_serialised() - watch->started;
+  watch->elapsed += timer::read_serialized() - watch->started;
   ++watch->intervals;
 }
 void scope_stopwatch_reset(scope_stopwatch* watch) { *watch = {}; }

@@ -35,9 +35,9 @@ IN_TESTS_OF_THEIR_OWN = {
         *("storage_saturated", "slow_storage", "cache_answered", "small_transfers", "unaligned_transfers"),
         *(
             "storage_launches_differ",
-            "shared_file_serialises",
+            "shared_file_serializes",
             "collective_buffering",
-            "fsync_not_honoured",
+            "fsync_not_honored",
             "metadata_storm",
             "open_outweighs",
         ),

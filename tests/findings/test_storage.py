@@ -24,9 +24,9 @@ KINDS = (
     *("storage_saturated", "slow_storage", "cache_answered", "small_transfers", "unaligned_transfers"),
     *(
         "storage_launches_differ",
-        "shared_file_serialises",
+        "shared_file_serializes",
         "collective_buffering",
-        "fsync_not_honoured",
+        "fsync_not_honored",
         "metadata_storm",
         "open_outweighs",
     ),
@@ -140,17 +140,17 @@ def test_unaligned_transfers(healthy_run: Run) -> None:
     assert one.lost == pytest.approx(0.6, abs=0.03)
 
 
-def test_a_shared_file_that_serialises(healthy_run: Run) -> None:
+def test_a_shared_file_that_serializes(healthy_run: Run) -> None:
     pair = (figure(50e6, ranks=4), figure(200e6, ranks=4, file="per_process"))
     one = checked(
-        found("shared_file_serialises", healthy_run, *pair),
-        "shared-file-serialises",
+        found("shared_file_serializes", healthy_run, *pair),
+        "shared-file-serializes",
         (50e6, "B/s"),
         (200e6, "B/s"),
     )
     assert one.where["ranks"] == 4
     alone = (figure(50e6, ranks=1), figure(200e6, ranks=1, file="per_process"))
-    assert found("shared_file_serialises", healthy_run, *alone) == [], "one process shares with nobody"
+    assert found("shared_file_serializes", healthy_run, *alone) == [], "one process shares with nobody"
 
 
 def test_collective_buffering_that_costs_more_than_it_brings(healthy_run: Run) -> None:
@@ -165,9 +165,9 @@ def test_collective_buffering_that_costs_more_than_it_brings(healthy_run: Run) -
 
 def test_a_flush_that_flushes_nothing(healthy_run: Run) -> None:
     writes = (figure(2e9), figure(2.02e9, sync="none"))
-    findings = found("fsync_not_honoured", healthy_run, *writes, figure(1e-6, "sync_s"))
-    assert checked(findings, "fsync-not-honoured", (1e-6, "s"), (2e9, "B/s")).severity == "warning"
-    assert found("fsync_not_honoured", healthy_run, *writes, figure(0.01, "sync_s")) == []
+    findings = found("fsync_not_honored", healthy_run, *writes, figure(1e-6, "sync_s"))
+    assert checked(findings, "fsync-not-honored", (1e-6, "s"), (2e9, "B/s")).severity == "warning"
+    assert found("fsync_not_honored", healthy_run, *writes, figure(0.01, "sync_s")) == []
 
 
 def test_a_metadata_storm_names_the_operation(healthy_run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Start-up costs of TCP are recognised where they are, and healthy connections raise no alarm."""
+"""Start-up costs of TCP are recognized where they are, and healthy connections raise no alarm."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def test_every_repetition() -> None:
     assert not found.unread
 
 
-def test_times_on_the_synchronised_clock() -> None:
+def test_times_on_the_synchronized_clock() -> None:
     found = read("reprompi", data("reprompi-global.txt"))
     [first, *_] = found.figures("mpi.alltoall", "time_s")
     assert (first.values, first.definition, first.ranks) == (

@@ -16,7 +16,7 @@ def test_injected_clock_offsets_and_drifts_are_found(measure: Measure) -> None:
     assert "HCA3" in found.method
     # Of offsets of hours no minute is left, however long a rank waits for its processor.
     assert 0 < found.error_s < 60
-    # A start on the synchronised clock: nobody enters hours early or late.
+    # A start on the synchronized clock: nobody enters hours early or late.
     for case in ended.cases:
         assert case.series[0].entry_s is not None
         assert all(abs(entry) < 60 for entries in case.series[0].entry_s for entry in entries)

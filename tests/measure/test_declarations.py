@@ -22,7 +22,7 @@ PATTERNS = {
     *("pair_matrix", "pair_sample", "neighbor_exchange", "file_write", "file_read"),
     *("device_memory", "device_link", "device_arithmetic", "device_messages"),
 }
-PHASES = {"initialise", "distribute", "compute", "exchange", "collect"}
+PHASES = {"initialize", "distribute", "compute", "exchange", "collect"}
 REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system", "device"}
 
 

@@ -77,7 +77,7 @@ def test_the_parts_and_the_residual_are_observed(measure: Measure) -> None:
     for rank, totals in enumerate(series.elapsed_s):
         for number, total in enumerate(totals):
             seen = {name: values[rank][number] for name, values in series.observed.items()}
-            assert seen["factorise_s"] + seen["solve_s"] <= total + 20e-6
+            assert seen["factorize_s"] + seen["solve_s"] <= total + 20e-6
             inside = sum(seen[part] for part in ("panel_s", "broadcast_s", "swap_s", "update_s"))
-            assert 0 < inside <= seen["factorise_s"] + 20e-6
+            assert 0 < inside <= seen["factorize_s"] + 20e-6
             assert 0 < seen["residual"] < 16

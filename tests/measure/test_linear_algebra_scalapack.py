@@ -88,7 +88,7 @@ def test_the_parts_are_timed_apart(measure: Measure) -> None:
     assert series.observed is not None
     for rank, totals in enumerate(series.elapsed_s):
         for number, total in enumerate(totals):
-            parts = [series.observed[part][rank][number] for part in ("factorise_s", "solve_s")]
+            parts = [series.observed[part][rank][number] for part in ("factorize_s", "solve_s")]
             assert min(parts) > 0
             assert sum(parts) <= total + 20e-6
 

@@ -69,7 +69,7 @@ def test_a_wrong_product_fails_its_case(name: str, measure: Measure) -> None:
 def test_phases_add_up_to_the_total_on_every_rank(measure: Measure) -> None:
     ended = measure(4, [f"{line} {REPETITIONS}" for line in lines("n=200")], action="run")
     assert ended.code == 0, ended.errors
-    parts = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
+    parts = ("initialize_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
     for case in ended.cases:
         series = case.series[0]
         assert series.observed is not None

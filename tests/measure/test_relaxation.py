@@ -87,7 +87,7 @@ def test_the_phases_are_the_whole_time_of_each_rank(measure: Measure) -> None:
     plan = [f"{NAME} n=100 iterations=50 exchange=overlapped {limits}"]
     (case,) = measure(2, plan, action="run").cases
     series = case.series[0]
-    names = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
+    names = ("initialize_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
     for rank, elapsed_s in enumerate(series.elapsed_s):
         outside = [
             1 - sum(series.observed[name][rank][repetition] for name in names) / whole_s

@@ -32,11 +32,11 @@ def test_late_starts_of_a_window_are_marked_and_kept(measure: Measure) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ranks", "processors", "synchronisation"),
+    ("ranks", "processors", "synchronization"),
     [(2, 2, "window"), (3, 2, "dissemination"), (2, 1, "dissemination")],
 )
 def test_ranks_that_share_a_processor_do_not_wait_for_a_window(
-    ranks: int, processors: int, synchronisation: str, measure: Measure
+    ranks: int, processors: int, synchronization: str, measure: Measure
 ) -> None:
     """Affinity decides, not the number of processors that the host has."""
     mine = os.sched_getaffinity(0)
@@ -47,7 +47,7 @@ def test_ranks_that_share_a_processor_do_not_wait_for_a_window(
         case = only_case(measure(ranks, ["mpi.barrier"]))
     finally:
         os.sched_setaffinity(0, mine)
-    assert {series.synchronization for series in case.series} == {synchronisation}
+    assert {series.synchronization for series in case.series} == {synchronization}
 
 
 def test_cold_operations_do_not_decide_how_often_one_is_repeated(measure: Measure) -> None:
@@ -106,14 +106,14 @@ def test_phases_sum_to_the_total(measure: Measure) -> None:
     ended = measure(4, [f"algorithm.matmul_cannon n=100 {LIMITS}=20"], action="run")
     series = only_case(ended).series[0]
     communication = ["distribute_s", "exchange_s", "collect_s"]
-    phases = ["initialise_s", "compute_s", *communication, "idle_s"]
+    phases = ["initialize_s", "compute_s", *communication, "idle_s"]
     assert sorted(series.observed) == sorted([*phases, "communicate_s", "solve_s", "last_arrival_share"])
     outside = []
     for rank, totals in enumerate(series.elapsed_s):
         for repetition, total in enumerate(totals):
             observed = {name: values[rank][repetition] for name, values in series.observed.items()}
             assert observed["communicate_s"] == pytest.approx(sum(observed[name] for name in communication))
-            # Others may have begun after the root had initialised: theirs is no part of their own time.
+            # Others may have begun after the root had initialized: theirs is no part of their own time.
             assert 0 < observed["solve_s"] < (total * 1.01 if rank == 0 else inf)
             assert 0 <= observed["last_arrival_share"] <= 1
             parts = [observed[phase] for phase in phases]

@@ -52,7 +52,7 @@ def cannon(size: int, side: int, slower: float = 1.0) -> dict[str, float]:
     """On side x side processes the root sends 2 (p - 1) blocks; side - 1 shifts of two; p - 1 come back."""
     p, block = side * side, 8 * size**2 / (side * side)
     return {
-        "initialise": 2 * ELEMENT_S * size**2,
+        "initialize": 2 * ELEMENT_S * size**2,
         "distribute": 2 * ELEMENT_S * size**2 + slower * 2 * (p - 1) * message(block),
         "compute": FLOP_S * size**3 / p,
         "exchange": slower * 2 * (side - 1) * message(block),
@@ -88,7 +88,7 @@ def only(summaries: list[Summary]) -> Prediction:
 def striped(size: int, rows: int, columns: int) -> dict[str, float]:
     p, matrix = rows * columns, 8 * size**2
     return {
-        "initialise": 2 * ELEMENT_S * size**2,
+        "initialize": 2 * ELEMENT_S * size**2,
         "distribute": ELEMENT_S * size**2
         + (rows - 1) * message(matrix / rows)
         + (columns - 1) * message(matrix / columns),

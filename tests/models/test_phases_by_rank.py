@@ -38,7 +38,7 @@ def test_every_case_on_several_processes_is_there(samples: Samples) -> None:
     assert {one.subject.ranks for one in found} == {4, 16}
     for one in found:
         assert set(one.phases_s) == {
-            "initialise_s",
+            "initialize_s",
             "distribute_s",
             "compute_s",
             "exchange_s",

@@ -43,7 +43,7 @@ def test_a_measured_collective_goes_before_a_tree() -> None:
         for call in ("blocking",)
     ]
     relaxed = {
-        "initialise": 1e-3,
+        "initialize": 1e-3,
         "distribute": 1e-3,
         "compute": 100 * 240**2 * 2e-9,
         "exchange": 0.0,
@@ -93,7 +93,7 @@ def test_overlapped_halos_cost_only_what_the_sweep_does_not_hide() -> None:
     given = {"iterations": 100, "method": "jacobi", "variant": "plain"}
     made = ping_pong(random)
     for exchange in ("blocking", "overlapped"):
-        seconds = {"initialise": 1e-3, "distribute": 1e-3, "compute": 0.1, "exchange": 0.0, "collect": 1e-3}
+        seconds = {"initialize": 1e-3, "distribute": 1e-3, "compute": 0.1, "exchange": 0.0, "collect": 1e-3}
         made += phases(random, "algorithm.relaxation", 1, 0.002, seconds, n=240, exchange=exchange, **given)
     mine = predictor("algorithm.relaxation", made)
     blocking, hidden = (mine.point(Problem(240, 4, given | {"exchange": e})) for e in ("blocking", "overlapped"))
@@ -110,7 +110,7 @@ def test_a_sort_counts_its_merge_at_the_plain_sorts_rate() -> None:
         ("plain", "sorted", 1e-9 * count * 18),
         ("tuned", "uniform", 4e-9 * count),
     ):
-        seconds = {"initialise": 1e-3, "distribute": 1e-4, "compute": compute, "exchange": 0.0, "collect": 1e-4}
+        seconds = {"initialize": 1e-3, "distribute": 1e-4, "compute": compute, "exchange": 0.0, "collect": 1e-4}
         for n, factor in ((count, 1.0), (count // 4, 16 / 18 / 4 if variant == "plain" else 0.25)):
             scaled = {name: value * factor for name, value in seconds.items()}
             made += phases(random, "algorithm.sort_psrs", 1, 0.002, scaled, n=n, variant=variant, input=given)
@@ -148,12 +148,12 @@ def flow(n: int, ranks: int, hidden: bool) -> dict[str, float]:
     """
     compute = CELL_S * n**2 * ceil(n / ranks)
     if ranks == 1:
-        return dict.fromkeys(("initialise", "distribute", "exchange", "collect"), 0.0) | {"compute": compute}
+        return dict.fromkeys(("initialize", "distribute", "exchange", "collect"), 0.0) | {"compute": compute}
     pressures = 4 * ITERATIONS * message(4 * n**2 + 32 * (n - 1))
     others = FLOW_STEPS * (2 * message(24 * n**2) + message(8 * n**2))
     others += ITERATIONS / 4 * ceil(log2(ranks)) * message(8)
     shown = max(pressures - compute, 0.0) if hidden else pressures
-    return {"initialise": 0.0, "distribute": 0.0, "compute": compute, "exchange": others + shown, "collect": 0.0}
+    return {"initialize": 0.0, "distribute": 0.0, "compute": compute, "exchange": others + shown, "collect": 0.0}
 
 
 def flow_run(exchange: str) -> list[Summary]:
@@ -236,7 +236,7 @@ def test_a_climate_model_is_predicted_on_every_grid() -> None:
     given |= {"legendre": "transposition", "exchange": "blocking"}
     made = ping_pong(random)
     for truncation, seconds_ in (("T21", 0.004), ("T42", 0.03)):
-        times = dict.fromkeys(("initialise", "distribute", "exchange", "collect"), 0.0) | {"compute": seconds_}
+        times = dict.fromkeys(("initialize", "distribute", "exchange", "collect"), 0.0) | {"compute": seconds_}
         name = "application.shallow_water"
         made += phases(random, name, 1, 0.002, times, resolution=truncation, grid_rows=0, **given)
     model = predictor("application.shallow_water", made)

@@ -32,7 +32,7 @@ thermo 50
 run 200
 """
 
-FACTORISATION = """'ScaLAPACK, LU factorization input file'
+FACTORIZATION = """'ScaLAPACK, LU factorization input file'
 'MPI Machine'
 'LU.out'
 6
@@ -162,7 +162,7 @@ def test_scalapack(run: Run, tmp_path: Path, name: str, ranks: int) -> None:
     if not program.exists():
         pytest.skip(f"{program} (scalapack-mpi-test) is not installed")
     rows, columns = GRIDS[ranks]
-    (tmp_path / "LU.dat").write_text(FACTORISATION.format(rows=rows, columns=columns))
+    (tmp_path / "LU.dat").write_text(FACTORIZATION.format(rows=rows, columns=columns))
     ended = run(installed(f"{name}-debian"), ranks, program=program, folder=tmp_path)
     assert (ended.code, len(ended.profiles)) == (0, ranks), ended.errors
     assert ended.output.count("PASSED") >= 1

@@ -165,7 +165,7 @@ def one_sided(processes: int, *calls: tuple[str, float, int, int]) -> list[synth
     return made
 
 
-def test_one_sided_calls_and_their_synchronisation_are_one(tmp_path: Path) -> None:
+def test_one_sided_calls_and_their_synchronization_are_one(tmp_path: Path) -> None:
     """Three puts and one get in each of 100 epochs: the fences belong to them as three to one."""
     processes = one_sided(
         4, ("MPI_Put", 0.3, 300, 8000), ("MPI_Get", 0.1, 100, 400), ("MPI_Win_fence", 0.8, 100, 0)
@@ -179,7 +179,7 @@ def test_one_sided_calls_and_their_synchronisation_are_one(tmp_path: Path) -> No
     assert part == {("MPI_Put", 4), ("MPI_Get", 4), ("MPI_Win_fence", 4)}
 
 
-def test_windows_synchronised_in_two_ways_are_left_out(tmp_path: Path) -> None:
+def test_windows_synchronized_in_two_ways_are_left_out(tmp_path: Path) -> None:
     processes = one_sided(
         4, ("MPI_Put", 0.3, 300, 8), ("MPI_Win_fence", 0.8, 100, 0), ("MPI_Win_unlock", 0.1, 50, 0)
     )

@@ -28,10 +28,10 @@ def named(figure: Figure, role: str) -> list[str]:
 
 def test_communication_is_not_stacked_on_its_own_parts(run: Run) -> None:
     (figure,) = phases.figures(run, CANNON)
-    assert named(figure, "bar") == ["compute", "distribute", "exchange", "collect", "initialise", "idle"]
+    assert named(figure, "bar") == ["compute", "distribute", "exchange", "collect", "initialize", "idle"]
     others = [one for one in run.statistics if one.metric not in ("exchange_s", "distribute_s", "collect_s")]
     (older,) = phases.figures(run.replaced(statistics=others), CANNON)
-    assert named(older, "bar") == ["compute", "communicate", "initialise", "idle"]
+    assert named(older, "bar") == ["compute", "communicate", "initialize", "idle"]
 
 
 def test_every_rank_has_its_bar_and_its_row(run: Run) -> None:
@@ -40,7 +40,7 @@ def test_every_rank_has_its_bar_and_its_row(run: Run) -> None:
     assert mentions(plain, "N = 512, 16 ranks")
     assert mentions(transposed, "N = 512, transposed, 16 ranks")
     for figure in figures:
-        assert named(figure, "bar") == ["initialise", "distribute", "compute", "exchange", "collect", "idle"]
+        assert named(figure, "bar") == ["initialize", "distribute", "compute", "exchange", "collect", "idle"]
         assert [row[0] for row in figure.table.rows] == [str(rank) for rank in range(16)]
         compute = next(trace for trace in figure.traces if trace["name"] == "compute")
         stored = next(

@@ -150,7 +150,7 @@ def test_all_modes_definitions_phases_and_caches_are_shown(text):
     for definition in ("global (headline)", "slowest rank", "mean over ranks", "streaming", "barrier loop"):
         assert f'<span class="name">{definition}</span>' in text
     bars = {trace["name"] for trace in traces(text, "algorithm.matmul_cannon-phases", "bar")}
-    assert bars == {"initialise", "distribute", "compute", "exchange", "collect", "idle"}
+    assert bars == {"initialize", "distribute", "compute", "exchange", "collect", "idle"}
     shapes = browser.figures(text)["node.stream-bandwidth_bytes_per_s-0"]["layout"]["shapes"]  # type: ignore[call-overload]
     assert {shape["x0"] for shape in shapes if shape["meta"] == "cache"} >= {1048576, 16777216}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy  # its modules load when they are first asked for
 
-from hpcscope.statistics.order_statistics import median_interval, median_ranks, quantiles, sanitised
+from hpcscope.statistics.order_statistics import median_interval, median_ranks, quantiles, sanitized
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -79,13 +79,13 @@ def test_quantiles_are_nearly_median_unbiased() -> None:
     assert abs(bias) < abs(default)
 
 
-def test_sanitising_drops_the_highest_hundredth_only() -> None:
+def test_sanitizing_drops_the_highest_hundredth_only() -> None:
     values = np.concatenate([np.linspace(1, 2, 990), np.full(10, 1000.0)])
-    clean = sanitised(values)
+    clean = sanitized(values)
     assert clean.size == 990
     assert clean.max() == 2.0
 
 
-def test_sanitising_leaves_few_values_alone() -> None:
+def test_sanitizing_leaves_few_values_alone() -> None:
     values = np.arange(20.0)
-    assert sanitised(values).size == 20
+    assert sanitized(values).size == 20

@@ -1,4 +1,4 @@
-"""What every MPI implementation says of itself: how it is recognised and how its processes are steered."""
+"""What every MPI implementation says of itself: how it is recognized and how its processes are steered."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""All implementations, and how one is recognised by its name, header, launcher or library."""
+"""All implementations, and how one is recognized by its name, header, launcher or library."""
 
 import re
 from collections.abc import Mapping

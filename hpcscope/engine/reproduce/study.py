@@ -13,7 +13,7 @@ from hpcscope.machine import processors
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.models.published.reference import PublishedStudy, ReproductionPlace, StudyScale, beside
 from hpcscope.programs.campaign import programs
-from hpcscope.programs.profiles.program import Program, recognise
+from hpcscope.programs.profiles.program import Program, recognize
 from hpcscope.rundirectory import write_text
 
 
@@ -65,7 +65,7 @@ def _application(study: PublishedStudy, mpi: str | None) -> Program:
         raise UsageError(
             f"{asked.program}: not found; it is in Debian's package {asked.package} (apt install {asked.package})"
         )
-    return recognise([asked.program], mpi, os.environ, Path.cwd())
+    return recognize([asked.program], mpi, os.environ, Path.cwd())
 
 
 def _program(study: PublishedStudy, name: str, scale: StudyScale, mpi: MpiInstallation) -> list[str]:

@@ -194,7 +194,7 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
 def _for_lab(experiment: Experiment) -> Experiment:
     """Return the experiment as the hosts of a lab, which share processors, can do it.
 
-    Ranks are not bound and synchronise by messages: some would always miss an agreed start time.
+    Ranks are not bound and synchronize by messages: some would always miss an agreed start time.
     """
     sampling = experiment.sampling
     return replace(

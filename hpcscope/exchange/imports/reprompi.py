@@ -2,7 +2,7 @@
 
 Lines `#@key=value` say how it was measured, a head and rows in columns follow. Times are seconds. With
 `runtime_type=local` a repetition's time is that of the slowest process on its own clock, with `global` the time
-from the first entry to the last exit on the synchronised one (runtimes_computation.c). Sizes are elements of the
+from the first entry to the last exit on the synchronized one (runtimes_computation.c). Sizes are elements of the
 datatype.
 """
 

@@ -14,7 +14,7 @@ WORTH = 0.05
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find a process for which all others wait in collectives that synchronise."""
+    """Find a process for which all others wait in collectives that synchronize."""
     merged = facts.merged
     waited: dict[int, float] = defaultdict(float)
     for collective in merged.collectives:

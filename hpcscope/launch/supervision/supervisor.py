@@ -60,7 +60,7 @@ class Limits:
     """How long each part of a launch may take before it is ended."""
 
     start_s: float = 60.0
-    """From mpiexec to the first record of the launch: connecting and synchronising clocks."""
+    """From mpiexec to the first record of the launch: connecting and synchronizing clocks."""
     case_s: float | None = None
     """Per case; None: 20 times the budget of the case, at least 30 s."""
     end_s: float = 15.0

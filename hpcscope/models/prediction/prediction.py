@@ -113,7 +113,7 @@ class Seconds:
     @property
     def total_s(self) -> Floats:
         """Return the whole time."""
-        return np.asarray(self.phases_s["initialise"] + self.compute_s + self.communicate_s, dtype=np.float64)
+        return np.asarray(self.phases_s["initialize"] + self.compute_s + self.communicate_s, dtype=np.float64)
 
 
 class Predictor:

@@ -1,6 +1,6 @@
 """Groups of runs that behave alike, as in NetFinity's Table 3: their number, and the features that separate them.
 
-The features are standardised and clustered by k-means; the silhouette chooses the number of groups. A test against
+The features are standardized and clustered by k-means; the silhouette chooses the number of groups. A test against
 one broad group decides whether there is more than one at all. As a second opinion HDBSCAN looks for dense regions
 of any shape and leaves out runs that belong to none.
 """
@@ -29,12 +29,12 @@ FEWEST_MEMBERS = 4
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
 STARTS, NULL_STARTS = 40, 5
-"""Initialisations of k-means: for the data, and for each draw of the null hypothesis."""
+"""Initializations of k-means: for the data, and for each draw of the null hypothesis."""
 ITERATIONS = 25
 """Iterations of k-means."""
 SEED = 0
 TINY = 1e-12
-"""The least distance between standardised runs that counts."""
+"""The least distance between standardized runs that counts."""
 SAMPLED = 2000
 """Size of the random sample that the silhouette is computed from, where there are more runs."""
 

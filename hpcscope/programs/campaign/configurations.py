@@ -1,4 +1,4 @@
-"""All runs of one configuration: their times, raw and sanitised, and how many failed."""
+"""All runs of one configuration: their times, raw and sanitized, and how many failed."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,9 +21,9 @@ class Spread(Strict):
     mean: float
     variation: float | None
     """Coefficient of variation, standard deviation over mean."""
-    sanitised_mean: float
+    sanitized_mean: float
     """Mean of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
-    sanitised_variation: float | None
+    sanitized_variation: float | None
     maximum: float
 
 
@@ -91,7 +91,7 @@ def spread(values: Floats) -> Spread:
     figures = describe([np.array([value]) for value in values])
     assert figures.median is not None
     assert figures.mean is not None
-    assert figures.sanitised_mean is not None
+    assert figures.sanitized_mean is not None
     assert figures.maximum is not None
     return Spread(
         median=figures.median,
@@ -99,7 +99,7 @@ def spread(values: Floats) -> Spread:
         high=figures.ci_high,
         mean=figures.mean,
         variation=figures.coefficient_of_variation,
-        sanitised_mean=figures.sanitised_mean,
-        sanitised_variation=figures.sanitised_coefficient_of_variation,
+        sanitized_mean=figures.sanitized_mean,
+        sanitized_variation=figures.sanitized_coefficient_of_variation,
         maximum=figures.maximum,
     )

@@ -20,7 +20,7 @@ from hpcscope.programs.campaign.execution import Outcome
 from hpcscope.programs.campaign.study import Planned, Study, filled
 from hpcscope.programs.profiles.folder import PROFILES
 from hpcscope.programs.profiles.monitored_run import MONITOR, Monitored, Options
-from hpcscope.programs.profiles.program import located, recognise
+from hpcscope.programs.profiles.program import located, recognize
 from hpcscope.rundirectory import FORMAT, write_json
 from hpcscope.settings.hosts import HostSlots
 from hpcscope.version import VERSION
@@ -110,7 +110,7 @@ class Starter:
             words = filled(self.study.command, run, folder)
             if self.monitor is None:
                 return Command(words, environment)
-            program = recognise(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
+            program = recognize(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
             messages = self._messages(run)
             monitored, further = program.monitored(settings, messages)
             return Command(monitored, {**environment, **messages, **further})
@@ -178,5 +178,5 @@ def _monitor_of_command(study: Study) -> Monitor:
     """Return the monitor for the MPI of a command that starts its own ranks."""
     first = study.runs()[0]
     words = filled(study.command, first, Path.cwd())
-    program = recognise(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())
+    program = recognize(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())
     return monitor_of(program.mpi, study.interval_s)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope.programs.profiles.records import ProfiledProcess, Spread
-from hpcscope.statistics.order_statistics import sanitised
+from hpcscope.statistics.order_statistics import sanitized
 
 SPREADS = (
     *("wall_s", "compute_s", "mpi_s", "init_s", "user_s", "system_s", "off_processor_s"),
@@ -33,7 +33,7 @@ def spreads(processes: Sequence[ProfiledProcess]) -> dict[str, Spread]:
 def spread(values: Sequence[float], ranks: Sequence[int]) -> Spread:
     """Describe one quantity over the processes; `ranks`: of the values."""
     array = np.asarray(values, np.float64)
-    inner = sanitised(array)
+    inner = sanitized(array)
     mean, most = float(array.mean()), float(array.max())
     alone = len(array) < 2
     return Spread(
@@ -43,8 +43,8 @@ def spread(values: Sequence[float], ranks: Sequence[int]) -> Spread:
         most=most,
         most_rank=ranks[int(array.argmax())],
         coefficient_of_variation=_variation(array),
-        sanitised_mean=float(inner.mean()),
-        sanitised_coefficient_of_variation=_variation(inner),
+        sanitized_mean=float(inner.mean()),
+        sanitized_coefficient_of_variation=_variation(inner),
         imbalance=None if alone or most <= 0 else (most - mean) / most * len(array) / (len(array) - 1),
     )
 

@@ -72,7 +72,7 @@ class RoutineComparison(Strict):
 
     @property
     def call(self) -> str:
-        """The routine that the program calls, without its waits or its synchronisation."""
+        """The routine that the program calls, without its waits or its synchronization."""
         return self.routine.removeprefix("waits for ").partition(" with ")[0]
 
 
@@ -214,7 +214,7 @@ def newest(
 def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:
     """Return the curves of each routine by numbers of processes, of the first of its benchmarks that was measured.
 
-    One-sided routines stand there with each synchronisation, as `calls_with` names them.
+    One-sided routines stand there with each synchronization, as `calls_with` names them.
 
     `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
     """

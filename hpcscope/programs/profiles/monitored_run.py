@@ -19,7 +19,7 @@ from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.machine import discover
 from hpcscope.machine.machine import Host, Machine, MpiInstallation
 from hpcscope.programs.profiles.folder import PROFILES, complete
-from hpcscope.programs.profiles.program import Program, recognise
+from hpcscope.programs.profiles.program import Program, recognize
 from hpcscope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
 from hpcscope.settings.monitoring import MonitorSettings
 from hpcscope.strict import Strict, Unix
@@ -137,7 +137,7 @@ def run(
     chosen = options or Options()
     variables = {**os.environ, **(environment or {})}
     place = directory or Path.cwd()
-    program = recognise(command, chosen.mpi, variables, place)
+    program = recognize(command, chosen.mpi, variables, place)
     library = _library(program)
     if room := chosen.trace_room():
         logger.info("%s", room)

@@ -240,7 +240,7 @@ def _calls(report: Report, rows: Sequence[SiteRow], numbers: dict[int, int]) -> 
             most_s=max(row.most_s for row in rows),
             median_s=None,
             p99_s=None,
-            sanitised_mean_s=None,
+            sanitized_mean_s=None,
             coefficient_of_variation=None,
             first_tick_exponent=0,
             histogram=[],

@@ -55,7 +55,7 @@ class Linked:
     """None where the loader does not find it from here."""
 
 
-def recognise(
+def recognize(
     command: Sequence[str], asked: str | None, environment: Mapping[str, str], directory: Path
 ) -> Program:
     """Say what a command starts.
@@ -127,8 +127,8 @@ def _launcher(
 
 def _implementation(launcher: Path | None) -> MpiImplementation | None:
     """Return the implementation of a launcher; None where it does not say."""
-    recognised = registry.of_launcher(installations.said(launcher) or "") if launcher else None
-    return recognised[0] if recognised else None
+    recognized = registry.of_launcher(installations.said(launcher) or "") if launcher else None
+    return recognized[0] if recognized else None
 
 
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:

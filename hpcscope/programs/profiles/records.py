@@ -80,9 +80,9 @@ class Spread(Strict):
     most_rank: int
     coefficient_of_variation: float | None
     """Standard deviation over mean; None of one process, or where the mean is 0."""
-    sanitised_mean: float
+    sanitized_mean: float
     """Mean of the values up to the 99th percentile, next to the raw mean."""
-    sanitised_coefficient_of_variation: float | None
+    sanitized_coefficient_of_variation: float | None
     imbalance: float | None
     """(most - mean) / most x n / (n - 1): 0 where all are alike, 1 where one process does everything. DeRose,
     Homer & Johnson, Detecting application load imbalance on high end massively parallel systems, Euro-Par 2007."""
@@ -105,7 +105,7 @@ class CallTimes(Strict):
     """Within a factor of the square root of two: the histogram has a place for every power of two."""
     p99_s: float | None
     """No more than 1 % took longer; to the next power of two."""
-    sanitised_mean_s: float | None
+    sanitized_mean_s: float | None
     """Without those above the 99th percentile; each call as long as the middle of its place in the histogram."""
     coefficient_of_variation: float | None
     """From the same; None of a single call. Without a histogram none of these is known."""
@@ -143,7 +143,7 @@ class Calls(Strict):
 
 
 class Collective(Strict):
-    """A synchronising collective: the time spent waiting, as far as sums can tell."""
+    """A synchronizing collective: the time spent waiting, as far as sums can tell."""
 
     routine: str
     communicator_size: int

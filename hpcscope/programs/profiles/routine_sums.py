@@ -77,11 +77,11 @@ Group = tuple[str, int]
 
 
 def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list[Sums], set[Group]]:
-    """Return one-sided calls together with their synchronisation, and the groups of calls that are part of them.
+    """Return one-sided calls together with their synchronization, and the groups of calls that are part of them.
 
     A benchmark moves data once in an epoch, a program perhaps more often: all bytes of an epoch are taken as those
-    of one call. Synchronisation that several routines share belongs to each by the number of its calls. Windows
-    on as many processes that are synchronised in different ways are left out: which moved the data is not known.
+    of one call. Synchronization that several routines share belongs to each by the number of its calls. Windows
+    on as many processes that are synchronized in different ways are left out: which moved the data is not known.
     """
     one_sided = [routine for routine in routines if routine.ends_epoch]
     sums: list[Sums] = []
@@ -93,8 +93,8 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
         if not moving or len(ways) != 1:
             continue
         ending = _named(mine, ways[0].ends_epoch)
-        synchronising = [*ending, *_named(mine, ways[0].begins_epoch)]
-        part |= {(plain(routine.routine), members) for routine in [*moving, *synchronising]}
+        synchronizing = [*ending, *_named(mine, ways[0].begins_epoch)]
+        part |= {(plain(routine.routine), members) for routine in [*moving, *synchronizing]}
         for routine in sorted({plain(routine.routine) for routine in moving}):
             own = _named(moving, {routine})
             share = _count(own) / _count(moving)
@@ -106,7 +106,7 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
                     size_class=-1,
                     calls=max(1, round(share * _count(ending))),
                     bytes=sum(row.bytes for row in own),
-                    time_s=sum(row.time_s for row in own) + share * sum(row.time_s for row in synchronising),
+                    time_s=sum(row.time_s for row in own) + share * sum(row.time_s for row in synchronizing),
                     processes=max(row.processes for row in own),
                 )
             )
@@ -114,12 +114,12 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
 
 
 def calls_with(routine: str, bound: Routine) -> str:
-    """Return the name of a routine's calls together with the synchronisation that their benchmark includes."""
+    """Return the name of a routine's calls together with the synchronization that their benchmark includes."""
     return f"{routine} with {bound.ends_epoch[0]}" if bound.ends_epoch else routine
 
 
 def _ways(one_sided: Iterable[Routine]) -> list[Routine]:
-    """Return one routine for each way of synchronising."""
+    """Return one routine for each way of synchronizing."""
     return list({tuple(routine.ends_epoch): routine for routine in one_sided}.values())
 
 

@@ -24,7 +24,7 @@ _PATTERNS: list[tuple[Kind, str]] = [
     ("collective", r"(I?neighbor_|I?all(reduce|gather|toall)|I?(barrier|bcast|gather|scatter|reduce|e?x?scan))"),
 ]
 
-SYNCHRONISING = frozenset(
+SYNCHRONIZING = frozenset(
     {
         *("MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv"),
         *("MPI_Alltoallw", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"),

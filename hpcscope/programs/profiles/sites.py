@@ -106,7 +106,7 @@ class Sites:
         """Return the paths with the names that the programs' symbols give them.
 
         `wrappers`: patterns, as of a shell, for functions and modules that only pass calls on to MPI, besides
-        those that are recognised: files of MPI libraries, functions with `mpi` in their name.
+        those that are recognized: files of MPI libraries, functions with `mpi` in their name.
         """
         names = _names(self._frames)
         frames = [names[frame] for frame in self._frames]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hpcscope.programs.profiles import sites as places
 from hpcscope.programs.profiles.profile import Profile, Rows
 from hpcscope.programs.profiles.records import Calls, CallTimes, Collective, Waits
-from hpcscope.programs.profiles.routines import SYNCHRONISING, kind, plain
+from hpcscope.programs.profiles.routines import SYNCHRONIZING, kind, plain
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ class Groups:
 
 
 SANITISED = 0.99
-"""The share of the calls, in order of their length, that stays in the sanitised view."""
+"""The share of the calls, in order of their length, that stays in the sanitized view."""
 _OVERFLOW = "none"
 """The routine of rows that collect the calls without a row of their own."""
 
@@ -174,15 +174,15 @@ def waits(columns: Columns) -> list[Waits]:
 
 
 def collectives(columns: Columns, ranks: Sequence[int]) -> list[Collective]:
-    """Return the waiting in the blocking collectives that synchronise, longest first.
+    """Return the waiting in the blocking collectives that synchronize, longest first.
 
     Only where every member of one communicator made the same number of calls: sums of several communicators of
     one size cannot be told apart. Calls whose members send unlike sizes (`v` and `w`) are taken together.
     """
     rows = columns.rows
-    synchronising = np.array([plain(name) in SYNCHRONISING for name in columns.routines])
+    synchronizing = np.array([plain(name) in SYNCHRONIZING for name in columns.routines])
     unlike = np.array([plain(name).endswith(("v", "w", "scatter")) for name in columns.routines])
-    usable = np.flatnonzero(synchronising[columns.routine] & (rows["communicator_size"] > 1))
+    usable = np.flatnonzero(synchronizing[columns.routine] & (rows["communicator_size"] > 1))
     if not len(usable):
         return []
     sizes = np.where(unlike[columns.routine[usable]], -1, rows["size_class"][usable].astype(np.int64))
@@ -243,7 +243,7 @@ def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
     told_s = np.sum(middle_s * counts, axis=1) / binned
     middle_s *= (mean_s / np.where(told_s > 0, told_s, 1.0))[:, None]
     kept = np.where(places <= p99[:, None], counts, 0)
-    sanitised_s = np.sum(middle_s * kept, axis=1) / np.maximum(kept.sum(axis=1), 1)
+    sanitized_s = np.sum(middle_s * kept, axis=1) / np.maximum(kept.sum(axis=1), 1)
     spread_s = np.sqrt(np.sum((middle_s - mean_s[:, None]) ** 2 * counts, axis=1) / binned)
     filled = counts > 0
     fields = {
@@ -252,7 +252,7 @@ def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
         "most_s": most_s,
         "median_s": np.clip(2.0 ** (median + 0.5) * tick_s, least_s, most_s),
         "p99_s": np.clip(2.0 ** (p99 + 1.0) * tick_s, least_s, most_s),
-        "sanitised_mean_s": sanitised_s,
+        "sanitized_mean_s": sanitized_s,
         "first_tick_exponent": filled.argmax(axis=1),
         "tick_s": tick_s,
     }
@@ -262,7 +262,7 @@ def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
     for others, (bins, end, has_variation, deviation_s) in zip(_by_row(fields), further, strict=True):
         histogram = bins[others["first_tick_exponent"] : end] if any(bins) else []
         if not histogram:
-            others |= {"median_s": None, "p99_s": None, "sanitised_mean_s": None}
+            others |= {"median_s": None, "p99_s": None, "sanitized_mean_s": None}
         variation = deviation_s / others["mean_s"] if histogram and has_variation else None
         yield CallTimes(histogram=histogram, coefficient_of_variation=variation, **others)
 

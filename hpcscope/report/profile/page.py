@@ -312,7 +312,7 @@ def _row(merged: Merged, one: Calls, region: str) -> CaseRow:
         (units.quantity(one.time_s, "s"), number(one.time_s)),
         (str(one.calls), float(one.calls)),
         *(_seconds(value) for value in (times.mean_s, times.median_s, times.p99_s)),
-        *(_seconds(value) for value in (times.most_s, times.sanitised_mean_s)),
+        *(_seconds(value) for value in (times.most_s, times.sanitized_mean_s)),
         (units.share(times.coefficient_of_variation), times.coefficient_of_variation),
         (units.quantity(one.bytes, "B"), float(one.bytes)),
         (

@@ -32,7 +32,7 @@ _SPREADS = {
 
 
 def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
-    """Return the quantities of the processes: mean, extremes, raw and sanitised variation, imbalance."""
+    """Return the quantities of the processes: mean, extremes, raw and sanitized variation, imbalance."""
     chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
     return Table(
         ["", "mean", "minimum", "maximum", "variation", "sanitized mean", "sanitized variation", "imbalance"],
@@ -47,8 +47,8 @@ def _spread(title: str, spread: Spread, unit: str) -> list[str]:
         f"{units.quantity(spread.least, unit)} (rank {spread.least_rank})",
         f"{units.quantity(spread.most, unit)} (rank {spread.most_rank})",
         units.share(spread.coefficient_of_variation),
-        units.quantity(spread.sanitised_mean, unit),
-        units.share(spread.sanitised_coefficient_of_variation),
+        units.quantity(spread.sanitized_mean, unit),
+        units.share(spread.sanitized_coefficient_of_variation),
         units.share(spread.imbalance),
     ]
 
@@ -103,7 +103,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
 
 
 def collectives(merged: Merged, most: int) -> Table:
-    """Return the waiting time in synchronising collectives."""
+    """Return the waiting time in synchronizing collectives."""
     return Table(
         ["collective", "ranks", "size", "time", "waiting at least", "at most", "last", "calls per rank"],
         [

@@ -246,15 +246,15 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     worst = max(launches, key=lambda launch: launch.clock.resolution_s)
     clock = worst.clock
     overhead_s = max(launch.clock.overhead_s for launch in launches)
-    synchronised = max(launches, key=lambda record: record.clock_synchronization.error_s).clock_synchronization
+    synchronized = max(launches, key=lambda record: record.clock_synchronization.error_s).clock_synchronization
     pairs = [
         ("Clock", clock.source + (f" ({clock.fallback_reason})" if clock.fallback_reason else "")),
         ("Frequency", units.quantity(clock.frequency_hz, "Hz")),
         ("Resolution", units.quantity(clock.resolution_s, "s")),
         ("Start/stop pair", units.quantity(overhead_s, "s") + ", subtracted"),
         ("Monotonic", "yes" if all(launch.clock.monotonic for launch in launches) else "NO"),
-        ("Clocks of the hosts", f"{synchronised.method}, {units.count(synchronised.hosts, 'host')}"),
-        ("Error after synchronization", units.quantity(synchronised.error_s, "s")),
+        ("Clocks of the hosts", f"{synchronized.method}, {units.count(synchronized.hosts, 'host')}"),
+        ("Error after synchronization", units.quantity(synchronized.error_s, "s")),
     ]  # fmt: skip
     starts = [launch.common_start for launch in launches if launch.common_start is not None]
     if starts:

@@ -7,7 +7,7 @@ from hpcscope.report.order import case_key, level
 from hpcscope.statistics.summary import Summary
 from hpcscope.units import is_share
 
-PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s", "initialise_s", "idle_s")
+PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s", "initialize_s", "idle_s")
 """Metrics that are parts of a program's time, in reading order; `communicate_s` is the sum of three of them."""
 
 

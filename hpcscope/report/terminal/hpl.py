@@ -19,7 +19,7 @@ def lines(summaries: list[Summary]) -> Iterator[str]:
     """Yield HPL's table: for each case a line with the median time and one with the largest residual.
 
     The first column, as in HPL 2.3: wall time, row-major grid, look-ahead, broadcast, and recursive right-looking
-    panel factorisation in halves down to 8 columns.
+    panel factorization in halves down to 8 columns.
     """
     cases: dict[tuple[Key, str], dict[str, Summary]] = defaultdict(dict)
     for summary in summaries:

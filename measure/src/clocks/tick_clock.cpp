@@ -5,7 +5,7 @@
 namespace scope {
 namespace {
 
-Moment raw_moment() { return moment_on(CLOCK_MONOTONIC_RAW, 100, serialised_register_ticks); }
+Moment raw_moment() { return moment_on(CLOCK_MONOTONIC_RAW, 100, serialized_register_ticks); }
 
 }  // namespace
 

@@ -23,7 +23,7 @@ class TickClock {
 
   Ticks now() const {
     if constexpr (mpi_simulates) return std::llround(MPI_Wtime() * 1e9);
-    return register_ ? serialised_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
+    return register_ ? serialized_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
   }
   double seconds(Ticks ticks) const { return static_cast<double>(ticks) * seconds_per_tick_; }
 

@@ -148,7 +148,7 @@ void Phases::observe(Repetition& repetition, const Communicator& communicator) c
     idle += waited[i];
   }
   const auto of = [&](Phase phase) { return std::max(0.0, spent[static_cast<int>(phase)]); };
-  repetition.observe("initialise_s", of(Phase::initialize));
+  repetition.observe("initialize_s", of(Phase::initialize));
   repetition.observe("distribute_s", of(Phase::distribute));
   repetition.observe("compute_s", of(Phase::compute));
   repetition.observe("exchange_s", of(Phase::exchange));

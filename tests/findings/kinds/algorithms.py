@@ -20,7 +20,7 @@ from tests.findings.faulty_runs import Change, with_samples, with_summaries
 from tests.findings.tried import Tried
 from tests.models.curves import noisy, summary
 
-PHASES = ("initialise", "distribute", "compute", "exchange", "collect", "idle")
+PHASES = ("initialize", "distribute", "compute", "exchange", "collect", "idle")
 
 
 def algorithm(benchmark: str, ranks: int, seconds: dict[str, float], seed: int = 1, **given: Any) -> list[Summary]:

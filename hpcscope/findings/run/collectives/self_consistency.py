@@ -71,7 +71,7 @@ class Violation:
 def find(run: Run) -> list[Finding]:
     """Find violations that a test on launches confirms, corrected for all comparisons; one per guideline.
 
-    Launches with more processes than processors are left out. The uncertainty of the synchronised clock is added
+    Launches with more processes than processors are left out. The uncertainty of the synchronized clock is added
     to the right side.
     """
     times = [

@@ -1,4 +1,4 @@
-"""The synchronised clocks of the hosts differ too much for the times measured with them."""
+"""The synchronized clocks of the hosts differ too much for the times measured with them."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding

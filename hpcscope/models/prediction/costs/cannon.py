@@ -27,7 +27,7 @@ class Cannon(matmul.Product):
         rounds = lcm(rows, columns)
         matrix = DOUBLE_BYTES * problem.size**2
         hidden = matmul.overlaps(problem)
-        yield from matmul.root(problem, ("initialise", "distribute", "collect"))
+        yield from matmul.root(problem, ("initialize", "distribute", "collect"))
         yield Messages("distribute", 2 * (problem.ranks - 1), matrix / problem.ranks, hidden)
         height, width = matmul.largest_block(problem)
         yield LocalWork("compute", height * width * problem.size, problem.size / rounds)

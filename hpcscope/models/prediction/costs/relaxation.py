@@ -43,7 +43,7 @@ class Relaxation(Costs):
         rows, columns = problem.grid
         height, width = ceil(problem.size / rows), ceil(problem.size / columns)
         iterations = _iterations(problem)
-        for phase in ("initialise", "distribute", "collect"):
+        for phase in ("initialize", "distribute", "collect"):
             yield LocalWork(phase, problem.size**2, problem.size)
         yield LocalWork("compute", iterations * height * width, (height * width) ** 0.5, passes=iterations)
         if problem.ranks == 1:

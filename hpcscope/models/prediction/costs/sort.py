@@ -47,7 +47,7 @@ class Sort(Costs):
         """Yield the root's work, scatter, sort, samples and pivots, exchange, last stage and gather."""
         count, ranks = problem.size, problem.ranks
         mine = count / ranks
-        for phase in ("initialise", "distribute", "collect"):
+        for phase in ("initialize", "distribute", "collect"):
             yield LocalWork(phase, count, count)
         yield LocalWork("compute", self.units("compute", mine, problem), mine)
         if ranks == 1:

@@ -33,7 +33,7 @@ class Strassen(matmul.Product):
         quarter = DOUBLE_BYTES * half**2
         alone = problem.ranks == 1
         # Two processes make a matrix each at once; one process makes both.
-        yield LocalWork("initialise", problem.size**2 / (1 if alone else 2), problem.size)
+        yield LocalWork("initialize", problem.size**2 / (1 if alone else 2), problem.size)
         yield LocalWork("compute", problem.size**3 / problem.ranks, problem.size)
         if not alone:
             yield Messages("distribute", PRODUCTS - 1, quarter)

@@ -25,7 +25,7 @@ class Striped(matmul.Product):
         rows, columns = problem.grid
         matrix = DOUBLE_BYTES * problem.size**2
         hidden = matmul.overlaps(problem)
-        yield from matmul.root(problem, ("initialise", "distribute", "collect"))
+        yield from matmul.root(problem, ("initialize", "distribute", "collect"))
         yield Messages("distribute", rows - 1, matrix / rows, hidden)
         yield Messages("distribute", columns - 1, matrix / columns, hidden)
         yield CollectiveStep("exchange", "MPI_Bcast", 1, matrix / rows, columns, fresh=True)

@@ -11,7 +11,7 @@ from hpcscope.visible import cell
 COLUMNS = (
     *("run", "ranks", "routine", "kind", "place", "communicator_size", "least_bytes", "region", "processes"),
     *("calls", "bytes", "time_s", "least_rank", "least_rank_s", "most_rank", "most_rank_s", "mean_s", "median_s"),
-    *("p99_s", "shortest_s", "longest_s", "sanitised_mean_s", "coefficient_of_variation"),
+    *("p99_s", "shortest_s", "longest_s", "sanitized_mean_s", "coefficient_of_variation"),
 )
 
 
@@ -31,7 +31,7 @@ def write(runs: Sequence[Merged]) -> str:
                     *(cell(regions.get(call.region, "0")), call.processes, call.calls, call.bytes, call.time_s),
                     *(call.least_rank, call.least_s),
                     *(call.most_rank, call.most_s, times.mean_s, times.median_s, times.p99_s, times.least_s),
-                    *(times.most_s, times.sanitised_mean_s, times.coefficient_of_variation),
+                    *(times.most_s, times.sanitized_mean_s, times.coefficient_of_variation),
                 ]
             )
     return text.getvalue()

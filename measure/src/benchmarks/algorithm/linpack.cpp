@@ -75,7 +75,7 @@ class Linpack final : public Benchmark {
       watch.add(times_.solve_s, [&] { solve(); });
     });
     watch_ = nullptr;
-    repetition.observe("factorise_s", times_.factorize_s);
+    repetition.observe("factorize_s", times_.factorize_s);
     repetition.observe("solve_s", times_.solve_s);
     repetition.observe("panel_s", times_.panel_s);
     repetition.observe("broadcast_s", times_.broadcast_s);
@@ -449,7 +449,7 @@ std::vector<Parameter> parameters() {
         parallel("swap", "long,binomial",
                  "how pivot rows reach all ranks of a column: allgather, or gather and broadcast")
             .worded(",binomial swap"),
-        parallel("look_ahead", "", 1, 0, 1, "panels factored before the preceding update"),
+        parallel("look_ahead", "", 1, 0, 1, "panels factored ahead of the current update"),
         problem("matrix", "hpl,singular,not_a_number",
                 "HPL's matrix, or one that must be rejected: with a column of zeros, or with a NaN")
             .worded(",singular matrix,matrix with a NaN")}});
@@ -463,7 +463,7 @@ const Registration registration{{
     .rungs = {arithmetic()},
     .parameters = parameters(),
     .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s"), phase("panel_s"),
+    .metrics = {flops_per_second(), seconds("time_s"), phase("factorize_s"), phase("solve_s"), phase("panel_s"),
                 phase("broadcast_s"), phase("swap_s"), phase("update_s"),
                 condition("residual", "1", Better::lower)},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},

@@ -8,7 +8,7 @@ namespace scope {
 // The phase metrics of every algorithm, observed by Phases on every rank.
 inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
   for (const char* name :
-       {"initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {
+       {"initialize_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {
     metrics.push_back(phase(name));
   }
   metrics.push_back(phase("solve_s").labeled("time without initialization"));

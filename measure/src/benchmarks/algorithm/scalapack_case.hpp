@@ -106,7 +106,7 @@ class ScalapackCase : public Benchmark {
   virtual void finish() {}
   // The names of the parts.
   virtual std::map<std::string, double> phases(double begin_s, double finish_s) const {
-    return {{"factorise_s", begin_s}, {"solve_s", finish_s}};
+    return {{"factorize_s", begin_s}, {"solve_s", finish_s}};
   }
   // Empty when the result is correct. Collective.
   virtual std::string problem(std::uint64_t seed) = 0;
@@ -171,7 +171,7 @@ inline Declaration declaration(const SystemSolver& solver, std::vector<Parameter
           .rungs = {arithmetic()},
           .parameters = std::move(parameters),
           .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
+          .metrics = {flops_per_second(), seconds("time_s"), phase("factorize_s"), phase("solve_s")},
           .sweeps = std::move(sweeps),
           .make = solver.make};
 }

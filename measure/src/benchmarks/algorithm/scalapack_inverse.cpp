@@ -45,7 +45,7 @@ class Inverse final : public ScalapackCase<Real> {
   }
   void invert() { invert_(this->n_, a_, pivots_, work_, integers_, this->info_); }
   std::map<std::string, double> phases(double begin_s, double finish_s) const override {
-    return {{"factorise_s", begin_s}, {"invert_s", finish_s}};
+    return {{"factorize_s", begin_s}, {"invert_s", finish_s}};
   }
 
   // |A (X v) - v| / (eps n |A| |X| |v|): the residual of the test program, applied to a vector without zeros.
@@ -77,7 +77,7 @@ const Registration registration{{
     .rungs = {arithmetic()},
     .parameters = scalapack_parameters({condition_parameter()}),
     .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("invert_s")},
+    .metrics = {flops_per_second(), seconds("time_s"), phase("factorize_s"), phase("invert_s")},
     .sweeps = scalapack_sweeps(),
     .make = make_in_precision<Inverse>,
 }};

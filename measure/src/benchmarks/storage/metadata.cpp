@@ -262,7 +262,7 @@ const Registration registration{{
     .needs = {Requirement::file_system},
     .parameters = {size("files", "", 256, 1, 1 << 22, "files of each rank"),
                    parallel("folder", "shared,own", "one directory for all ranks, or one for each")
-                       .worded("one shared folder,a folder per rank"),
+                       .worded("one shared directory,a directory per rank"),
                    problem("file_bytes", "B", 0, 0, 1 << 24,
                            "bytes written to each file when it is created, and read when it is opened"),
                    call("cache", "cached,other_rank",

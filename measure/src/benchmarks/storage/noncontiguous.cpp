@@ -324,7 +324,7 @@ const Registration registration{{
                        .worded(",by rows,packed by hand"),
                    call("access", "collective,independent", "calls of all ranks together, or of each")
                        .worded(",independent"),
-                   parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the grid of processes; 0: the squarest grid"),
+                   parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the process grid; 0: the squarest grid"),
                    layout("halo", "", 1, 0, 1024,
                           "rows and columns around each block in memory, which are not transferred")},
                   hint_parameters()}),

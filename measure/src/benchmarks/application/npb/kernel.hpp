@@ -55,7 +55,7 @@ inline std::vector<Metric> kernel_metrics() {
                    condition("memory_bytes", "B", Better::lower).labeled("memory per rank")});
   // No root initializes or distributes data: every process generates its own part before the timed part.
   std::erase_if(metrics, [](const Metric& metric) {
-    return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";
+    return metric.name == "initialize_s" || metric.name == "distribute_s" || metric.name == "solve_s";
   });
   return metrics;
 }

@@ -31,7 +31,7 @@ def find(run: Run) -> list[Finding]:
     flushed, buffered, flush = max(found, key=lambda each: each[0].work.bytes if each[0].work else 0.0)
     return [
         Finding(
-            code="fsync-not-honoured",
+            code="fsync-not-honored",
             severity="warning",
             title=(
                 f"{flushed.label}: a flush takes {units.quantity(flush.median, 's')}; {written(flushed)} with it, "

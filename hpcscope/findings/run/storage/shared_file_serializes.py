@@ -1,4 +1,4 @@
-"""One file for all processes is slower than a file for each: its locks serialise them."""
+"""One file for all processes is slower than a file for each: its locks serialize them."""
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -16,7 +16,7 @@ def find(run: Run) -> list[Finding]:
 
 def _finding(run: Run, loss: FileLoss) -> Finding:
     return Finding(
-        code="shared-file-serialises",
+        code="shared-file-serializes",
         severity="advice",
         title=(
             f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} with a file for "
