@@ -50,7 +50,7 @@ picture: .venv/development
 site: .venv/documents
 	rm -rf build/pages build/site && mkdir -p build/pages
 	git ls-files -z '*.md' 'docs/*' | xargs -0 cp --parents -t build/pages
-	.venv/bin/mkdocs build --strict --quiet
+	SITE_NAME="Scope $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' hpcscope/version.py)" .venv/bin/mkdocs build --strict --quiet
 
 wheel: .venv/development .mpi/mpich
 	.venv/bin/python packaging/wheel.py
