@@ -279,7 +279,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "regions",
             "Regions",
-            "Regions that the program marks with MPI_Pcontrol or scope-timer; time counts in the innermost region.",
+            "Regions that the program marks with MPI_Pcontrol or scope-timer; time counts in the innermost one.",
             table=tables.regions(merged),
         )
 
