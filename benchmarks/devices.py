@@ -1,6 +1,7 @@
 """Compare the benchmarks of devices with plain loops on the same device, after each case was verified once.
 
-Every case that `device.*` declares runs once, then two ranks share one device. Then launches of Scope, of
+Every case that `device.*` declares runs once, then two ranks share one device. Two ranks exchange messages between
+memories of devices: staged, and where the MPI takes them, directly. Then launches of Scope, of
 `plain_device.c` and, if there is one, of PyTorch alternate: STREAM's triad, an empty kernel, copies from and to
 pinned memory, products of matrices by cuBLAS; with PyTorch, a copy and products. Printed are the median of the
 ratios of launches and its 95 % interval. Exit code 1 where a case is wrong, or where an interval does not touch
@@ -38,6 +39,8 @@ SAMPLING = "sampling.budget_s=0.1 sampling.maximum_repetitions=60"
 MIB = 1 << 20
 LOOPS = 60
 """Of the plain program and of PyTorch; the first one is left out."""
+SIZES = (8, 64 << 10, 4 * MIB)
+"""Of messages, in bytes."""
 ORDER = 4096
 """Of the matrices."""
 PRODUCT = f"device.matrix_multiply n={ORDER}"
@@ -68,14 +71,19 @@ def main() -> int:
     parser.add_argument("--mpi")
     parser.add_argument("--launches", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=300, help="do not begin launches that would end later")
-    parser.add_argument("--only", choices=("cases", "ratios"), help="one of the two parts")
+    parser.add_argument("--only", choices=("cases", "messages", "ratios"), help="one of the parts")
     parser.add_argument("--torch", metavar="PYTHON", default=sys.executable, help="the Python that has PyTorch")
     asked = parser.parse_args()
     began = time.monotonic()
     os.environ.update(devices.variables())
     pair = Pair(asked.mpi)
-    right = asked.only == "ratios" or all_right(pair)
-    right &= asked.only == "cases" or compared(pair, asked.torch, asked.launches, began + asked.seconds)
+    right = True
+    if asked.only in (None, "cases"):
+        right &= all_right(pair)
+    if asked.only in (None, "messages"):
+        right &= messages_right(pair)
+    if asked.only in (None, "ratios"):
+        right &= compared(pair, asked.torch, asked.launches, began + asked.seconds)
     print(f"{time.monotonic() - began:.0f} s")
     return int(not right)
 
@@ -87,9 +95,28 @@ def all_right(pair: Pair) -> bool:
     for ranks in (1, 2):
         fitting = [each for each in listed if each.ranks.allows(ranks)]
         lines = [line for each in fitting for line in (declared(each) if ranks == 1 else [each.name])]
-        for case in pair.measured([f"{line} {SAMPLING}" for line in lines], ranks):
-            right &= shown(case)
+        right &= measured_right(pair, lines, ranks)
     return right
+
+
+def measured_right(pair: Pair, lines: list[str], ranks: int) -> bool:
+    """Run and print cases; return whether all were right."""
+    cases = pair.measured([f"{line} {SAMPLING}" for line in lines], ranks)
+    return min([shown(case) for case in cases], default=True)
+
+
+def messages_right(pair: Pair) -> bool:
+    """Run and print MPI between memories of devices on two ranks; return whether all was right."""
+    lines = [line for benchmark in registry.load(pair.native) for line in between_devices(benchmark)]
+    return measured_right(pair, lines, ranks=2)
+
+
+def between_devices(benchmark: Benchmark) -> Iterator[str]:
+    """Yield plan lines of a benchmark of MPI whose messages may be in memory of a device."""
+    memories = [name for name in ("memory", "sender_memory", "receiver_memory") if name in benchmark.parameter]
+    if benchmark.level == "mpi" and memories:
+        for kind, size in itertools.product(("device", "staged"), SIZES):
+            yield " ".join([benchmark.name, *(f"{name}={kind}" for name in memories), f"message_bytes={size}"])
 
 
 def declared(benchmark: Benchmark) -> Iterator[str]:
