@@ -24,7 +24,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="FILE.pdf, FILE.svg or FILE.png.")
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="Data as comma-separated values instead.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Write the data as CSV instead of a plot.")] = False,
 ) -> None:
     """Draw results by message size, or by another swept parameter, in the width of a column of a paper.
 

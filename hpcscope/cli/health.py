@@ -44,7 +44,7 @@ WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "sto
 def command(
     reference: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="What is fast enough: an earlier check of sound nodes, or a TOML file."),
+        typer.Option(metavar="RUN", help="Reference: an earlier check of known-good nodes, or a TOML file."),
     ] = None,
     history: Annotated[
         Path | None,

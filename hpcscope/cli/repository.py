@@ -56,7 +56,9 @@ def list_runs(
     cluster: Cluster = None,
     tag: Tags = None,
     name: Annotated[str, typer.Option(metavar="PATTERN", help="Name of the runs.")] = "",
-    benchmark: Annotated[str, typer.Option(metavar="PATTERN", help="Runs that measured it.")] = "",
+    benchmark: Annotated[
+        str, typer.Option(metavar="PATTERN", help="Only runs that measured a benchmark matching PATTERN.")
+    ] = "",
     since: Annotated[str | None, typer.Option(metavar="DATE", help="Not before, for example 2026-03-01.")] = None,
     until: Annotated[str | None, typer.Option(metavar="DATE", help="Before this date.")] = None,
     most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="The newest N.")] = 50,

@@ -43,7 +43,7 @@ class SoakSettings(SettingsTable):
 
     time_s: float | None = setting(None, Duration(366 * DAY_S), "Time during which the program is repeated.")
     runs: int | None = setting(None, Whole(1), "Maximum number of runs.")
-    ranks: int = setting(1, Whole(1, MOST_RANKS), "Number of ranks of a program without a launcher.")
+    ranks: int = setting(1, Whole(1, MOST_RANKS), "Number of ranks, for programs started without a launcher.")
     transport: str = setting("default", *_transport)
     check: str | None = setting(None, *_check)
     limit_s: float | None = setting(None, *_limit)

@@ -200,9 +200,9 @@ def test_rungs_of_one_layer_are_told_by_their_cases() -> None:
     assert kept == "MPI delivers 95 % of the bandwidth of file write (POSIX)"
     assert mentions(worst, "file write (MPI-IO, collective) delivers 50 % ... of file write (MPI-IO).")
     by_device, by_host = (rung("device", "STREAM, triad, 1 rank", value, value / 4.0) for value in (4.0, 3.8))
-    by_device = by_device.model_copy(update={"note": "bandwidth by the device's clock; noted"})
+    by_device = by_device.model_copy(update={"note": "device-clock bandwidth; noted"})
     models.ladders = [files.model_copy(update={"rungs": [by_device, by_host]})]
-    assert introduction.verdict(known) == "STREAM (triad) delivers 95 % of its bandwidth by the device's clock."
+    assert introduction.verdict(known) == "STREAM (triad) delivers 95 % of its device-clock bandwidth."
 
 
 def test_trust_names_what_gives_reason_for_doubt(run: Run) -> None:

@@ -97,7 +97,7 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if waits:
         return (
             "from waiting for a core",
-            "The ranks of a node do not each have a core: check the binding, threads, and other processes.",
+            "Some ranks on a node share a core: check the binding, threads, and other processes.",
         )
     return (
         "from memory contention",

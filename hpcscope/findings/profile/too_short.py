@@ -18,7 +18,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 " show where time is lost"
             ),
             where={"layer": "measurement"},
-            evidence=[Evidence(what="shortest time that is judged", value=SHORTEST_S, unit="s")],
+            evidence=[Evidence(what="minimum time for a verdict", value=SHORTEST_S, unit="s")],
             advice="Give the program more work: a single time slice of the scheduler distorts a run this short.",
         )
     ]

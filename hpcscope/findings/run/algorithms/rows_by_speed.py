@@ -65,12 +65,12 @@ def _finding(one: Dealing, run: Run) -> Finding:
     evidence = [
         Evidence(what="time with equal stripes", value=one.time_s.value, unit="s"),
         Evidence(what="computation of the slowest rank", value=one.compute_s, unit="s"),
-        Evidence(what="computation with rows dealt by speed, predicted", value=one.balanced_compute_s, unit="s"),
-        Evidence(what="time with rows dealt by speed, predicted", value=one.predicted_s, unit="s"),
+        Evidence(what="predicted computation, rows proportional to speed", value=one.balanced_compute_s, unit="s"),
+        Evidence(what="predicted time, rows proportional to speed", value=one.predicted_s, unit="s"),
     ]
     if one.measured_s is not None:
         evidence.append(
-            Evidence(what="time with rows dealt by speed, measured", value=one.measured_s.value, unit="s")
+            Evidence(what="measured time, rows proportional to speed", value=one.measured_s.value, unit="s")
         )
     known = one.measured_s.value if one.measured_s is not None else one.predicted_s
     verb = "takes" if one.measured_s is not None else "would take"
@@ -79,7 +79,7 @@ def _finding(one: Dealing, run: Run) -> Finding:
         code="rows-by-speed",
         severity="advice",
         title=(
-            f"With rows dealt by the speed of the hosts, {name} on {subject.ranks} ranks {verb}"
+            f"With rows distributed in proportion to host speed, {name} on {subject.ranks} ranks {verb}"
             f" {units.quantity(known, 's')} instead of {units.quantity(one.time_s.value, 's')}"
         ),
         where={

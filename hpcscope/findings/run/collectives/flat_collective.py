@@ -55,8 +55,8 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
             where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
             evidence=[
                 Evidence(what=summary.label, value=summary.median, unit="s"),
-                Evidence(what=f"its payload over the trunk of {trunk.name}, once", value=crossing_s, unit="s"),
-                Evidence(what="the same with the latency of the path", value=needed_s, unit="s"),
+                Evidence(what=f"one crossing of the trunk of {trunk.name}", value=crossing_s, unit="s"),
+                Evidence(what="one crossing of the trunk, including path latency", value=needed_s, unit="s"),
                 Evidence(what="number of crossings in the measured time", value=summary.median / crossing_s),
                 *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
             ],

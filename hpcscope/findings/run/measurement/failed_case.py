@@ -42,11 +42,11 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{printed.case.label}{others}: the program's own verification failed, or its output is cut",
+        title=f"{printed.case.label}{others}: the program's own verification failed, or its output is truncated",
         where={"benchmark": printed.case.benchmark, "ranks": printed.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
         advice="Its values are shown but are not results. Run the program again if they are wrong; if its output"
-        " was cut, import the complete output.",
+        " is truncated, import the complete output.",
         lost=1.0,
     )
 

@@ -24,7 +24,7 @@ def find(run: Run) -> list[Finding]:
                 *(Evidence(what=file.name, value=", ".join(file.programs)) for file in imported.files[:SHOWN]),
                 *(Evidence(what="done otherwise", value=difference) for difference in imported.differences),
             ],
-            advice="Values without repetitions have no interval, so a difference may be chance."
+            advice="Values without repetitions have no interval, so a difference may be due to chance."
             " Measure the same cases with `scope run` for a verdict.",
         )
     ]

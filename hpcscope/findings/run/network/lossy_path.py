@@ -50,7 +50,7 @@ def _of_link(run: Run, idle: Summary) -> Finding:
         evidence=run.evidence(idle),
         advice=(
             "Check the link rather than its queues: cables, optics and duplex mismatch. Errors and drops show "
-            "in `ip -s link` and `ethtool -S` at both ends, and on the switch ports between."
+            "in `ip -s link` and `ethtool -S` at both ends, and on the switch ports in between."
         ),
         lost=idle.median,
     )

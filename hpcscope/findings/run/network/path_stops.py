@@ -25,7 +25,7 @@ def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
         code="path-stops",
         severity="warning",
         title=(
-            f"The path between {first} and {second} stands still for "
+            f"The path between {first} and {second} stalls for "
             f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the time without any load, "
             f"{often.median or 0.0:.3g} times a second, for up to {units.quantity(longest.median, 's')}"
         ),

@@ -7,10 +7,11 @@ from hpcscope.findings.results import Run
 SLOWED_SHARE = 0.05
 """Least share of a visit, its preparation and verification included, in which a clock was lowered."""
 CAUSES = {
-    "device_slowed_by_heat_ns": ("heat", "Check its fans, the air or water at its inlet, and the dust between."),
+    "device_slowed_by_heat_ns": ("heat", "Check the device's fans, the air or water at the inlet, and dust."),
     "device_slowed_by_power_ns": (
         "its power limit",
-        "It reached the limit: `nvidia-smi -q -d POWER` tells it, and whether the card allows a higher one.",
+        "The device reached its power limit. `nvidia-smi -q -d POWER` shows the limit and whether it can be "
+        "raised.",
     ),
 }
 """Settings of a case that say how long it was slowed, what that is called, and what to do."""

@@ -79,7 +79,7 @@ const Registration registration{{
     .parameters = {problem("counters", "", 1, 1, 1 << 24, "counters that all items of a rank add to"),
                    device_parameter()},
     .definition = Definition::max_rank,
-    .metrics = {result_seconds("device_update_s").labeled("update by the device's clock"),
+    .metrics = {result_seconds("device_update_s").labeled("device-clock update"),
                 seconds_per_step("update_s").labeled("update with the launch")},
     .sweeps = {{"standard", "nodes=types ranks=1 counters=1,1024,1048576"}},
     .make = make<DeviceAtomics>,

@@ -70,7 +70,7 @@ const Registration registration{{
     .parameters = {device_parameter()},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), phase("submit_s").labeled("submission"),
-                phase("device_s").labeled("time by the device's clock")},
+                phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard", "nodes=types ranks=1"}},
     .make = make<DeviceLaunch>,
 }};

@@ -222,10 +222,9 @@ const Registration registration{{
                        .labeled("matrix order")
                        .worded("N = {}")},
     .definition = Definition::max_rank,
-    .metrics =
-        {flops_per_second(),
-         result("device_flops_per_s", "flop/s", Better::higher).labeled("arithmetic rate by the device's clock"),
-         seconds("time_s"), phase("device_s").labeled("time by the device's clock")},
+    .metrics = {flops_per_second(),
+                result("device_flops_per_s", "flop/s", Better::higher).labeled("device-clock arithmetic rate"),
+                seconds("time_s"), phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard", "nodes=types ranks=1 precision=double,single,tf32,half,bfloat16 n=1024,4096"},
                {"standard", "nodes=types ranks=1 variant=tiled precision=double,single n=512"},
                {"advanced", "nodes=types ranks=1 precision=tf32,half,bfloat16 n=8192"}},

@@ -89,7 +89,7 @@ const Registration registration{{
     .parameters = {device_parameter(),
                    size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 34, "size of the array on each rank")},
     .definition = Definition::max_rank,
-    .metrics = {result_seconds("device_access_s").labeled("access time by the device's clock"),
+    .metrics = {result_seconds("device_access_s").labeled("device-clock access time"),
                 seconds_per_step("access_s").labeled("access time with the launch")},
     .sweeps = {{"standard", "nodes=types ranks=1 array_bytes=16Ki,128Ki,1Mi,8Mi,64Mi,256Mi"}},
     .make = make<DeviceMemoryLatency>,

@@ -117,10 +117,9 @@ const Registration registration{{
                        .worded(",single precision,half precision"),
                    device_parameter()},
     .definition = Definition::max_rank,
-    .metrics =
-        {flops_per_second(),
-         result("device_flops_per_s", "flop/s", Better::higher).labeled("arithmetic rate by the device's clock"),
-         seconds("time_s"), phase("device_s").labeled("time by the device's clock")},
+    .metrics = {flops_per_second(),
+                result("device_flops_per_s", "flop/s", Better::higher).labeled("device-clock arithmetic rate"),
+                seconds("time_s"), phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard", "nodes=types ranks=1 precision=double,single,half"}},
     .make = make<DevicePeak>,
 }};

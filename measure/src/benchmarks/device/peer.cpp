@@ -84,7 +84,7 @@ const Registration registration{{
                    layout("peer", "", 1, 0, 1023, "number of the device that receives").worded("to device {}"),
                    size("transfer_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "bytes of a copy")},
     .definition = Definition::max_rank,
-    .metrics = {bytes_per_second(), seconds("time_s"), phase("device_s").labeled("time by the device's clock")},
+    .metrics = {bytes_per_second(), seconds("time_s"), phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard",
                 "nodes=types ranks=1 access=direct,through_host peer=1 transfer_bytes=4Ki,256Ki,16Mi,64Mi"}},
     .make = make<DevicePeer>,

@@ -150,10 +150,9 @@ const Registration registration{{
                    device_parameter(),
                    size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40, "size of each array on each rank")},
     .definition = Definition::max_rank,
-    .metrics =
-        {bytes_per_second(), flops_per_second(),
-         result("device_bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth by the device's clock"),
-         seconds("time_s"), phase("device_s").labeled("time by the device's clock")},
+    .metrics = {bytes_per_second(), flops_per_second(),
+                result("device_bandwidth_bytes_per_s", "B/s", Better::higher).labeled("device-clock bandwidth"),
+                seconds("time_s"), phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard", "nodes=types ranks=1 kernel=triad,dot array_bytes=1Mi,16Mi,256Mi"},
                {"standard", "nodes=types ranks=1 kernel=copy,scale,add array_bytes=256Mi"}},
     .make = make<DeviceStream>,

@@ -110,7 +110,7 @@ const Registration registration{{
                    device_parameter(),
                    size("transfer_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "bytes each way")},
     .definition = Definition::max_rank,
-    .metrics = {bytes_per_second(), seconds("time_s"), phase("device_s").labeled("time by the device's clock")},
+    .metrics = {bytes_per_second(), seconds("time_s"), phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard",
                 "nodes=types ranks=1 direction=to_device,to_host memory=pinned,pageable "
                 "transfer_bytes=4Ki,256Ki,16Mi,64Mi"},

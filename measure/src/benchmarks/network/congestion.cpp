@@ -219,12 +219,12 @@ const Registration registration{{
     .title = "round trip under load",
     .summary = "round trip of a small message while TCP streams fill the path, and how the streams share it",
     .ranks = Ranks::exactly(2),
-    .parameters =
-        {size("message_bytes", "B", 64, 1, 1 << 16, "payload of the message and of its echo"),
-         problem("direction", "out,both", "streams from the first host to the second, or both ways")
-             .worded("streams one way,streams both ways"),
-         problem("flows", "", 4, 1, 64, "streams in each direction").labeled("streams"),
-         problem("load_ms", "ms", 200, 1, 10'000, "load before the message is sent").labeled("load before")},
+    .parameters = {size("message_bytes", "B", 64, 1, 1 << 16, "payload of the message and of its echo"),
+                   problem("direction", "out,both", "streams from the first host to the second, or both ways")
+                       .worded("streams one way,streams both ways"),
+                   problem("flows", "", 4, 1, 64, "streams in each direction").labeled("streams"),
+                   problem("load_ms", "ms", 200, 1, 10'000, "duration of the load before the message is sent")
+                       .labeled("time under load before the message")},
     .definition = Definition::local,
     .metrics = {seconds("round_trip_s").labeled("round trip under load"),
                 result_seconds("isolated_s").labeled("round trip without load"),

@@ -240,17 +240,17 @@ class Pauses final : public Benchmark {
 
 const Registration registration{{
     .name = "network.pauses",
-    .title = "stops of a path",
-    .summary = "how often and how long a path stops, seen by a thin train of packets",
+    .title = "stalls of a path",
+    .summary = "how often and how long a path stalls, seen by low-rate probe packets",
     .ranks = Ranks::exactly(2),
     .parameters =
         {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
          problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next").labeled("spacing"),
          problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction").labeled("train")},
     .definition = Definition::local,
-    .metrics = {result_seconds("longest_stop_s").labeled("longest stop"),
-                result("stopped_share", "1", Better::lower).labeled("fraction of the time in stops"),
-                result("stops_per_s", "1/s", Better::lower).labeled("stops per second"),
+    .metrics = {result_seconds("longest_stop_s").labeled("longest stall"),
+                result("stopped_share", "1", Better::lower).labeled("fraction of the time in stalls"),
+                result("stops_per_s", "1/s", Better::lower).labeled("stalls per second"),
                 count("lost_share").labeled("fraction of the packets that were lost")},
     .sweeps = {{"standard", "ranks=2 placement=node"},
                {"advanced", "ranks=2 placement=node packet_bytes=64,1400 spacing_us=100,1000"}},
