@@ -15,7 +15,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
             severity="warning",
             title=f"{analysis.unprofiled} of {analysis.well} successful runs left no profile",
             where={},
-            evidence=[Evidence(what="the first of them", value=analysis.unprofiled_reason)],
+            evidence=[Evidence(what="first of these runs", value=analysis.unprofiled_reason)],
             advice=(
                 "The program may not use MPI, it may be linked statically, or an MPI other than the study's "
                 "(`mpi`) started it. `monitored = false` records run times alone."

@@ -91,7 +91,7 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if layout.mostly == "communication":
         return (
             "from communication",
-            "Ranks of a node share its network interface, and messages inside it go through memory. Check the "
+            "Ranks of a node share its network interface; messages inside a node go through memory. Check the "
             "pairs (`scope run mpi.pairs`), and place neighbors that exchange much data on one node.",
         )
     if waits:

@@ -31,7 +31,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
                     "evidence": [
                         Evidence(what=f"run {run.number}", value=run.reason) for run in runs[:MOST_NAMED]
                     ],
-                    "advice": "Their directories hold their output, and their profiles if they were written.",
+                    "advice": "The directories of these runs have the output, and the profile if it was written.",
                     "lost": share.value,
                 }
             )

@@ -41,9 +41,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"rank": rank, "host": late.host, "layer": "balance"},
             evidence=[
-                Evidence(what="time that the other ranks waited for it, sum", value=waiting_s, unit="s"),
+                Evidence(what=f"time that the other ranks waited for rank {rank}, sum", value=waiting_s, unit="s"),
                 Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
-                Evidence(what="computation of the others, mean", value=_mean(others, "compute_s"), unit="s"),
+                Evidence(what="computation of the other ranks, mean", value=_mean(others, "compute_s"), unit="s"),
                 *_of_the_system(late, others),
             ],
             advice=_advice(late, others),
@@ -61,11 +61,11 @@ def _advice(late: ProfiledProcess, others: list[ProfiledProcess]) -> str:
         )
     if late.compute_s <= _mean(others, "compute_s"):
         return (
-            "It computes no longer than the others: something before these collectives holds it up, such as a"
+            "This rank computes no longer than others: something before these collectives delays it, such as a"
             " receive or a file. Record a trace (`scope monitor --trace`)."
         )
     return (
-        "It computes longer than the others: give it less work, or find what only this rank does (input, output, a"
+        "This rank computes longer than others: give it less work, or find what only it does (input, output, a"
         f" larger part). If its work is equal, its processor on {late.host} is slower."
     )
 
@@ -78,12 +78,12 @@ def _of_the_system(late: ProfiledProcess, others: list[ProfiledProcess]) -> list
     return [
         Evidence(what=f"CPU time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
         Evidence(
-            what="CPU time of the others, mean",
+            what="CPU time of the other ranks, mean",
             value=sum(usage.processor_s for usage in theirs) / len(theirs),
             unit="s",
         ),
         Evidence(what=f"involuntary context switches of rank {late.rank}", value=late.usage.involuntary_switches),
-        Evidence(what="involuntary context switches of the others, mean", value=usual),
+        Evidence(what="involuntary context switches of the other ranks, mean", value=usual),
     ]
 
 

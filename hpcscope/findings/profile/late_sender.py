@@ -36,7 +36,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 where={"rank": worst, "layer": "messages"},
                 evidence=[
                     Evidence(what=f"waiting of {other}s", value=waited_s, unit="s"),
-                    Evidence(what=f"of it for rank {worst}", value=ranks[worst], unit="s"),
+                    Evidence(what=f"waiting for rank {worst}", value=ranks[worst], unit="s"),
                     Evidence(what="messages with such waiting", value=number),
                     Evidence(what="messages in the window", value=late.messages),
                 ],

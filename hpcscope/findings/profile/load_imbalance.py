@@ -27,9 +27,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"rank": spread.most_rank, "host": host, "layer": "balance"},
             evidence=[
-                Evidence(what=f"computation of rank {spread.most_rank}", value=spread.most, unit="s"),
+                Evidence(what=f"computation of rank {spread.most_rank}, the most", value=spread.most, unit="s"),
                 Evidence(what="mean over the ranks", value=spread.mean, unit="s"),
-                Evidence(what=f"least, rank {spread.least_rank}", value=spread.least, unit="s"),
+                Evidence(what=f"computation of rank {spread.least_rank}, the least", value=spread.least, unit="s"),
                 Evidence(what="imbalance", value=100 * (spread.imbalance or 0.0), unit="%"),
                 Evidence(
                     what="coefficient of variation", value=100 * (spread.coefficient_of_variation or 0.0), unit="%"

@@ -38,11 +38,11 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),
             ],
             advice=(
-                "They were preempted: look for more ranks or threads than processors, other programs, ranks "
+                "The ranks were preempted: look for more ranks or threads than processors, other programs, ranks "
                 "bound to the same cores, and processor quotas."
                 if preempted
-                else "They slept in the kernel until messages or files arrived. Use a transport that polls, and "
-                "check file access and late messages."
+                else "The ranks slept in the kernel until messages or files arrived. Use a transport that polls, "
+                "and check file access and late messages."
             ),
             lost=off_s / facts.total_s,
         )

@@ -43,7 +43,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ],
             advice=(
                 "Let every rank write its own part of a shared file with MPI-IO (`MPI_File_write_at_all`), or "
-                "let that rank write while the others compute."
+                "let that rank write while the other ranks compute."
             ),
             lost=lost,
         )

@@ -47,7 +47,7 @@ def _finding(state: str, routine: str, processes: list[ProfiledProcess]) -> Find
             *(
                 [
                     Evidence(
-                        what="resident memory then", value=max(usage.resident_bytes for usage in usages), unit="B"
+                        what="memory at that time", value=max(usage.resident_bytes for usage in usages), unit="B"
                     )
                 ]
                 if usages

@@ -38,7 +38,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 ],
                 advice=(
                     "Check whether messages use this interface (`--interface`) and whether interrupts keep a core "
-                    "of the host busy. Its switch or a trunk may be slower than its ports."
+                    "of the host busy. The switch or a trunk may be slower than the host's port."
                 ),
                 lost=1 - best / declared,
             )

@@ -41,7 +41,7 @@ def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int)
         ),
         where={"group": group.name, "layer": "placement"},
         evidence=[
-            Evidence(what="pairs of successive ranks across it", value=crossed),
+            Evidence(what="pairs of successive ranks on different sides", value=crossed),
             Evidence(what="minimum for this many groups", value=needed),
         ],
         advice=(

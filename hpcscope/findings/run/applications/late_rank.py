@@ -68,7 +68,7 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
         severity="warning",
         title=(
             f"Rank {rank}{f' on {host}' if host else ''} arrives last at {units.share(share)} of the exchanges of "
-            f"{case.label}; the others wait for it during {units.share(waited)} of the time"
+            f"{case.label}; the other ranks wait for it during {units.share(waited)} of the time"
         ),
         where={
             "benchmark": case.benchmark,
@@ -79,12 +79,12 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
         },
         evidence=[
             Evidence(what=f"exchanges at which rank {rank} arrived last", value=units.share(share)),
-            Evidence(what="fraction of the time during which the others wait", value=units.share(waited)),
+            Evidence(what="fraction of the time during which the other ranks wait", value=units.share(waited)),
         ],
         advice=(
-            "It has more work or a slower processor: compare the phases by rank. If it computes longer than "
-            "its peers, another process uses its core, or the host is slow. If not, its part of the problem is "
-            "larger or has more neighbors."
+            "This rank has more work or a slower processor: compare the phases by rank. If it computes longer "
+            "than other ranks, another process uses its core, or the host is slow. If not, its part of the "
+            "problem is larger or has more neighbors."
         ),
         lost=waited,
     )

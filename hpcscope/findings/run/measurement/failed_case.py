@@ -10,7 +10,7 @@ from hpcscope.samples.samples import CaseSamples, PrintedFigure
 _HAPPENED = {"failed": "failed", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
     "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause.",
-    "crashed": "Its last output is in `{folder}/stderr.txt`.",
+    "crashed": "The last output is in `{folder}/stderr.txt`.",
     "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--limit TIME` "
     "allows it more time.",
 }
@@ -45,7 +45,7 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
         title=f"{printed.case.label}{others}: the program's own verification failed, or its output is truncated",
         where={"benchmark": printed.case.benchmark, "ranks": printed.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
-        advice="Its values are shown but are not results. Run the program again if they are wrong; if its output"
+        advice="The values are shown but are not results. Run the program again if they are wrong; if its output"
         " is truncated, import the complete output.",
         lost=1.0,
     )
@@ -70,7 +70,7 @@ def _finding(run: Run, several: list[CaseSamples]) -> Finding:
         },
         evidence=[
             Evidence(what="reason", value=first.reason or first.status),
-            Evidence(what=f"launches in which it {_HAPPENED[first.status]}", value=len(launches)),
+            Evidence(what=f"launches in which the case {_HAPPENED[first.status]}", value=len(launches)),
             Evidence(
                 what="the same case in other launches", value="succeeded" if succeeded else "never succeeded"
             ),

@@ -22,7 +22,7 @@ def find(run: Run) -> list[Finding]:
             where={"file": imported.files[0].name},
             evidence=[
                 *(Evidence(what=file.name, value=", ".join(file.programs)) for file in imported.files[:SHOWN]),
-                *(Evidence(what="done otherwise", value=difference) for difference in imported.differences),
+                *(Evidence(what="difference from Scope", value=difference) for difference in imported.differences),
             ],
             advice="Values without repetitions have no interval, so a difference may be due to chance."
             " Measure the same cases with `scope run` for a verdict.",

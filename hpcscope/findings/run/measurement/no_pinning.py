@@ -86,7 +86,7 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
         evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
-            "Their messages wait for the operating system's scheduler (milliseconds). Concurrent launchers each "
-            "start at processor 0 of a host: use `scope run --binding none`, or bind explicitly."
+            "Messages of these ranks wait for the operating system's scheduler (milliseconds). Concurrent "
+            "launchers each start at processor 0 of a host: use `scope run --binding none`, or bind explicitly."
         ),
     )

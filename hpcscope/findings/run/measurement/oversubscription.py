@@ -53,7 +53,7 @@ def _finding(
             Evidence(what=f"processors usable on {where}", value=room),
         ],
         advice=(
-            "Their times include waiting for a processor and say little about the machine. Use at most "
+            "The times include waiting for a processor and say little about the machine. Use at most "
             f"{room} ranks on {where}; {how.words}."
         ),
         trials=how.trials,

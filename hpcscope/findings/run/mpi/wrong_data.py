@@ -131,11 +131,11 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:
         return (
-            f"{program} shows it without Scope: the fault is in the library or below it.{apart} Send it and its"
-            f" output to the library's developers. Until then use {f'{right[0]} or ' if right else ''}another"
+            f"{program} shows the fault without Scope: it is in the library or below.{apart} Send the program"
+            f" and its output to the developers. Meanwhile use {f'{right[0]} or ' if right else ''}another"
             " version (`scope run --mpi NAME`)."
         )
     return (
-        f"{program} makes the same call without Scope, and its data were correct. Either the rest of the case "
+        f"{program} makes the same call without Scope, and its data were correct. Either another part of the case "
         f"matters, or the fault is rare. {elsewhere}{apart}"
     )

@@ -27,7 +27,7 @@ HOSTS = SampleKind(
     "slow-host-messages",
     "Messages from and to {names} take",
     "Messages from and to {number} of {of} hosts ({names}) take",
-    "They are slow with every partner: check what they have in common (rack, firmware, cables), then the "
+    "These hosts are slow with every partner: check what they have in common (rack, firmware, cables), then the "
     "adapter, its PCIe width, driver and interrupts. If another finding reports slow computation on a host, "
     "check that host first.",
 )

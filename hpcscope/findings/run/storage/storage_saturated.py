@@ -32,7 +32,7 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
         where={"benchmark": saturation.subject.benchmark, "ranks": saturation.subject.ranks},
         evidence=[
             Evidence(what="saturated bandwidth by the fitted law", value=limit.value, unit="B/s"),
-            Evidence(what="ranks that reach 90 % of it", value=enough.value),
+            Evidence(what="ranks that reach 90 % of this bandwidth", value=enough.value),
             *(
                 Evidence(what=f"measured on {point.ranks} ranks", value=point.bytes_per_s.value, unit="B/s")
                 for point in saturation.points
