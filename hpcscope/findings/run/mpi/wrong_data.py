@@ -132,7 +132,7 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     if seen.wrong:
         return (
             f"{program} shows the fault without Scope: it is in the library or below.{apart} Send the program"
-            f" and its output to the developers. Meanwhile use {f'{right[0]} or ' if right else ''}another"
+            f" and its output to the developers. Until then use {f'{right[0]} or ' if right else ''}another"
             " version (`scope run --mpi NAME`)."
         )
     return (
