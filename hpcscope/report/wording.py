@@ -67,7 +67,7 @@ SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "infor
 
 INTRODUCTIONS = {
     "node": "Processors, memory and disk of one host of each type: the reference for all levels above.",
-    "device": "Graphics processors and other devices, each with its memory and its link to the host.",
+    "device": "GPUs and other devices, each with its memory and its link to the host.",
     "network": "Messages between two ranks without MPI, over each protocol: the limit of any MPI library.",
     "mpi": "The MPI library: point-to-point communication first, then collectives.",
     "operation": "Communication as in a program, with buffers, first touch and packing.",

@@ -209,7 +209,7 @@ enum class Pattern {
   stream,             // messages one after another in one direction
   transfer,           // payload that an operation delivers
   communication,      // bytes of an algorithm over its communication time
-  arithmetic,         // floating point rate
+  arithmetic,         // floating-point rate
   memory,             // memory bandwidth
   copy,               // memory copy by one core of what it wrote
   core_copy,          // memory copy by one core of what another wrote, the limit of messages inside a host
@@ -220,7 +220,7 @@ enum class Pattern {
   file_read,          // data read from files
   device_memory,      // memory bandwidth of a device
   device_link,        // data between the memories of host and device
-  device_arithmetic,  // floating point rate of a device
+  device_arithmetic,  // floating-point rate of a device
   device_messages,    // messages in one direction between memories of devices
 };
 

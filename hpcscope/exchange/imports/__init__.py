@@ -244,7 +244,7 @@ def parameter(name: str, label: str, values: Sequence[Value], unit: str = "", ro
 
 
 BANDWIDTH = metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher")
-FLOPS = metric("flops_per_s", "flop/s", "floating point rate", "higher")
+FLOPS = metric("flops_per_s", "flop/s", "floating-point rate", "higher")
 TIME = metric("time_s", "s", "time")
 MESSAGE_SIZE = parameter("message_bytes", "message size", [1], "B", role="size")
 

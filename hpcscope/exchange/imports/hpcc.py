@@ -238,7 +238,7 @@ def _problem(printed: PrintedFigure) -> tuple[object, ...]:
 def _benchmarks() -> list[Benchmark]:
     """Return the declarations of what Scope does not measure."""
     rates = {
-        "flops_per_s": metric("flops_per_s", "flop/s", "floating point rate", "higher"),
+        "flops_per_s": metric("flops_per_s", "flop/s", "floating-point rate", "higher"),
         "bandwidth_bytes_per_s": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
         "updates_per_s": metric("updates_per_s", "1/s", "updates per second", "higher"),
         "latency_s": metric("latency_s", "s", "latency"),

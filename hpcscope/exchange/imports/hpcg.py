@@ -146,7 +146,7 @@ def _entry(text: str, section: str) -> tuple[str, str, str] | None:
 def _benchmark() -> Benchmark:
     rates = {
         "flops_per_s": "rating",
-        "raw_flops_per_s": "floating point rate without overhead",
+        "raw_flops_per_s": "floating-point rate without overhead",
         "ddot_flops_per_s": "rate of dot products",
         "waxpby_flops_per_s": "rate of vector sums",
         "product_flops_per_s": "rate of sparse products",

@@ -1,4 +1,4 @@
-"""A path without load stands still again and again."""
+"""A path without load stalls again and again."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding

@@ -1,4 +1,4 @@
-// device.peak: peak floating point rate of a device.
+// device.peak: peak floating-point rate of a device.
 //
 // Timed: fused multiply-adds in registers, in enough independent chains and items to hide their latency, from the launch on
 // the host until the device has done them, on the host's clock; and the kernel alone on the device's clock.
@@ -109,7 +109,7 @@ class DevicePeak final : public DeviceBenchmark {
 const Registration registration{{
     .name = "device.peak",
     .title = "peak arithmetic rate of a device",
-    .summary = "peak floating point rate of a device: multiply-adds in registers",
+    .summary = "peak floating-point rate of a device: multiply-adds in registers",
     .family = "device_peak",
     .needs = {Requirement::device},
     .rungs = {{Pattern::device_arithmetic, "flops_per_s", "device=*"}},

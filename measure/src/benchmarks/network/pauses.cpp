@@ -1,4 +1,4 @@
-// network.pauses: for how long a path stands still while nothing but a thin train of packets uses it.
+// network.pauses: for how long a path stalls while only low-rate probe packets use it.
 //
 // Datagrams leave at a set spacing, first from the first host, then from the second. The sender's clock before and
 // after each is in the next one, and the receiver's kernel notes when each arrived, so that neither side's waits for a

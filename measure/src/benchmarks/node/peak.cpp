@@ -1,4 +1,4 @@
-// node.peak: peak floating point rate of a core.
+// node.peak: peak floating-point rate of a core.
 //
 // Timed: multiply-adds in registers, enough of them independent to hide their latency, on every rank's own
 // clock; the slowest rank counts. With the widest vectors of this processor, whatever the build flags, no
@@ -61,7 +61,7 @@ class Peak final : public Benchmark {
 const Registration registration{{
     .name = "node.peak",
     .title = "peak arithmetic rate",
-    .summary = "peak floating point rate: multiply-adds in registers",
+    .summary = "peak floating-point rate: multiply-adds in registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
     .parameters = {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
                    method("instructions", "widest,compiled",
