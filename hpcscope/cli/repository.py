@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Place = Annotated[
     Path | None,
-    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else your own."),
+    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, or your own."),
 ]
 Ids = Annotated[list[str], typer.Argument(metavar="RUN", help="First digits of ids, or latest.")]
 Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]

@@ -30,7 +30,7 @@ def command(
 ) -> None:
     """Repeat a program and count its failures: errors, wrong results, drift of its time, memory leaks.
 
-    Ctrl-C ends the soak early with a valid result; --resume continues for the rest of its duration.
+    Ctrl-C ends the soak early with a valid result; --resume continues for the remaining duration.
     """
     from hpcscope.engine import soak
 

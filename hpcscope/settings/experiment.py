@@ -61,7 +61,7 @@ class LauncherSettings(SettingsTable):
         option="launcher",
     )
     hosts: tuple[HostSlots, ...] = setting(
-        (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: the job's, else this host."
+        (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: the job's hosts, or this host."
     )
     hostfile: tuple[HostSlots, ...] = setting(
         (), Hostfile(), "File with one host per line, or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
@@ -80,7 +80,7 @@ class LauncherSettings(SettingsTable):
     storage: str | None = setting(
         None,
         Text(metavar="DIR"),
-        "Directory in which storage is measured; default: $SCOPE_STORAGE, else next to the run directory.",
+        "Directory in which storage is measured; default: $SCOPE_STORAGE, or next to the run directory.",
         MPI_AND_HOSTS,
     )
     mpiexec: str | None = setting(
@@ -108,7 +108,7 @@ class LauncherSettings(SettingsTable):
         None, _word, "Parallel environment of a Grid Engine job, which allots the ranks per host.", BATCH
     )
     nodes: int | None = setting(
-        None, Whole(1, 100_000), "Number of nodes of the job; default: those named, else 1.", BATCH
+        None, Whole(1, 100_000), "Number of nodes of the job; default: the number of named nodes, or 1.", BATCH
     )
     nodelist: tuple[str, ...] = setting(
         (), Several(Nodes(), metavar="NODE[1-4]"), "Nodes of the job, as Slurm spells them.", BATCH

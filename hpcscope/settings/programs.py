@@ -55,7 +55,7 @@ class SoakSettings(SettingsTable):
 class MixSettings(SettingsTable):
     """What may be given beside a mix."""
 
-    rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the mix's, else 6.")
+    rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the number in the mix, or 6.")
     time_s: float | None = setting(
         None, Duration(366 * DAY_S), "Time limit of all rounds; no round begins that would exceed it."
     )
