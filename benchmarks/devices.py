@@ -143,7 +143,7 @@ def shown(case: dict[str, Any]) -> bool:
     if case["status"] == "ok":
         series, settings = case["series"][0], case["settings"]
         print(f"{seconds(case) * 1e6:.3f} us by the host's clock; ", end="")
-        for name, by_rank in series["observed"].items():
+        for name, by_rank in series.get("observed", {}).items():
             print(f"{name} {statistics.median(by_rank[0]):.4g}; ", end="")
         print(f"{case['verification']['checks']} checks; {settings['device_name']}, {settings['device_driver']},")
         print(f"    ranks on it: {settings['ranks_on_device']}", end="")
