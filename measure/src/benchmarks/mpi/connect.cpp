@@ -14,20 +14,7 @@ class Connect final : public Benchmark {
  public:
   Connect(const Parameters&, const Communicator& communicator)
       : accepts_(communicator.root()), comm_(communicator.handle()) {
-    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-    int opened = MPI_SUCCESS;
-    if (accepts_) {
-      // Without a communicator, errors are those of MPI_COMM_SELF, or of MPI_COMM_WORLD before MPI 4.
-      for (const MPI_Comm comm : {MPI_COMM_SELF, MPI_COMM_WORLD}) {
-        MPI_Comm_get_errhandler(comm, &before);
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-        befores_.push_back(before);
-      }
-      opened = MPI_Open_port(MPI_INFO_NULL, port_.data());
-      MPI_Comm_set_errhandler(MPI_COMM_SELF, befores_[0]);
-      MPI_Comm_set_errhandler(MPI_COMM_WORLD, befores_[1]);
-      for (MPI_Errhandler& handler : befores_) MPI_Errhandler_free(&handler);
-    }
+    int opened = accepts_ ? open_port() : MPI_SUCCESS;
     MPI_Bcast(&opened, 1, MPI_INT, 0, comm_);
     if (opened != MPI_SUCCESS) throw Unavailable("the MPI library opens no port (MPI_Open_port)");
     MPI_Bcast(port_.data(), static_cast<int>(port_.size()), MPI_CHAR, 0, comm_);
@@ -65,9 +52,25 @@ class Connect final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
+  // Its errors are those of MPI_COMM_SELF, or of MPI_COMM_WORLD before MPI 4: neither may end the program.
+  int open_port() {
+    constexpr std::size_t count = 2;
+    const std::array<MPI_Comm, count> comms = {MPI_COMM_SELF, MPI_COMM_WORLD};
+    std::array<MPI_Errhandler, count> before{};
+    for (std::size_t i = 0; i < count; ++i) {
+      MPI_Comm_get_errhandler(comms[i], &before[i]);
+      MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+    }
+    const int error = MPI_Open_port(MPI_INFO_NULL, port_.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      MPI_Comm_set_errhandler(comms[i], before[i]);
+      MPI_Errhandler_free(&before[i]);
+    }
+    return error;
+  }
+
   bool accepts_;
   MPI_Comm comm_;
-  std::vector<MPI_Errhandler> befores_;
   std::array<char, MPI_MAX_PORT_NAME> port_{};
   std::array<std::byte, 64> sent_{};
   std::array<std::byte, 64> answer_{};
