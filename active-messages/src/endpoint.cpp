@@ -110,7 +110,7 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   if (wired) {
     if (options.session_key == SessionKey{})
       throw Error(
-          "Options::session_key is zero: every frame is proved with it; give all processes the same random key");
+          "Options::session_key is zero: it authenticates every frame; give all processes the same random key");
     interface = interface_named(options.interface);
     self.ethernet = interface->address;
   }
@@ -177,9 +177,9 @@ Peer Endpoint::State::add(const Address& address) {
 
 Channel& Endpoint::State::channel_to(const Address& address) const {
   if (memory && address.host == self.host) return *memory;
-  if (!wire) throw Error("a peer of another host needs a wire: Options::wire is none");
+  if (!wire) throw Error("a peer on another host needs a wire: Options::wire is none");
   if (address.ethernet == Ethernet{})
-    throw Error("a peer of another host has no Ethernet address: its wire is none");
+    throw Error("a peer on another host has no Ethernet address: its wire is none");
   return *wire;
 }
 

@@ -69,7 +69,7 @@ class Port {
     // A name in the abstract space of UNIX sockets belongs to a network namespace, as interfaces do, and ends with its
     // process. Others who take names only make us choose another.
     claim_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (claim_ < 0) throw Error(std::string("no socket for the claim of a port: ") + std::strerror(errno));
+    if (claim_ < 0) throw Error(std::string("cannot open a socket to claim a port: ") + std::strerror(errno));
     const auto first = static_cast<unsigned>((process_identity() >> process_number_bits) % ports);
     for (unsigned attempt = 0; attempt < ports; ++attempt) {
       number_ = static_cast<std::uint16_t>(1 + (first + attempt) % ports);

@@ -8,7 +8,7 @@ std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, 
   if (asked == Wire::xdp) return xdp_wire(interface, port);
   // A shaped link stays as slow as it was made.
   if (const std::string discipline = shaping(interface); !discipline.empty())
-    return packet_wire(interface, port, 0, "AF_XDP would go past the queue discipline " + discipline);
+    return packet_wire(interface, port, 0, "AF_XDP would bypass the queue discipline " + discipline);
   try {
     return xdp_wire(interface, port);
   } catch (const Error& error) {

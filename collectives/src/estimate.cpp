@@ -73,7 +73,7 @@ Asked read(int count, char** words) {
   asked.operation = operation_named("OPERATION " + places[1], places[1]);
   asked.bytes = number("BYTES", places[2], 0);
   if (asked.root >= static_cast<int>(asked.hosts.size()))
-    throw UsageError("--root " + std::to_string(asked.root) + ": below the number of hosts is allowed");
+    throw UsageError("--root " + std::to_string(asked.root) + ": must be below the number of hosts");
   return asked;
 }
 

@@ -88,7 +88,7 @@ class Network {
       std::string name;
       const int leaf = known_as(topology, hosts[rank], name);
       if (leaf < 0)
-        throw TopologyError("host \"" + hosts[rank] + "\" is in no group: a topology file for other hosts");
+        throw TopologyError("host \"" + hosts[rank] + "\" is in no group: the topology file is for other hosts");
       const auto [found, fresh] = numbers.emplace(hosts[rank], static_cast<int>(ports_.size()));
       if (fresh) {
         // Hosts of two domains are two, though the file may know only one of them by a short name.

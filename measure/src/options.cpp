@@ -72,7 +72,7 @@ Options parse_options(int argc, char** argv) {
   if (options.action == Action::run && options.plan.empty())
     throw std::invalid_argument("--plan: must name a file when the action is run");
   if ((options.action == Action::alone) == options.alone.empty())
-    throw std::invalid_argument("--case: must name the case when the action is alone, and not otherwise");
+    throw std::invalid_argument("--case: is required by the action alone, and no other action takes it");
   return options;
 }
 

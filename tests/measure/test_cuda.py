@@ -109,7 +109,7 @@ def test_devices_reach_each_other(measure: Measure) -> None:
 def test_devices_that_do_not_reach_each_other_say_so(measure: Measure) -> None:
     direct, through_host, _ = measure(1, PEERS, FAKE_CUDA_DEVICES="2", FAKE_CUDA="peer").cases
     assert (direct.status, through_host.status) == ("unavailable", "ok")
-    assert "cannot reach memory of the other one directly" in direct.reason
+    assert "cannot access the other device's memory directly" in direct.reason
     (alone,) = reasons(measure(1, PEERS[:1]), "unavailable")
     assert "no device 1: this host has 1 device" in alone
     (same,) = reasons(measure(1, [f"{PEERS[0]} peer=0"]), "unavailable")

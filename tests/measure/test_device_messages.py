@@ -94,7 +94,7 @@ def test_memory_that_only_the_driver_knows_is_not_given_to_mpi(measure: Measure)
     for receiver in ("host", "staged", "device"):
         for case in measure(2, between("device", receiver)).cases:
             assert case.status == "unavailable"
-            assert mentions(case.reason, "no pointers to memory of a device ... staged memory works with any")
+            assert mentions(case.reason, "no device pointers for MPI; memory=staged works with any driver")
 
 
 @pytest.mark.usefixtures("cuda")
@@ -113,7 +113,7 @@ def test_a_library_that_takes_memory_of_devices_is_proven_first(measure: Measure
 @pytest.mark.parametrize(
     ("aware_of", "status", "words"),
     [
-        ("no", "unavailable", "takes no memory of devices (MPIX_Query_cuda_support: no)"),
+        ("no", "unavailable", "does not accept device memory (MPIX_Query_cuda_support: no)"),
         ("lost", "failed", "MPIX_Query_cuda_support: yes, but ... bytes 100000 to 100000"),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_library_that_does_not_is_not_believed(
 def test_what_is_not_measured_is_said(case: str, only: str, measure: Measure) -> None:
     (refused,) = measure(2, between("staged", "host", [case])).cases
     assert refused.status == "unavailable"
-    assert mentions(refused.reason, f"memory of devices is measured with {only} only")
+    assert mentions(refused.reason, f"device memory is measured only with {only}")
 
 
 def in_memory(memory: str, names: list[str]) -> list[str]:
@@ -174,7 +174,7 @@ def test_a_library_operates_on_memory_of_devices(
     every_rank_right(measure(ranks, planned, LD_PRELOAD=aware, DEVICE_AWARE="yes"), planned)
     for case in measure(ranks, planned[:2], LD_PRELOAD=aware, DEVICE_AWARE="no").cases:
         assert case.status == "unavailable"
-        assert mentions(case.reason, "takes no memory of devices (MPIX_Query_cuda_support: no)")
+        assert mentions(case.reason, "does not accept device memory (MPIX_Query_cuda_support: no)")
 
 
 @pytest.mark.usefixtures("cuda")
@@ -213,4 +213,4 @@ def test_what_a_copy_of_a_device_loses_is_noticed(measure: Measure) -> None:
 )
 def test_operations_that_are_not_measured_say_so(case: str, only: str, measure: Measure) -> None:
     (refused,) = measure(2, [f"{case} memory=staged"]).cases
-    assert mentions(refused.reason, f"memory of devices is measured with {only} only")
+    assert mentions(refused.reason, f"device memory is measured only with {only}")

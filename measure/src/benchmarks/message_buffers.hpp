@@ -24,7 +24,7 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
             .labeled("rotating buffers")
             .worded("{} rotating buffers"),
         layout("cache", "warm,cold",
-               "cold: message buffers are flushed from all caches before every repetition, which is one operation")
+               "cold: message buffers are flushed from all caches before each operation, which is a repetition")
             .worded(",cold caches")}});
 }
 
@@ -37,7 +37,7 @@ inline Parameter source_parameter() {
 inline Parameter receive_buffers_parameter() {
   return layout("receive_buffers", "one,many",
                 "the messages of a repetition arrive in one buffer, or each in its own buffer")
-      .worded(",each into a place of its own");
+      .worded(",each into its own buffer");
 }
 
 inline MessageBuffers message_buffers(const Parameters& parameters) {

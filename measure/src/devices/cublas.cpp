@@ -79,7 +79,7 @@ Library opened(int newest) {
       if (reason.empty()) reason = missing.what();
     }
   }
-  throw Unavailable(reason + " (a CUDA toolkit or the Python package nvidia-cublas-cu12 brings cuBLAS)");
+  throw Unavailable(reason + " (a CUDA toolkit or the Python package nvidia-cublas-cu12 provides cuBLAS)");
 }
 
 // As long as the program, with the reason where there is none.

@@ -156,7 +156,7 @@ Compiler opened_compiler() {
       if (reason.empty()) reason = missing.what();
     }
   }
-  throw Unavailable(reason + " (a CUDA toolkit or the Python package nvidia-cuda-nvrtc-cu12 brings NVRTC)");
+  throw Unavailable(reason + " (a CUDA toolkit or the Python package nvidia-cuda-nvrtc-cu12 provides NVRTC)");
 }
 
 const Compiler& compiler() {
@@ -410,7 +410,7 @@ class CudaDevice final : public Device {
     auto* peer = dynamic_cast<CudaDevice*>(&other);
     if (peer == nullptr) throw Unavailable("another library drives the other device");
     const bool can = made("cuDeviceCanAccessPeer", api().cuDeviceCanAccessPeer, device_, peer->device_) != 0;
-    if (directly && !can) throw Unavailable("the device cannot reach memory of the other one directly");
+    if (directly && !can) throw Unavailable("the device cannot access the other device's memory directly");
     peer->use();
     use();
     const Status status =

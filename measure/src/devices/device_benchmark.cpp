@@ -49,8 +49,8 @@ void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
   const std::int64_t largest = device->facts().largest_array_bytes;
   if (needed <= room && array_bytes <= largest) return;
   throw Unavailable(
-      sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may take ", room,
-                " B, half of what is free, and ", largest, " B for an array"}));
+      sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may use ", room,
+                " B, half of the free memory, and ", largest, " B for an array"}));
 }
 
 std::vector<ControlVariable> DeviceOfRank::settings() const {

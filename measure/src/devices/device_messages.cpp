@@ -64,7 +64,7 @@ class DeviceMessages : public Benchmark {
     fill(1);
     for (const int sender : {0, 1}) rank_ == sender ? send() : receive();
     if (const std::string wrong = problem(1); !wrong.empty())
-      throw std::runtime_error(support() + ", but a message between memories of devices arrives wrong: " + wrong);
+      throw std::runtime_error(support() + ", but a message in device memory arrived with wrong data: " + wrong);
     memory_->quote(sentence({support(), "; one message of ", bytes_, " B each way arrived right"}));
   }
 

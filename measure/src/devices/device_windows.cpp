@@ -80,7 +80,7 @@ class DeviceWindow final : public scope::one_sided::Epochs<DeviceWindow> {
 
 std::unique_ptr<Benchmark> one_sided(const Parameters& parameters, const Communicator& communicator) {
   if (parameters.choice("operation") == "accumulate")
-    throw Unavailable("memory of devices is measured with operation=put and operation=get only");
+    throw Unavailable("device memory is measured only with operation=put and operation=get");
   return std::make_unique<DeviceWindow>(parameters, communicator);
 }
 

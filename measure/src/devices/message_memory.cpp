@@ -16,8 +16,8 @@ std::string support() {
   // An extension of Open MPI, which MPICH and others have taken over.
   auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   if (query != nullptr && query() == 1) return "MPIX_Query_cuda_support: yes";
-  throw Unavailable(sentence({"the MPI library takes no memory of devices (MPIX_Query_cuda_support: ",
-                              query == nullptr ? "missing" : "no", "); staged memory works with any"}));
+  throw Unavailable(sentence({"the MPI library does not accept device memory (MPIX_Query_cuda_support: ",
+                              query == nullptr ? "missing" : "no", "); memory=staged works with any library"}));
 }
 
 MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int slots,
@@ -46,7 +46,7 @@ MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int 
     }
   } else if (sent_->pointer() == nullptr) {
     throw Unavailable(device.facts().driver +
-                      " has no pointers to memory of a device that MPI could take; staged memory works with any");
+                      " has no device pointers for MPI; memory=staged works with any driver");
   }
 }
 
@@ -78,14 +78,14 @@ std::vector<ControlVariable> MessageMemory::settings() const {
 void require_plain(const Parameters& parameters,
                    std::initializer_list<std::pair<const char*, const char*>> choices) {
   const auto refuse = [](const std::string& name, const auto& value) {
-    throw Unavailable(sentence({"memory of devices is measured with ", name, "=", value, " only"}));
+    throw Unavailable(sentence({"device memory is measured only with ", name, "=", value}));
   };
   for (const auto& [name, value] : choices)
     if (parameters.choice(name) != value) refuse(name, value);
   if (parameters.integer("offset_bytes") != 0) refuse("offset_bytes", 0);
   if (parameters.integer("rotation") != 1) refuse("rotation", 1);
   if (parameters.integer("message_bytes") > std::numeric_limits<int>::max())
-    throw Unavailable("memory of devices is measured with messages of less than 2 GiB");
+    throw Unavailable("device memory is measured only with messages of less than 2 GiB");
 }
 
 std::unique_ptr<RankMemory> rank_memory(const Parameters& parameters, const Communicator& communicator,

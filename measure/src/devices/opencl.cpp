@@ -222,7 +222,7 @@ class ClKernel final : public Kernel {
   }
 };
 
-Unavailable no_peers() { return Unavailable("OpenCL has no copies between devices of their own contexts"); }
+Unavailable no_peers() { return Unavailable("OpenCL cannot copy between devices in separate contexts"); }
 
 class ClQueue final : public Queue {
  public:
@@ -330,7 +330,7 @@ class ClDevice final : public Device {
   }
 
   std::unique_ptr<Products> products(Precision /*precision*/) override {
-    throw Unavailable("no library of matrix products is known for OpenCL");
+    throw Unavailable("no BLAS for OpenCL is known");
   }
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) override {
     const std::string whole =

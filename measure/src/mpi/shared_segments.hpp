@@ -16,7 +16,7 @@ namespace scope {
 inline Communicator one_host(const Communicator& communicator) {
   Communicator host = Communicator::on_this_host(communicator);
   if (host.size() < communicator.size())
-    throw Unavailable("memory is shared by ranks of one host (placement=core)");
+    throw Unavailable("ranks of different hosts cannot share memory: placement=core is needed");
   return host;
 }
 

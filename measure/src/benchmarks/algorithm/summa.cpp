@@ -217,7 +217,7 @@ std::vector<Parameter> parameters() {
             .worded("N = {}"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labeled("block size"),
-        method("panel", "", 256, 1, 10'000, "number of columns of A multiplied at once, in whole blocks")
+        method("panel", "", 256, 1, 10'000, "columns of A multiplied in one step, in whole blocks")
             .labeled("panel width")},
        grid_parameters(),
        {grid_order_parameter(),

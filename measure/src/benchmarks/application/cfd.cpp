@@ -291,12 +291,12 @@ const Registration registration{{
          parallel("partition", "slabs,pencils,blocks", "the grid cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
          parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures are sent before the interior is computed, while it is computed, or before it "
+                  "pressures are sent before or while the interior is computed, or copied before it "
                   "through shared memory within a host")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
-                "plain loops over one color after the other; or the widest vectors up to 256 bits, several "
-                "iterations in one pass over memory")
+                "plain loops over one color after the other; or the widest vectors up to 256 bits, with "
+                "several iterations in one pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,
     .metrics = with_phases(

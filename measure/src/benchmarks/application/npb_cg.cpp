@@ -188,8 +188,8 @@ class ConjugateGradient final : public Kernel {
         grid_(communicator, squarest_rows(communicator.size())),
         pieces_(problem_.order, grid_) {
     if (ranks() > problem_.order) {
-      throw Unavailable(
-          sentence({name, " of this class has a matrix of order ", problem_.order, ": more ranks than rows"}));
+      throw Unavailable(sentence(
+          {name, " of this class has a matrix of order ", problem_.order, ": it has more ranks than rows"}));
     }
     require(needed_bytes());
     make_matrix();

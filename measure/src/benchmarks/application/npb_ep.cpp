@@ -89,7 +89,7 @@ class EmbarrassinglyParallel final : public Kernel {
         batches_((std::int64_t{1} << problem_.log2_pairs) / batch_pairs, communicator.size()) {
     if (communicator.size() > batches_.end(communicator.size() - 1)) {
       throw Unavailable(sentence({name, ": more ranks than batches of random numbers; ",
-                                  batches_.end(communicator.size() - 1), " would work"}));
+                                  batches_.end(communicator.size() - 1), " ranks would work"}));
     }
     require(batch_pairs * static_cast<std::int64_t>(2 * sizeof(double) + sizeof(Point)));
     numbers_.resize(2 * batch_pairs);

@@ -227,7 +227,7 @@ class FourierTransform final : public Kernel {
     const int most = std::min(problem_.ny, problem_.nz);
     if (ranks() > most) {
       throw Unavailable(sentence({name, " distributes the ", problem_.nz, " layers of its grid over the ranks; ",
-                                  ranks(), " ranks were given: ", most, " would work"}));
+                                  ranks(), " ranks were given: ", most, " ranks would work"}));
     }
     const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
     const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;

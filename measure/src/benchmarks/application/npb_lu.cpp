@@ -229,7 +229,7 @@ class Columns {
     if (const auto found = squarest(n, processes)) return *found;
     const auto fits = [&](int count) { return squarest(n, count).has_value(); };
     throw Unavailable(
-        sentence({name, " cuts x and y of its ", n, " points and leaves every rank at least ", fewest_points,
+        sentence({name, " cuts x and y of its ", n, " points and needs for every rank at least ", fewest_points,
                   " along each; ", processes, " were given: ", nearest_counts(processes, fits)}));
   }
 

@@ -265,12 +265,12 @@ const Registration registration{{
              .labeled("FFT")
              .worded(",distributed FFT"),
          parallel("legendre", "transposition,allreduce,ring",
-                  "whole meridians for each rank, or sums over the ranks, at once or around a ring")
+                  "whole meridians for each rank, or sums over the ranks, by allreduce or around a ring")
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
-                  "messages are sent after their contents are computed, while others are computed, or after it "
-                  "through shared memory within a host")
+                  "messages are sent after all contents are computed, or while others are computed; or all "
+                  "contents are copied through shared memory within a host")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

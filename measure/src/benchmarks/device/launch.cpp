@@ -65,7 +65,7 @@ class DeviceLaunch final : public DeviceBenchmark {
 const Registration registration{{
     .name = "device.launch",
     .title = "kernel launch",
-    .summary = "time to start a kernel on a device and to learn that it has ended",
+    .summary = "time to start a kernel on a device and to detect its end",
     .needs = {Requirement::device},
     .parameters = {device_parameter()},
     .definition = Definition::max_rank,

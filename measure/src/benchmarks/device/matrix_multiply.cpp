@@ -213,7 +213,7 @@ const Registration registration{{
     .needs = {Requirement::device},
     .rungs = {{Pattern::device_arithmetic, "flops_per_s", "device=*"}},
     .parameters = {problem("precision", "double,single,tf32,half,bfloat16",
-                           "format of the numbers; TF32 multiplies singles rounded to 11 digits")
+                           "format of the numbers; TF32: singles rounded to 11 binary digits")
                        .worded(",single precision,TF32,half precision,bfloat16"),
                    method("variant", "tuned,tiled", "the vendor's library (cuBLAS), or a simple kernel with tiles")
                        .worded(",tiled kernel"),

@@ -63,7 +63,7 @@ class DeviceMemoryLatency final : public DeviceBenchmark {
     std::uint32_t reached = 0;
     std::memcpy(&reached, received().data(), sizeof reached);
     const bool right = reached == start_of(walked_ % order_.size());
-    return {1, right ? "" : "the walk is not where the chain leads"};
+    return {1, right ? "" : "the walk ended at a wrong line of the chain"};
   }
 
   bool repeats() const override { return false; }  // each walk goes on where the last one ended

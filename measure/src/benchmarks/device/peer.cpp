@@ -78,7 +78,7 @@ const Registration registration{{
     .needs = {Requirement::device},
     .ranks = Ranks::exactly(1),
     .parameters = {call("access", "direct,through_host",
-                        "the devices reach each other's memory, or the driver copies through that of the host")
+                        "the devices reach each other's memory, or the driver copies through host memory")
                        .worded(",through the host"),
                    device_parameter(),
                    layout("peer", "", 1, 0, 1023, "number of the device that receives").worded("to device {}"),

@@ -103,9 +103,9 @@ const Registration registration{{
                "direction=to_device memory=pinned,pageable device=*"},
               {Pattern::device_link, "bandwidth_bytes_per_s",
                "direction=to_host memory=pinned,pageable device=*"}},
-    .parameters = {problem("direction", "to_device,to_host,both", "to the device, from it, or both at once")
+    .parameters = {problem("direction", "to_device,to_host,both", "to the device, to the host, or both together")
                        .worded("to the device,to the host,both ways"),
-                   layout("memory", "pinned,pageable", "memory of the host: pinned by the driver, or the system's")
+                   layout("memory", "pinned,pageable", "host memory: pinned by the driver, or ordinary (pageable)")
                        .worded(",pageable"),
                    device_parameter(),
                    size("transfer_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "bytes each way")},

@@ -444,16 +444,15 @@ class Congestion final : public Benchmark {
 const Registration registration{{
     .name = "mpi.congestion",
     .title = "congestion",
-    .summary = "an exchange among every second host, with and without a load from the others",
+    .summary = "an exchange among every second host, with and without load from the other hosts",
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),
-         problem(
-             "victim", "random_ring,natural_ring,allreduce",
-             "exchange with both neighbors on a random ring or on the ring of the ranks, or several allreduces")
+         problem("victim", "random_ring,natural_ring,allreduce",
+                 "exchange with both neighbors on a ring in random order or in rank order, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
-                 "load of the others: all-to-all, all to one by messages or puts, broadcast, files, or none")
+                 "load of the other ranks: all-to-all, all to one by messages or puts, broadcast, files, or none")
              .worded("under all-to-all,under an incast,under an incast of puts,under broadcasts,under "
                      "file writes,without load"),
          problem("aggressor_bytes", "B", 4096, 1, 1 << 28, "payload of each of the aggressors' messages")},

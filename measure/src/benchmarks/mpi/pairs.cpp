@@ -147,7 +147,7 @@ const Registration registration{{
 const Registration random_registration{{
     .name = "mpi.random_pairs",
     .title = "random pairs",
-    .summary = "ping-pong of pairs drawn at random, all pairs of a round at once",
+    .summary = "ping-pong of pairs drawn at random, all pairs of a round together",
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::pair_sample, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),

@@ -217,7 +217,7 @@ class Congestion final : public Benchmark {
 const Registration registration{{
     .name = "network.congestion",
     .title = "round trip under load",
-    .summary = "round trip of a small message while TCP streams fill the path, and how the streams share it",
+    .summary = "round trip of a small message while TCP streams fill the path, and how the streams share the path",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 64, 1, 1 << 16, "payload of the message and of its echo"),
                    problem("direction", "out,both", "streams from the first host to the second, or both ways")

@@ -639,7 +639,7 @@ const Registration registration{{
     .summary = "one of the 24 Livermore loops, with the published checksum",
     .rungs = {arithmetic()},
     .parameters = {problem("kernel", "", 1, 1, 24, "number of the loop").worded("loop {}"),
-                   size("span", "long,medium,short", "length of the loops: to 1001, to 101 or to 27 iterations")
+                   size("span", "long,medium,short", "length of the loops: up to 1001, 101 or 27 iterations")
                        .worded("long,medium,short")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},

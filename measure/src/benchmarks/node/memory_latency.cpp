@@ -51,7 +51,7 @@ class MemoryLatency final : public Benchmark {
   // Every access followed the chain if the walk is at the predicted line. Once, the chain is walked to the
   // end: it must visit every line and return.
   Check verify(std::uint64_t) override {
-    if (reached_ != line(order_[walked_ % lines_])) return {1, "the walk did not end where the chain leads"};
+    if (reached_ != line(order_[walked_ % lines_])) return {1, "the walk ended at a wrong line of the chain"};
     if (chain_checked_) return {1, ""};
     chain_checked_ = true;
     std::vector<bool> met(lines_);

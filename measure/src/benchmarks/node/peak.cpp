@@ -65,8 +65,8 @@ const Registration registration{{
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
     .parameters = {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
                    method("instructions", "widest,compiled",
-                          "the processor's widest fused multiply-add, or what the compiler makes with the flags "
-                          "of the build")
+                          "the processor's widest fused multiply-add, or what the compiler generates with the "
+                          "build flags")
                        .worded(",as compiled")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},

@@ -38,7 +38,7 @@ std::int64_t array_beyond_caches(const Communicator& communicator) {
   for (const auto& of_rank : allowed) processors.insert(processors.end(), of_rank.begin(), of_rank.end());
   const std::int64_t caches = last_level_cache_bytes(processors);
   if (communicator.smallest(caches) == 0)  // all ranks refuse or none
-    throw Unavailable("the system does not tell the size of the last-level cache (/sys/devices/system/cpu)");
+    throw Unavailable("the system does not report the size of the last-level cache (/sys/devices/system/cpu)");
   const auto ranks = static_cast<std::int64_t>(allowed.size());
   const std::int64_t bytes =
       (arrays_over_caches * caches / ranks + sizeof(double)) / sizeof(double) * sizeof(double);
@@ -247,7 +247,7 @@ const Registration registration{{
 const Registration from_memory{{
     .name = "node.stream_memory",
     .title = "STREAM from memory",
-    .summary = "memory bandwidth with arrays of four times the last-level caches, as STREAM demands",
+    .summary = "memory bandwidth with arrays of four times the last-level caches, as STREAM requires",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"}},
     .parameters = {kernel_parameter(), variant_parameter()},
     .definition = Definition::max_rank,

@@ -10,7 +10,7 @@ inline Parameter matrix_order() {
 }
 
 inline Parameter buffers() {
-  return layout("buffers", "cold,warm", "cold (first-touch) buffers for every operation, or the same warm ones")
+  return layout("buffers", "cold,warm", "cold (first-touch) buffers for every operation, or the same warm buffers")
       .worded("cold buffers,warm buffers");
 }
 

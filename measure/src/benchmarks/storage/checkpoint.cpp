@@ -214,7 +214,7 @@ const Registration registration{{
               "the checkpoint follows the computation, or overlaps with it by a thread or by MPI-IO requests")
              .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
-         call("access", "independent,collective", "for MPI-IO: calls of each rank, or of all together")
+         call("access", "independent,collective", "for MPI-IO: independent or collective calls")
              .worded(",collective"),
          parallel("file", "shared,per_process", "one file for all ranks, or one for each")
              .worded("one shared file,a file per rank"),

@@ -316,18 +316,17 @@ const Registration registration{{
     .needs = {Requirement::file_system},
     .routines = {{"MPI_File_write_all", "operation=write access=collective"},
                  {"MPI_File_read_all", "operation=read access=collective"}},
-    .parameters =
-        together({{problem("operation", "write,read", "operation on the file").worded("write,read"),
-                   size("n", "", 1024, 1, largest_order, "order of the matrix"),
-                   call("method", "view,rows,packed",
-                        "a file view, a call for each row of a block, or rows exchanged and packed by the program")
-                       .worded(",by rows,packed by hand"),
-                   call("access", "collective,independent", "calls of all ranks together, or of each")
-                       .worded(",independent"),
-                   parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the process grid; 0: the squarest grid"),
-                   layout("halo", "", 1, 0, 1024,
-                          "rows and columns around each block in memory, which are not transferred")},
-                  hint_parameters()}),
+    .parameters = together(
+        {{problem("operation", "write,read", "operation on the file").worded("write,read"),
+          size("n", "", 1024, 1, largest_order, "order of the matrix"),
+          call("method", "view,rows,packed",
+               "a file view, a call for each row of a block, or rows exchanged and packed by the program")
+              .worded(",by rows,packed by hand"),
+          call("access", "collective,independent", "collective or independent calls").worded(",independent"),
+          parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the process grid; 0: the squarest grid"),
+          layout("halo", "", 1, 0, 1024,
+                 "rows and columns around each block in memory, which are not transferred")},
+         hint_parameters()}),
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("open_s"), phase("pack_s"), phase("transfer_s"),
                 phase("sync_s"), phase("close_s"),

@@ -52,7 +52,7 @@ std::vector<Parameter> method_parameters() {
            "for MPI-IO: blocking calls of each rank, collective calls, or requests in flight")
           .worded(",collective,nonblocking"),
       call("pointer", "explicit,individual,shared",
-           "for MPI-IO: offsets in each call, or a file pointer of each rank or of all")
+           "for MPI-IO: offsets in each call, a file pointer of each rank, or one of all ranks")
           .worded(",individual file pointers,shared file pointer"),
       call("in_flight", "", 8, 1, 1024, "requests of a rank at a time, with access=nonblocking"),
   };
@@ -90,7 +90,7 @@ Method method_of(const Parameters& parameters) {
     for (const char* name : {"access", "pointer", "collective_buffering", "data_sieving"}) {
       const std::string value = parameters.choice(name);
       if (value != "independent" && value != "explicit" && value != "automatic")
-        throw Unavailable(sentence({name, "=", value, " is of MPI-IO and has no meaning with interface=posix"}));
+        throw Unavailable(sentence({name, "=", value, " is for MPI-IO and has no meaning with interface=posix"}));
     }
     for (const char* name : {"aggregators", "stripe_count", "stripe_bytes"})
       if (parameters.integer(name) != 0)

@@ -150,8 +150,8 @@ class Transfers final : public Benchmark {
     if (method.pointer == Pointer::shared) {
       refuse_unless(
           strided && parameters.integer("block_bytes") == transfer,
-          {"pointer=shared: the calls follow one another in the file, so that layout must be strided and "
-           "block_bytes be transfer_bytes"});
+          {"pointer=shared needs layout=strided and block_bytes equal to transfer_bytes, because the calls "
+           "follow one another in the file"});
       refuse_unless(transfer % Content::page_bytes == 0,
                     {"pointer=shared: transfer_bytes must be a multiple of ", Content::page_bytes, " B"});
       refuse_unless(parameters.choice("order") == "sequential", {"pointer=shared needs order=sequential"});
@@ -422,23 +422,24 @@ std::vector<Parameter> parameters_of(Operation operation) {
            "application's data"),
   };
   if (reads) {
-    own.push_back(call("cache", "dropped,cached,direct,other_rank",
-                       "evict the file from the page cache beforehand, leave it there, bypass it (O_DIRECT), or "
-                       "read what another rank has just written, on another host if there are several")
-                      .worded(",through the page cache,direct,written by another rank"));
+    own.push_back(
+        call("cache", "dropped,cached,direct,other_rank",
+             "evict the file from the page cache beforehand, leave it there, bypass the cache (O_DIRECT), "
+             "or read what another rank has just written, on another host if there are several")
+            .worded(",through the page cache,direct,written by another rank"));
   } else {
     own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
                       .worded(",without flush"));
     own.push_back(operation != Operation::write
                       ? call("cache", "dropped,cached,direct",
-                             "evict the file from the page cache, leave it there, or bypass it (O_DIRECT)")
+                             "evict the file from the page cache, leave it there, or bypass the cache (O_DIRECT)")
                             .worded(",through the page cache,direct")
-                      : call("cache", "cached,direct", "go through the page cache, or bypass it (O_DIRECT)")
+                      : call("cache", "cached,direct", "go through the page cache, or bypass the cache (O_DIRECT)")
                             .worded(",direct"));
   }
   own.push_back(call("fill_s", "s", 0, 0, 86400,
-                     "seconds of writing, before anything is timed, that decide how much data each rank has; "
-                     "file_bytes is the most. 0: file_bytes decides")
+                     "seconds of untimed writing that decide how much data each rank writes, at most "
+                     "file_bytes; 0: file_bytes decides")
                     .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
                      "seconds after which the bandwidth so far is recorded separately; 0: never"));
