@@ -274,7 +274,7 @@ const Registration registration{{
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,
-                  "rows of the process grid, bands of latitudes; 0: as many as possible")
+                  "rows of the process grid (bands of latitudes); 0: as many as possible")
              .worded("1=1 grid row,{} grid rows")},
     .definition = Definition::max_rank,
     .metrics =

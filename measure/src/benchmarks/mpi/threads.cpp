@@ -145,13 +145,13 @@ const Registration registration{{
     .summary = "concurrent ping-pongs of several threads (MPI_THREAD_MULTIPLE)",
     .needs = {Requirement::threads},
     .ranks = Ranks::exactly(2),
-    .parameters =
-        {problem("threads", "", 1, 1, 1024, "threads of each rank").worded("{} threads each"),
-         size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
-         problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
-         call("communicators", "own,shared", "one per thread, or one for all").worded(",one communicator"),
-         call("oversubscription", "refused,allowed", "whether more threads than processors are allowed")
-             .worded(",oversubscribed")},
+    .parameters = {problem("threads", "", 1, 1, 1024, "threads of each rank").worded("{} threads each"),
+                   size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
+                   problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
+                   call("communicators", "own,shared", "one for each thread, or one for all threads")
+                       .worded(",one communicator"),
+                   call("oversubscription", "refused,allowed", "whether more threads than processors are allowed")
+                       .worded(",oversubscribed")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
     .sweeps = {{"standard",
