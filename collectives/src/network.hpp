@@ -88,12 +88,12 @@ class Network {
       std::string name;
       const int leaf = known_as(topology, hosts[rank], name);
       if (leaf < 0)
-        throw TopologyError("host \"" + hosts[rank] + "\" is in no group: the topology file is for other hosts");
+        throw TopologyError("host \"" + hosts[rank] + "\" is in no group: the file is for other hosts");
       const auto [found, fresh] = numbers.emplace(hosts[rank], static_cast<int>(ports_.size()));
       if (fresh) {
         // Hosts of two domains are two, though the file may know only one of them by a short name.
         if (std::find(names.begin(), names.end(), name) != names.end())
-          throw TopologyError("hosts of several domains are \"" + name + "\": a topology file for other hosts");
+          throw TopologyError("hosts of several domains are \"" + name + "\": the file is for other hosts");
         const Group& group = topology.groups[leaf];
         Port port;
         double rate = group.bandwidth_bytes_per_s;

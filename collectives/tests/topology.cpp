@@ -105,7 +105,7 @@ void ways() {
       Network(topology, foreign);
       expect(false, "hosts that the file does not tell apart were accepted");
     } catch (const TopologyError& error) {
-      expect(std::string(error.what()).find("a topology file for other hosts") != std::string::npos, error.what());
+      expect(std::string(error.what()).find("the file is for other hosts") != std::string::npos, error.what());
     }
 }
 

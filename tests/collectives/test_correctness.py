@@ -130,7 +130,7 @@ def test_one_rank_one_host_and_no_topology_pass_through(embedded: MpiInstallatio
     [
         (TOPOLOGY.replace('"d", "e"', '"d", "a"'), {}, 'host "a" ... "one" ... "two"'),
         (TOPOLOGY + "color = 3\n", {}, "color: "),
-        (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": ""}, "a topology file for other hosts"),
+        (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": ""}, "the file is for other hosts"),
         (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": "a"}, "SCOPE_TOPOLOGY_HOSTS ... 1 hosts"),
         (TOPOLOGY, {"SCOPE_TOPOLOGY": "/nowhere.toml"}, "/nowhere.toml: "),
         (

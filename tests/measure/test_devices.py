@@ -131,8 +131,8 @@ def test_every_byte_that_was_not_copied_is_noticed(measure: Measure, wrong_openc
     ("case", "reason"),
     [
         ("device.launch device=1", "no device 1: this host has 1 device"),
-        ("device.stream array_bytes=1099511627776", "3298534883328 B on the device ... half of what is free"),
-        ("device.transfer transfer_bytes=68719476736", "137438953472 B ... half of what is free"),
+        ("device.stream array_bytes=1099511627776", "3298534883328 B on the device ... half of the free memory"),
+        ("device.transfer transfer_bytes=68719476736", "137438953472 B ... half of the free memory"),
         ("device.matrix_multiply", "no BLAS for OpenCL is known"),
         ("device.matrix_multiply variant=tiled precision=half", "no tiled kernel in precision half"),
     ],

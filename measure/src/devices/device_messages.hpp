@@ -18,7 +18,7 @@ inline std::vector<Parameter> with_memory(std::vector<Parameter> parameters) {
        {of("sender_memory",
            "location of rank 0's messages: host memory; a device; a device, copied through pinned memory",
            ",from device memory,from staged device memory"),
-        of("receiver_memory", "the same, of rank 1's", ",to device memory,to staged device memory")}});
+        of("receiver_memory", "location of rank 1's messages", ",to device memory,to staged device memory")}});
 }
 inline Parameter memory_parameter() {
   return layout("memory", "host,device,staged",

@@ -329,7 +329,7 @@ class IntegerSort final : public Kernel {
     for (const Key key : sorted_) {
       if (key < first_ || key >= end_) return sentence({"key ", key, " is in the wrong bucket"});
       const Key place = --places[key - first_];
-      if (place < 0 || place >= static_cast<Key>(in_order.size())) return "two keys have one rank";
+      if (place < 0 || place >= static_cast<Key>(in_order.size())) return "two keys have the same rank";
       in_order[place] = key;
     }
     return std::is_sorted(in_order.begin(), in_order.end()) ? "" : "the keys are not in order of their ranks";

@@ -80,7 +80,7 @@ const Registration registration{{
                    device_parameter()},
     .definition = Definition::max_rank,
     .metrics = {result_seconds("device_update_s").labeled("device-clock update"),
-                seconds_per_step("update_s").labeled("update with the launch")},
+                seconds_per_step("update_s").labeled("update including the launch")},
     .sweeps = {{"standard", "nodes=types ranks=1 counters=1,1024,1048576"}},
     .make = make<DeviceAtomics>,
 }};

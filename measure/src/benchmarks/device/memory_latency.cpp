@@ -90,7 +90,7 @@ const Registration registration{{
                    size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 34, "size of the array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {result_seconds("device_access_s").labeled("device-clock access time"),
-                seconds_per_step("access_s").labeled("access time with the launch")},
+                seconds_per_step("access_s").labeled("access time including the launch")},
     .sweeps = {{"standard", "nodes=types ranks=1 array_bytes=16Ki,128Ki,1Mi,8Mi,64Mi,256Mi"}},
     .make = make<DeviceMemoryLatency>,
 }};

@@ -350,7 +350,7 @@ inline Parameter group_parameter() {
                  "are one group")
       .worded("groups of {} ranks");
 }
-inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "the root rank, of each group"); }
+inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "root rank in each group"); }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
               "block of each rank: equal, proportional to the rank, none for one rank, all for one rank")

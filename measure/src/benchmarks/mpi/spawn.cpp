@@ -70,7 +70,7 @@ const Registration registration{{
     .summary = "starting processes with MPI_Comm_spawn until they can communicate",
     .needs = {Requirement::spawn},
     .ranks = Ranks::at_most(1),
-    .parameters = {size("children", "", 1, 1, 4096, "processes started at once").worded("{} at once")},
+    .parameters = {size("children", "", 1, 1, 4096, "processes started by one call").worded("{} at once")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), seconds_per_step("time_per_child_s")},
     .sweeps = {{"advanced", "ranks=1 placement=none children=1,2,4"}},

@@ -228,7 +228,7 @@ const Registration registration{{
     .definition = Definition::local,
     .metrics = {seconds("round_trip_s").labeled("round trip under load"),
                 result_seconds("isolated_s").labeled("round trip without load"),
-                result("bloat_factor", "", Better::lower).labeled("round trip over that without load"),
+                result("bloat_factor", "", Better::lower).labeled("round trip with / without load"),
                 result("fairness", "", Better::higher).labeled("fairness between streams"),
                 result("bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth of the streams"),
                 count("retransmitted_packets", "").labeled("retransmitted packets"),

@@ -97,8 +97,8 @@ class Metadata final : public Benchmark {
       }
     }
     if (problem_.empty() && (found[files_] != listed() || found[files_ + 1] != 0)) {
-      problem_ = sentence({"the list of the folder has ", found[files_], " of ", listed(), " files, and ",
-                           found[files_ + 1], " others"});
+      problem_ = sentence({"the directory listing has ", found[files_], " of ", listed(), " files, and ",
+                           found[files_ + 1], " other entries"});
     }
     for (std::int64_t file = 0; file < files_ && problem_.empty() && file_bytes_ > 0; ++file) {
       const std::string wrong = content_.problem({data(file), static_cast<std::size_t>(file_bytes_)},
