@@ -20,7 +20,7 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
              "udp, ethernet, active_messages: stop before the receiver's buffer is full, or keep sending")
             .worded(",without flow control"),
         path("wire", "automatic,xdp,packet",
-             "active_messages: AF_XDP if it works, otherwise AF_PACKET; or the named one")
+             "active_messages: AF_XDP if it works, otherwise AF_PACKET; or the named wire")
             .worded(",AF_XDP,AF_PACKET"),
         path("lost_per_million", "", 0, 0, 500'000,
              "tcp, udp, active_messages: arriving packets per million that the kernel drops, as a bad link would")
