@@ -247,7 +247,7 @@ def _on(server: Server) -> Iterator[Postgresql]:
     if os.environ.get("PGPASSWORD"):
         # Whoever writes the repository's folder chooses the server, and would be sent the password.
         raise UsageError(
-            "PGPASSWORD: must not be set: it would go to any server; ~/.pgpass names the server of each"
+            "PGPASSWORD: must not be set, because any server would receive it; use ~/.pgpass, one line per server"
         )
     try:
         import psycopg

@@ -25,7 +25,7 @@ def command(
         bool, typer.Option("--active-messages", help="Build the libfabric provider that carries MPI messages.")
     ] = False,
     timer: Annotated[
-        bool, typer.Option("--timer", help="Build the clock for programs in C, C++ and Fortran (scope-timer).")
+        bool, typer.Option("--timer", help="Build scope-timer, a clock for programs in C, C++ and Fortran.")
     ] = False,
     prefix: Annotated[
         Path | None, typer.Option("--prefix", help="With --timer: directory to install below, such as ~/.local.")
@@ -47,7 +47,7 @@ def command(
         _active_messages(mpi, json)
         return
     if prefix is not None and not timer:
-        raise UsageError("--prefix: must be given with --timer; everything else is used from the cache")
+        raise UsageError("--prefix: only valid with --timer; other programs are used from the cache")
     if timer:
         _timer(prefix, json)
         return

@@ -195,7 +195,7 @@ def _print(emulated: Emulation) -> None:
         median, worst = (
             units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
         )
-        late = f"{relayed.frames} frames, delivered {median} late (median), {worst} (99th percentile)"
+        late = f"{relayed.frames} frames, delivery delay {median} (median), {worst} (99th percentile)"
         carried = late if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     if facts.storage:

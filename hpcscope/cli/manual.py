@@ -25,7 +25,8 @@ def command(
         Path | None,
         typer.Option(
             metavar="PREFIX",
-            help="Write it and the completions of bash, zsh and fish below PREFIX/share (~/.local, for example).",
+            help="Write the page and the completions of bash, zsh and fish to PREFIX/share (such as "
+            "~/.local/share).",
         ),
     ] = None,
 ) -> None:
@@ -81,7 +82,7 @@ def page() -> str:
 _EXIT = [
     r"0 success; 1 a case failed, data were wrong, or \-\-fail\-on\-regression found a regression;",
     "2 bad usage or input; 124 the time limit of the job ended the run;",
-    "130 Ctrl-C, SIGTERM or a closed terminal ended it.",
+    "130 Ctrl-C, SIGTERM or a closed terminal ended the run.",
 ]
 
 

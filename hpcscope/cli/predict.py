@@ -25,7 +25,7 @@ def command(
         typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
     ],
     n: Annotated[
-        str, typer.Option("--n", help="Order of the matrix or grid, keys to sort (8Mi), or a truncation (T42).")
+        str, typer.Option("--n", help="Order of the matrix or grid, number of keys (8Mi), or truncation (T42).")
     ],
     variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
     *,

@@ -69,7 +69,7 @@ class KernelTuning(Strict):
 
     def _beside(self, rival: Rival) -> str:
         rates = "; ".join(f"{case.label}: {_figure(case)}" for case in rival.cases)
-        return f"{rival.kernels} kernels, rates over those with {self.kernels} kernels: {rates}"
+        return f"{rival.kernels} kernels, rate / rate with {self.kernels} kernels: {rates}"
 
 
 def _figure(case: PairedCase) -> str:

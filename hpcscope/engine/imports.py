@@ -187,7 +187,7 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
     parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):
         raise UsageError(
-            f"{where}: {printed.benchmark}: has no parameter {unknown[0]}; the build is of another version"
+            f"{where}: {printed.benchmark}: has no parameter {unknown[0]}; the native program has another version"
         )
     return PrintedRecord(
         record="printed",

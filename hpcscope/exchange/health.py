@@ -51,7 +51,11 @@ def openmetrics(record: HealthFile, health: Health) -> str:
         for verdict in ORDER:
             labels = {"node": node.host, "verdict": verdict}
             add(
-                gauges, "scope_health_verdict", "1 for the verdict of a node", labels, int(node.verdict == verdict)
+                gauges,
+                "scope_health_verdict",
+                "1 for a node's verdict",
+                labels,
+                int(node.verdict == verdict),
             )
     for sight in health.sights:
         name = f"scope_health_{sight.check.name}{UNITS[sight.check.unit]}"
@@ -84,7 +88,7 @@ FORMATS: Mapping[str, Callable[[HealthFile, Health], str]] = {
 def written(name: str, record: HealthFile, health: Health) -> str:
     """Return the verdicts in a format; UsageError names the formats that there are."""
     if name not in FORMATS:
-        raise UsageError(f"{name}: unknown format; of a check of health it must be one of {', '.join(FORMATS)}")
+        raise UsageError(f"{name}: unknown format; for a check of health it must be one of {', '.join(FORMATS)}")
     return visible(FORMATS[name](record, health))
 
 

@@ -321,7 +321,7 @@ def _unreached(record: HealthFile) -> Iterable[tuple[str, NodeEvidence]]:
             failed.setdefault(host, []).append(visit)
     for host, visits in failed.items():
         text = f"link: not measured with any of {len(visits)} partners: {visits[0].error}"
-        yield host, NodeEvidence(SUSPECT, text, "a firewall between nodes, or its network is down", ADVICE)
+        yield host, NodeEvidence(SUSPECT, text, "a firewall between nodes, or a network that is down", ADVICE)
 
 
 def _whole(record: HealthFile) -> list[str]:

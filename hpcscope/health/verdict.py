@@ -255,7 +255,7 @@ def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:
     for value, hosts in difference.odd.items():
         text = f"{difference.fact} is {value}; others: {difference.usual}"
         for host in hosts:
-            yield host, NodeEvidence(SUSPECT, text, ODD_CAUSE, "set it as it is on the other nodes")
+            yield host, NodeEvidence(SUSPECT, text, ODD_CAUSE, "use the setting of the other nodes")
 
 
 def _judge_speed(
@@ -296,7 +296,7 @@ def _judge_speed(
     middle = units.share(slow_nodes.slowness(float(np.median(list(slow.values())))))
     return [
         f"{sight.label}: two clusters of values, {len(slow)} of {len(sight.hosts)} nodes are {middle}"
-        f" {_worse(sight)}: no majority says which is right; --reference does"
+        f" {_worse(sight)}: no majority shows which is right; use --reference"
     ]
 
 

@@ -70,7 +70,10 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
             b'{\n  "Version": "4.0.0",\n  "Command line": "./ior -w",\n  "tests": [\n',
             "JSON of IOR that is cut",
         ),
-        (b"   L M B E N C H  3 . 0   S U M M A R Y\nBasic system parameters\n", "a file of its directory results"),
+        (
+            b"   L M B E N C H  3 . 0   S U M M A R Y\nBasic system parameters\n",
+            "a file of lmbench's directory results",
+        ),
         (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "OSU"),
     ],
 )

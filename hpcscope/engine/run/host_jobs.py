@@ -67,7 +67,7 @@ def run(groups: Groups, experiment: Experiment, output: Path | None, policy: Que
     """
     queue = queue_of(experiment)
     if not isinstance(queue, Slurm):
-        raise UsageError(f"launcher.scheduler = {queue.name}: --{groups} must be given with slurm")
+        raise UsageError(f"launcher.scheduler = {queue.name}: must be slurm for --{groups}")
     native_program(installations.find(experiment.mpi))
     folder = new_directory(groups, output).path
     try:

@@ -29,8 +29,8 @@ def write(runs: Sequence[Run]) -> str:
         if missing := [name for name in names if name != RANKS and name not in summary.parameters]:
             other = next(name for name, words in varied.items() if missing[0] in words)
             raise UsageError(
-                f"extrap: {summary.benchmark} has no {missing[0]}, which {other} varies: a file has one set of"
-                f" parameters; choose with --only {summary.benchmark}"
+                f"extrap: {summary.benchmark} has no {missing[0]}, which {other} varies: all series need the same "
+                "parameters; choose with --only {summary.benchmark}"
             )
     lines = [line for run, case in figures for line in _lines(run, case, names)]
     _refuse_missing_points(lines)

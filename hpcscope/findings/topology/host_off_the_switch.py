@@ -34,7 +34,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 ],
                 advice=(
                     f"Check the port of {port.host}: `ethtool` for speed and errors, the cable, the counters"
-                    " of the switch; every collective waits for it."
+                    " of the switch; every collective waits for this host."
                 ),
                 lost=lost,
             )

@@ -47,7 +47,8 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
             Evidence(what="duplex", value=group.uplink_duplex),
         ],
         advice=(
-            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors that "
+            "Send data over the trunk only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep "
+            "neighbors that "
             "exchange much data inside one group."
         ),
         lost=1 - rate / need,

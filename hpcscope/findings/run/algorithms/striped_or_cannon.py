@@ -72,9 +72,9 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             how_compared(slower.total, faster.total),
         ],
         advice=(
-            f"Use the faster one at this size and number of ranks; the other takes {units.percent(excess)} "
-            "longer. If communication makes the difference, few long messages suit a network with a high "
-            "latency. Short messages between neighbors suit a network that carries many at once."
+            f"Use {faster.name} at this size and number of ranks; {slower.name} takes {units.percent(excess)} "
+            "longer. Few long messages suit a network with high latency. Short messages between neighbors suit a "
+            "network that carries many messages concurrently."
         ),
         lost=None,
     )

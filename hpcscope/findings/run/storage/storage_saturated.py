@@ -39,7 +39,7 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
             ),
         ],
         advice=(
-            f"Let {processes} access the files for all others. To use more ranks, add servers or disks, or use "
+            f"Let {processes} access the files for all ranks. To use more ranks, add servers or disks, or use "
             "a faster network."
         ),
     )
