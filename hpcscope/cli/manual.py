@@ -25,8 +25,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="PREFIX",
-            help="Write the page and the completions of bash, zsh and fish to PREFIX/share (such as "
-            "~/.local/share).",
+            help="Write the page and the completions of bash, zsh and fish to PREFIX/share (such as ~/.local).",
         ),
     ] = None,
 ) -> None:

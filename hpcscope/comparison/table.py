@@ -122,8 +122,7 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     return (
         f"{common.agreeing} of {common.cases} cases changed together, by {by} (half of them in the brackets). "
         "The machine was in a different state during one of the runs, or all cases share a cause. "
-        f"Each case is judged relative to this change. `scope compare --measure {a} {b}` tells these two causes "
-        "apart."
+        f"Each case is judged relative to this change. `scope compare --measure {a} {b}` separates these causes."
     )
 
 

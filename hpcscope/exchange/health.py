@@ -51,11 +51,7 @@ def openmetrics(record: HealthFile, health: Health) -> str:
         for verdict in ORDER:
             labels = {"node": node.host, "verdict": verdict}
             add(
-                gauges,
-                "scope_health_verdict",
-                "1 for a node's verdict",
-                labels,
-                int(node.verdict == verdict),
+                gauges, "scope_health_verdict", "1 for the verdict of a node", labels, int(node.verdict == verdict)
             )
     for sight in health.sights:
         name = f"scope_health_{sight.check.name}{UNITS[sight.check.unit]}"

@@ -53,7 +53,7 @@ def libraries() -> list[Library]:
         why = "no answer in time" if isinstance(error, subprocess.TimeoutExpired) else "ended without an answer"
         return [
             Library(
-                "device libraries", False, f"CUDA or OpenCL: {why}", "its own tool says why: nvidia-smi, clinfo"
+                "device libraries", False, f"CUDA or OpenCL: {why}", "their own tools say why: nvidia-smi, clinfo"
             )
         ]
 
@@ -131,7 +131,7 @@ def _of_cuda(
         with suppress(OSError):
             major, minor = version(CDLL(file))
             takes = newest is None or major <= newest
-            advice = "" if takes else f"the driver takes CUDA {newest} at most: pip install '{package}'"
+            advice = "" if takes else f"the driver supports CUDA {newest} at most: pip install '{package}'"
             yield Library(name, takes, f"{file}, CUDA {major}.{minor}", advice)
             return
     if newest is not None:
@@ -140,9 +140,7 @@ def _of_cuda(
 
 def _opencl(library: CDLL, file: str) -> Library:
     found = ", ".join(f"{name}, {_counted(len(handles))}" for name, handles in devices.platforms(library))
-    advice = (
-        "" if found else "its drivers have files in /etc/OpenCL/vendors; pocl-opencl-icd drives the processors"
-    )
+    advice = "" if found else "OpenCL drivers have files in /etc/OpenCL/vendors; pocl-opencl-icd is for CPUs"
     return Library("OpenCL", True, f"{file}: {found or 'no driver'}", advice)
 
 

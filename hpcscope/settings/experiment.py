@@ -115,7 +115,7 @@ class LauncherSettings(SettingsTable):
     )
     exclusive: bool = setting(True, Flag(), "Whether the job has its nodes to itself; default: yes.", BATCH)
     time_limit_s: float | None = setting(
-        None, Duration(30 * DAY_S, least=60), "When the scheduler ends the job; default: the queue's.", BATCH
+        None, Duration(30 * DAY_S, least=60), "Time limit of the job; default: the queue's.", BATCH
     )
     time_margin_s: float = setting(
         30.0, Duration(DAY_S, least=5), "How long before the end of its job a run stops by itself.", BATCH
@@ -161,7 +161,7 @@ class Experiment(SettingsTable):
     only: tuple[str, ...] = setting(
         (),
         Several(Text()),
-        "Benchmarks: mpi.latency, mpi.* or mpi; what the module lacks is taken from a larger one.",
+        "Benchmarks: mpi.latency, mpi.* or mpi; benchmarks not in the module come from a larger one.",
         option="WHAT",
     )
     by: Literal["node-type"] | None = setting(
@@ -171,7 +171,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     ranks: tuple[int, ...] = setting(
-        (), Several(Whole(1, MOST_RANKS), metavar="2,4"), "Numbers of ranks, in place of the module's.", PROCEDURE
+        (), Several(Whole(1, MOST_RANKS), metavar="2,4"), "Numbers of ranks, instead of the module's.", PROCEDURE
     )
     transport: tuple[str, ...] = setting(
         (),

@@ -75,9 +75,7 @@ def measure(
             begun_run.note_status(directory, "running")
             unfinished = supervisor.unfinished(plan)
             if job_end is not None and job_end.unix_s < time.time() + planning.expected_s(unfinished):
-                logger.info(
-                    "this job ends before all cases are run; --resume runs the remaining ones in another job"
-                )
+                logger.info("this job ends before the last case; --resume runs the remaining cases in another job")
             catalog = read_catalog(directory.benchmarks)
             with setup.progress(catalog, plan, unfinished) as listener:
                 told = WithFirstValues(listener, directory.path, plan.launches[-1].number)

@@ -370,8 +370,7 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
         asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
         if asked:
             counts = ", ".join(map(str, asked))
-            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}; SMPI would send all messages "
-            "together"
+            yield f"{name} on {counts} ranks: at most {MOST_AT_ONCE} are possible; SMPI has all messages in flight"
 
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:
@@ -379,7 +378,7 @@ def _without_groups(request: Request, asked: Request) -> Iterator[str]:
     for name in dict.fromkeys(launch.transport for launch in request.plan.launches):
         if name not in {launch.transport for launch in asked.plan.launches}:
             network = asked.options.topology
-            yield f"transport={name}: needs groups of hosts, so it does not work with --topology {network}"
+            yield f"transport={name}: needs groups of hosts, so it cannot use --topology {network}"
 
 
 def _without_room(request: Request, asked: Request) -> Iterator[str]:
@@ -456,7 +455,7 @@ def _given(known: Run) -> topologies.Topology | None:
 
 def _without_room_for_buffers(cases: Sequence[str]) -> str:
     return (
-        "too little memory for the buffers of all ranks: the ranks shared one buffer, and no data were verified:"
+        "too little memory for the buffers of all ranks: all used the same memory, and no data were verified:"
         f" {'; '.join(cases)}"
     )
 
@@ -472,8 +471,8 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         )
     if request.options.share_memory:
         yield (
-            "in benchmarks of the level mpi all ranks shared one buffer (--share-memory): no data were verified "
-            "there"
+            "in benchmarks of the level mpi, all ranks used the same memory (--share-memory): their data were not "
+            "verified"
         )
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model

@@ -30,7 +30,7 @@ def write(runs: Sequence[Run]) -> str:
             other = next(name for name, words in varied.items() if missing[0] in words)
             raise UsageError(
                 f"extrap: {summary.benchmark} has no {missing[0]}, which {other} varies: all series need the same "
-                "parameters; choose with --only {summary.benchmark}"
+                f"parameters; choose with --only {summary.benchmark}"
             )
     lines = [line for run, case in figures for line in _lines(run, case, names)]
     _refuse_missing_points(lines)

@@ -32,9 +32,10 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 
-RUN = {run} # By benchmark: the largest number of ranks, the cases as `scope run --case` reads them, and the
-figures: # name, identity, median, unit, whether lower is better, and the fraction by which it may be worse (from
-the intervals). BENCHMARKS = {benchmarks}
+RUN = {run}
+# By benchmark: the largest number of ranks, the cases as `scope run --case` reads them, and the figures:
+# name, identity, median, unit, whether lower is better, and by which share it may be worse by two intervals.
+BENCHMARKS = {benchmarks}
 
 
 @rfm.simple_test

@@ -53,8 +53,7 @@ def _within(growth: Growth) -> Finding:
         ],
         advice=(
             "Typical causes are requests that are never completed or freed, datatypes and communicators created "
-            "in a loop, and unexpected messages. Compare with a run on one rank: memory that grows there is the "
-            "program's own."
+            "in a loop, and unexpected messages. On one rank, only the program's own memory grows."
         ),
     )
 

@@ -103,7 +103,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if not 2 <= packed <= slots[0]:
         raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
-        "One host with one socket: all cores share one memory; a fixed number of ranks cannot be spread."
+        "One host with one socket: all cores share one memory, so a fixed number of ranks cannot be spread."
         " Only a full node is compared with a single rank on it."
     )
     full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))

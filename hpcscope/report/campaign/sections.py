@@ -118,8 +118,8 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     return TableSection(
         "effects",
         "Effect of each factor",
-        "Time with a value / time with the first value of its factor, with all other factors equal; geometric "
-        "mean over the pairs of points. Intervals by bootstrap over the runs, with at least four of each point.",
+        "Effect: time with a value / time with the factor's first value, all other factors equal; geometric mean "
+        "over pairs of points. Intervals by bootstrap over the runs, with at least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -173,7 +173,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more cannot be distinguished from it" if best.rivals else ""
+        rivals = f"; {best.rivals} more cannot be distinguished from this" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -428,7 +428,7 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
         "placement",
         "Packed against spread",
         "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
-        " If computation takes longer although each rank keeps its core, memory and caches are contended. Off "
+        " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. Off "
         "the processor is the additional fraction of time in which ranks waited for a core. Intervals"
         " by bootstrap, with at least four runs.",
         Table(columns, rows),

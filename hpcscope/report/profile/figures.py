@@ -81,8 +81,8 @@ def by_routine(merged: Merged) -> Figure:
     return Figure(
         key="by-routine",
         title="Time in each routine, all ranks together",
-        caption="For nonblocking messages this is only the time of the call; their completion is under the waits."
-        + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
+        caption="For nonblocking messages this is only the time of the call; the wait routines contain their "
+        "completion." + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
         traces=[
             bars(
                 part,

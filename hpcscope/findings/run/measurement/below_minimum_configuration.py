@@ -24,8 +24,7 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what="cases left out", value=len(left_out)),
             ],
             advice=(
-                "The measured cases are comparable with other clusters; cases left out need the missing "
-                "resources. "
+                "The measured cases are comparable with other clusters; the cases left out lack resources. "
                 "`--oversubscribe` runs such cases on too few cores: this shows that they work, but not how fast."
             ),
         )

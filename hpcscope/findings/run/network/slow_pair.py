@@ -41,7 +41,7 @@ def _all(matrix: PairMatrix) -> list[tuple[str, Slow]]:
 
 def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatrix]) -> Finding:
     names = ", ".join(slow.members)
-    load = "one pair at a time" if matrix.load == "isolated" else "all pairs at once"
+    load = "one pair at a time" if matrix.load == "isolated" else "all pairs concurrently"
     where = f"{units.size(matrix.message_bytes)}, {load}"
     excess = slow.excess
     lost = excess.value / (1 + excess.value)
@@ -87,8 +87,7 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-host-link",
             f"Long messages from and to {names} take",
-            f"Short messages of {names} are as fast as other hosts' messages, so its link has a lower rate. "
-            "Compare `ethtool` "
+            f"Short messages of {names} are not slow, so the link of {names} has a lower rate. Compare `ethtool` "
             "(rate, duplex), cable, PCIe width and switch port with another host.",
         )
     return (
