@@ -25,7 +25,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="PREFIX",
-            help="Write the page and the completions of bash, zsh and fish to PREFIX/share (such as ~/.local).",
+            help="Write page and completions (bash, zsh, fish) to PREFIX/share; PREFIX is, for example, ~/.local.",
         ),
     ] = None,
 ) -> None:

@@ -43,7 +43,8 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TOML file with several changes and their costs, instead of --set; shows the gain of each "
+            help="TOML file with several changes and their costs, instead of --set, --hosts and --topology; "
+            "shows the gain of each "
             "(docs/how-to/predict.md).",
         ),
     ] = None,
