@@ -205,7 +205,7 @@ def refuse_address(address: str) -> None:
         raise UsageError(f"address of the index: must be {ADDRESS}") from None  # what is wrong may hold a password
     if parts.password is not None:
         raise UsageError(
-            "address of the index: must not contain a password, which others could read; put it into ~/.pgpass"
+            "address of the index: must not contain a password, because others could read it; use ~/.pgpass"
         )
     whole = rf"postgresql://(?:[\w.-]+@)?(?:[\w.-]+|\[[0-9a-f:]+\])?(?::{port})?/[\w.-]+(?:\?host=/[\w./-]+)?"
     if re.fullmatch(whole, address, re.ASCII) is None:

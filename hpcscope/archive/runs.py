@@ -120,7 +120,7 @@ def remove(run: KeptRun) -> None:
     """
     if run.status == DAMAGED:
         raise UsageError(
-            f"{run.path}: may not be a run: its {run.kind} file has no `format`; remove the directory yourself"
+            f"{run.path}: perhaps not a run: its {run.kind} file has no `format`; remove the directory yourself"
         )
     try:
         with held(run.path):

@@ -23,7 +23,7 @@ GROUPS = {
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
-        "health": "check every node of a cluster in minutes: a verdict for each, and why",
+        "health": "check every node of a cluster in minutes, and give a verdict with reasons for each",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
         "reproduce": "repeat a published experiment at a size that fits, next to the published values",
     },
@@ -42,7 +42,7 @@ GROUPS = {
     "programs": {
         "monitor": "run any MPI program under the monitor and show where its time goes",
         "campaign": "run a program over parameters, rank counts and placements, and analyze all runs",
-        "placement": "measure what sharing a node costs the ranks of a program",
+        "placement": "measure how much the ranks of a program slow down when they share a node",
         "throughput": "run a mix of jobs side by side: jobs per hour, turnaround times, utilization",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
     },

@@ -48,7 +48,8 @@ def command(
         typer.Option("--measure", help="Measure both sides interleaved, A B B A, until every case is decided."),
     ] = False,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Measure worse cases again, interleaved; report only confirmed ones.")
+        bool,
+        typer.Option("--confirm", help="Measure worse cases again, interleaved; report only confirmed changes."),
     ] = False,
     only: Annotated[
         list[str] | None,
@@ -67,9 +68,7 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option(
-            "--normalized", help="Divide values of B by those of the unmodified tests in A (or in B itself)."
-        ),
+        typer.Option("--normalized", help="Normalize B by the unmodified tests in A (A may be B itself)."),
     ] = False,
     baseline: Annotated[
         Path | None,
@@ -95,7 +94,7 @@ def command(
 
     Three or more runs are listed side by side, each compared with the baseline.
 
-    With --measure both sides are measured now, interleaved. This comparison is sharper, because a disturbance of
+    With --measure both sides are measured now, interleaved. This detects smaller changes, because a disturbance of
     the machine affects both sides alike.
     """
     from hpcscope.comparison.compare import compare

@@ -80,9 +80,7 @@ def command(
     output: Output = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Run one launch of each case, about 20 seconds; slow storage ends after a minute."
-        ),
+        typer.Option("--quick", help="Run one launch of each case: about 20 seconds, at most one minute."),
     ] = False,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")

@@ -37,8 +37,8 @@ def linpack(
     """Find good settings of LINPACK for this machine.
 
     The settings are N, NB, process grid, broadcast, row exchange and look-ahead. The times of all settings are
-    predicted from short measurements; the best ones are measured, first at small N. The run directory also holds
-    tune.json, tuning.txt, HPL.dat and best.toml.
+    predicted from short measurements; the best settings are then measured, first at small N. The run directory
+    also holds tune.json, tuning.txt, HPL.dat and best.toml.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.tune import linpack

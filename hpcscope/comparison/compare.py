@@ -328,7 +328,7 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
         return ("worse" if (found.ratio > 1) == (better == "lower") else "better"), ""
     if established:
         least = units.percent(threshold, 1)
-        return "no difference", f"a change of {units.change(found.ratio - 1)} is established, but below {least}"
+        return "no difference", f"a change of {units.change(found.ratio - 1)} is significant, but below {least}"
     widest = 1 + RESOLUTION * threshold
     if found.high > widest or found.low < 1 / widest or beyond:
         return (

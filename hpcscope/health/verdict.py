@@ -246,7 +246,7 @@ def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
         yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
-        yield NodeEvidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")
+        yield NodeEvidence(SUSPECT, text, "the host or its network hung", "look at its kernel's messages")
 
 
 def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:

@@ -72,7 +72,7 @@ def _clock(host: Host) -> Check:
     source = text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
     steady = {"constant_tsc", "nonstop_tsc"} <= set(host.processor.flags)
     if host.processor.architecture != "x86_64":
-        return Check("clock", True, f"kernel clock {source}; the processor's counter if it has one")
+        return Check("clock", True, f"kernel clock {source}; measurements use the processor's counter, if any")
     if steady:
         return Check("clock", True, f"invariant time stamp counter; kernel clock {source}")
     return Check(
@@ -127,7 +127,7 @@ def _copy_between_processes() -> Check:
 
 def _environment() -> Check:
     found = steering_environment(os.environ)
-    advice = "they control MPI, fabrics or threads, and are recorded with the run" if found else ""
+    advice = "these variables control MPI, fabrics or threads, and are recorded with the run" if found else ""
     return Check("steering variables", True, ", ".join(found) or "none", advice)
 
 

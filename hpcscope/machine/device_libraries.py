@@ -24,9 +24,9 @@ GRAPHICS = "0x0300"
 """The class of a card with a screen: one that computes, too, if NVIDIA made it."""
 NVIDIA = "0x10de"
 VENDORS = {
-    NVIDIA: ("NVIDIA", "its driver brings libcuda.so.1"),
-    "0x1002": ("AMD", "the OpenCL of ROCm drives it (rocm-opencl-runtime)"),
-    "0x8086": ("Intel", "its compute runtime drives it (intel-opencl-icd)"),
+    NVIDIA: ("NVIDIA", "needs the driver, which has libcuda.so.1"),
+    "0x1002": ("AMD", "needs the OpenCL of ROCm (rocm-opencl-runtime)"),
+    "0x8086": ("Intel", "needs Intel's compute runtime (intel-opencl-icd)"),
 }
 """PCI vendors: their names, and what drives their cards."""
 HIDING = "CUDA_VISIBLE_DEVICES"

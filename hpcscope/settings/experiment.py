@@ -36,10 +36,10 @@ class Sampling(SettingsTable):
         None, Duration(HOUR_S), "Time to sample each case in each launch; default: some milliseconds.", PROCEDURE
     )
     minimum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Fewest repetitions of a case in each visit.", PROCEDURE
+        None, Whole(1, 10**7), "Fewest repetitions of a case in each launch.", PROCEDURE
     )
     maximum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Most repetitions of a case in each visit.", PROCEDURE
+        None, Whole(1, 10**7), "Most repetitions of a case in each launch.", PROCEDURE
     )
     synchronization: Literal["window", "dissemination"] | None = setting(
         None,
@@ -118,7 +118,7 @@ class LauncherSettings(SettingsTable):
         None, Duration(30 * DAY_S, least=60), "Time limit of the job; default: the queue's.", BATCH
     )
     time_margin_s: float = setting(
-        30.0, Duration(DAY_S, least=5), "How long before the end of its job a run stops by itself.", BATCH
+        30.0, Duration(DAY_S, least=5), "Time before the end of the job at which a run stops by itself.", BATCH
     )
     scheduler_arguments: tuple[str, ...] = setting(
         (),

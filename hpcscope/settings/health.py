@@ -24,7 +24,7 @@ class HealthSettings(SettingsTable):
         Size(16 * MIB),
         "Memory that the check may use on each host, at most a quarter of the free memory.",
     )
-    at_once: int = setting(64, Whole(1, 10_000), "Hosts that are visited at the same time; in a lab always one.")
+    at_once: int = setting(64, Whole(1, 10_000), "Number of hosts checked at the same time; in a lab, always one.")
     links: bool = setting(True, Flag(), "Also measure links between hosts over TCP; default: yes.")
     topology: str | None = setting(
         None, Text(metavar="FILE"), "topology.toml, or topology.conf of Slurm: Scope then names slow switches."

@@ -122,7 +122,7 @@ def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
                 f"launcher.partition = {asked.partition or 'default'}: has no nodes, or does not exist"
             )
     if groups == PAIRS and len(names) < 2:
-        raise UsageError(f"--pairs: needs at least two hosts; there is {', '.join(names)}")
+        raise UsageError(f"--pairs: needs at least two hosts; there is only {', '.join(names)}")
     return list(dict.fromkeys(names))
 
 

@@ -82,7 +82,7 @@ def measure(
                 well = supervisor.supervise(plan, told)
             while further and (longer := _with_further_launches(plan, supervisor, time_s)) != plan:
                 if first:
-                    logger.info("cases with wide intervals get further visits")
+                    logger.info("cases with wide intervals are measured again")
                 first = False
                 plan = longer
                 write_text(directory.plan, planning.write(plan))

@@ -73,6 +73,6 @@ def _refuse_missing_points(lines: Sequence[dict[str, Any]]) -> None:
     for path, found in points.items():
         if missing := sorted(everything - found):
             raise UsageError(
-                f"extrap: {path}: has no value at {missing[0]}, which others have: all series need the same"
+                f"extrap: {path}: has no value at {missing[0]}, which other series have: all series need the same"
                 " points; choose with --only, such as --only transport=default"
             )

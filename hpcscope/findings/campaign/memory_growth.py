@@ -53,7 +53,7 @@ def _within(growth: Growth) -> Finding:
         ],
         advice=(
             "Typical causes are requests that are never completed or freed, datatypes and communicators created "
-            "in a loop, and unexpected messages. On one rank, only the program's own memory grows."
+            "in a loop, and unexpected messages. A run on one rank shows the program's own growth."
         ),
     )
 

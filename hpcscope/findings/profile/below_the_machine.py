@@ -72,7 +72,7 @@ def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
             "Other programs may use the file system, ranks may write to the same blocks, or the data may be on "
-            "disk (the benchmark's were in memory). Measure `storage.*` with --storage in the files' directory."
+            "disk (the benchmark's data were in memory). Measure `storage.*` with --storage in that directory."
         )
     if routine.pairwise:
         return (
@@ -121,7 +121,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         advice=(
             "Collect small accesses into long ones, or let collective calls do so."
             if _is_of_files(routine)
-            else "The library changes its algorithm or protocol in between: "
+            else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
             + ", or move the switch point (the models of the measured run name its setting)."
         ),

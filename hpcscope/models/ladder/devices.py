@@ -145,7 +145,7 @@ def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
             return LadderStep(
                 "limit", "memory of the device", None, "the driver does not report the rate of its memory"
             )
-        return LadderStep("limit", "memory of the device, by its clock and width", exact(rate))
+        return LadderStep("limit", "memory of the device, from its clock and bus width", exact(rate))
     link = device.link if device else None
     if link is None:
         return LadderStep("limit", "PCIe", None, "the kernel does not know the link of this device")

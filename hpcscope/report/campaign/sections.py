@@ -173,7 +173,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more cannot be distinguished from this" if best.rivals else ""
+        rivals = f"; {best.rivals} more cannot be distinguished from this point" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -584,7 +584,7 @@ def charts(
         yield Figure(
             key=f"scaling-{number}",
             title=named(group[0]),
-            caption="Medians with their intervals, and the laws through them.",
+            caption="Medians with intervals, and the fitted laws.",
             traces=[trace for law in group for trace in _traces(law, names[law.feature])],
             layout={
                 "xaxis": count_axis(across, [point.x for _, point in points]),

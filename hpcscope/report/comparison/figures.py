@@ -127,7 +127,7 @@ def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Fig
     first = variant[0]
     return Figure(
         key=f"ratio-{first.benchmark}-surface-{number}",
-        title=f"{first.label.partition(',')[0]}: B over A by {by} and number of ranks",
+        title=f"{first.label.partition(',')[0]}: B / A by {by} and number of ranks",
         caption=f"{first.metric_words.capitalize()}: colors on a logarithmic scale. Intervals are in the table.",
         traces=[
             cells(

@@ -235,7 +235,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "waits",
             "Waits by operation",
-            "Time in MPI_Wait, MPI_Test and their relatives, divided equally among the completed requests.",
+            "Time in MPI_Wait, MPI_Test and similar routines, divided equally among the completed requests.",
             table=tables.waits(merged, _LINES),
         )
     if merged.late is not None:

@@ -119,7 +119,7 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
         return "the only way that could be measured"
     if winner:
         nearest = max(trial.of_fastest.value for trial in others if trial.of_fastest)
-        return f"faster than all {len(others)} others: the next reaches {units.share(nearest)} of this"
+        return f"faster than all {len(others)} others: the next reaches {units.share(nearest)} of its rate"
     if len(near) == 1:
         return "the fastest; too few launches to be sure"
     return f"no winner: {len(near)} of {len(others) + 1} are within each other's noise; the simplest is chosen"

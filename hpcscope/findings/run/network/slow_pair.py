@@ -93,7 +93,7 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
     return (
         "slow-host-messages",
         f"Messages from and to {names} take",
-        f"This holds for every partner, so {names} itself or its link is slow. If another finding reports slow "
+        f"Every partner sees slow messages, so {names} or its link is slow. If another finding reports slow "
         "computation on this host, check governor, throttling and other processes. If not, check adapter, driver "
         "and interrupts.",
     )
