@@ -41,7 +41,7 @@ def _all(matrix: PairMatrix) -> list[tuple[str, Slow]]:
 
 def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatrix]) -> Finding:
     names = ", ".join(slow.members)
-    load = "one pair at a time" if matrix.load == "isolated" else "all pairs concurrently"
+    load = "one pair at a time" if matrix.load == "isolated" else "all pairs at once"
     where = f"{units.size(matrix.message_bytes)}, {load}"
     excess = slow.excess
     lost = excess.value / (1 + excess.value)

@@ -83,7 +83,7 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
     return Finding(
         code=kind.code,
         severity="warning",
-        title=f"{words} {longer} others ({units.size(sample.message_bytes)}, all pairs concurrently)",
+        title=f"{words} {longer} others ({units.size(sample.message_bytes)}, all pairs at once)",
         where={"pair" if kind in (PAIRS, PATHS) else "host": names, "layer": "mpi"},
         evidence=[
             *(

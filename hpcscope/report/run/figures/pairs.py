@@ -41,7 +41,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
     return Figure(
         key=key,
         title=f"One-way latency (RTT/2) of {units.size(matrix.message_bytes)} between every two ranks, "
-        + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round concurrently")
+        + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
         + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
         caption=_caption(matrix),
         traces=[cells(places, places, matrix.time_s, _hover(matrix, names), _written(matrix))],

@@ -116,7 +116,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
 
 def _what(sample: RandomPairs) -> str:
     transport = "" if sample.transport == "default" else f", {transport_words(sample.transport)}"
-    return f"{units.size(sample.message_bytes)}, all pairs of a round concurrently{transport}"
+    return f"{units.size(sample.message_bytes)}, all pairs of a round at once{transport}"
 
 
 def _rows(sample: RandomPairs) -> list[tuple[str, list[int]]]:
