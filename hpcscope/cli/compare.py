@@ -120,7 +120,7 @@ def command(
         raise UsageError(f"--confirm {packed}: must be a run directory; programs in packed runs are not started")
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
-            raise UsageError("--normalized: must not be combined with --html or any other way of comparing")
+            raise UsageError("--normalized: must not be combined with --html or another comparison option")
         with _folders(paths) as (a_folder, b_folder):
             _print_normalized(a_folder, b_folder, json)
         return

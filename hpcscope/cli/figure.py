@@ -30,7 +30,7 @@ def command(
 
     Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. metric=NAME chooses the
     metric (default: the first of each benchmark). A PDF has one page per benchmark. In Python,
-    hpcscope.figure(run, "mpi.latency") returns a figure of matplotlib.
+    hpcscope.figure(run, "mpi.latency") returns a matplotlib figure.
     """
     from hpcscope.engine.export import figure
 

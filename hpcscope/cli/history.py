@@ -88,7 +88,7 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
 
     runs = [entry for entry in repository.chosen(RunChoice(cluster=found.cluster)) if entry.module != NAME]
     if not runs:
-        raise UsageError(f"--confirm: {found.cluster} has only checks of health; scope health measures again")
+        raise UsageError(f"--confirm: {found.cluster} has only checks of health; `scope health` measures again")
     known = {entry.fingerprint for entry in runs}
     # Another MPI would have other figures.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}

@@ -333,7 +333,7 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
     if found.high > widest or found.low < 1 / widest or beyond:
         return (
             "inconclusive",
-            "anything from {} to {} is possible".format(*units.changes(found.low - 1, found.high - 1)),
+            "any change from {} to {} is possible".format(*units.changes(found.low - 1, found.high - 1)),
         )
     return "no difference", ""
 

@@ -68,7 +68,7 @@ CHECKS = (
         "time left to a program",
         "",
         True,
-        "other processes, interrupts, or a hypervisor that gives the time to others",
+        "other processes, interrupts, or a hypervisor that gives CPU time to others",
         "look at `top`, /proc/interrupts and stolen time (`vmstat`)",
     ),
     HealthCheck(

@@ -333,5 +333,5 @@ def _whole(record: HealthFile) -> list[str]:
         return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} are needed"]
     if failed:
         names = host_ranges(sorted({visit.first for visit in failed} | {visit.second for visit in failed}))
-        return [f"links: {len(failed)} of {len(record.links)} measurements failed, of {several(names)}"]
+        return [f"links: {len(failed)} of {len(record.links)} measurements failed, on {several(names)}"]
     return []

@@ -64,7 +64,7 @@ class LauncherSettings(SettingsTable):
         (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: the job's hosts, or this host."
     )
     hostfile: tuple[HostSlots, ...] = setting(
-        (), Hostfile(), "File with one host per line, or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
+        (), Hostfile(), "File with one line per host or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
     )
     ranks_per_host: int | None = setting(None, Whole(1, 4096), "Ranks on each host (mpiexec -ppn).", MPI_AND_HOSTS)
     binding: Binding = setting("core", Choice(*get_args(Binding)), "What each rank is bound to.", MPI_AND_HOSTS)

@@ -40,7 +40,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
     near = [trial for trial in measured if trial.kept]
     if len(near) == 1:
         next_one = units.share(min(trial.slower.value for trial in others if trial.slower))
-        fastest = f"{candidate.label} was the fastest, the next {next_one} slower"
+        fastest = f"{candidate.label} was the fastest, the next was {next_one} slower"
         return f"too few launches for a significant winner; {fastest}"
     most = max(trial.slower.value for trial in near if trial.slower)
     few = all(trial.slower is None or trial.slower.low is None for trial in near)

@@ -231,8 +231,8 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
         "runs",
         "Runs",
         f"Medians over the runs of each point, for the time {what}. The 95 % CI of the median is"
-        " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
-        " to the 99th percentile, followed by their coefficient of variation (CV).",
+        " from order statistics; with fewer than six runs it is their range. Sanitized: mean of the times up to "
+        "the 99th percentile, and their coefficient of variation (CV).",
         Table(columns, rows),
         _bars(configurations, varying),
     )

@@ -9,7 +9,7 @@ from hpcscope.samples.samples import CaseSamples, PrintedFigure
 
 _HAPPENED = {"failed": "failed", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
-    "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause.",
+    "failed": "If a call failed, for example because of a full disk or too little memory, remove that cause.",
     "crashed": "The last output is in `{folder}/stderr.txt`.",
     "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--limit TIME` allows a "
     "case more time.",

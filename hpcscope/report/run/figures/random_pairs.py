@@ -140,7 +140,7 @@ def _chosen(
         return rows, []
     worst = sorted(range(len(rows)), key=lambda place: -max(sample.excess[rank] or 0 for rank in rows[place][1]))
     kept = sorted(worst[:_ROWS])
-    words = f"Shown are the {_ROWS} of {len(rows)} rows with the slowest hosts; models.json has all."
+    words = f"Only {_ROWS} of {len(rows)} rows, with the slowest hosts, are shown; models.json has all."
     return [rows[place] for place in kept], [words]
 
 
