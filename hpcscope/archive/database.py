@@ -210,7 +210,7 @@ def refuse_address(address: str) -> None:
     whole = rf"postgresql://(?:[\w.-]+@)?(?:[\w.-]+|\[[0-9a-f:]+\])?(?::{port})?/[\w.-]+(?:\?host=/[\w./-]+)?"
     if re.fullmatch(whole, address, re.ASCII) is None:
         socket = "postgresql:///DATABASE?host=/DIR of a socket"
-        raise UsageError(f"address of the index: must be {ADDRESS}, or {socket}; nothing else")
+        raise UsageError(f"address of the index: must be {ADDRESS}, or {socket}")
 
 
 @contextmanager

@@ -79,7 +79,8 @@ def is_check(folder: Path) -> bool:
     kind = next((kind for mark, kind in MARKS.items() if (folder / mark).is_file()), MARKS[RUN])
     if kind not in (MARKS[RUN], MARKS[HEALTH]):
         raise UsageError(
-            f"{folder}: is a {kind}; must be a run of benchmarks or a check of health; `scope pack` accepts any"
+            f"{folder}: is a {kind}; must be a run of benchmarks or a check of health (`scope pack` accepts any "
+            "run)"
         )
     return kind == MARKS[HEALTH]
 

@@ -35,7 +35,7 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
         foreign(
             MIX,
             "mix of jobs",
-            "all jobs of a mix side by side, from the start of the first to the end of the last",
+            "all jobs of a mix side by side, from the start of the first job to the end of the last job",
             [
                 _metric("jobs_per_hour", "jobs/h", "throughput", better="higher"),
                 _metric("turnaround_mean_s", "s", "mean turnaround time"),

@@ -210,7 +210,7 @@ def announce(cost: Cost) -> None:
     paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
     print(
         f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n{paired}"
-        f"  on each host at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} written,"
-        f" {units.quantity(cost.program_bytes, 'B')} copied, per visit",
+        f"  per host and visit: at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} "
+        f"written, {units.quantity(cost.program_bytes, 'B')} copied",
         file=sys.stderr,
     )

@@ -41,7 +41,7 @@ def discover(
     """Measure which hosts form groups, and the rates of their uplinks.
 
     The result is a topology.toml. No switch is queried. Scope infers groups from the rates of isolated transfers
-    between pairs of hosts, and from which concurrent transfers slow each other down.
+    between pairs of hosts, and from slowdowns between concurrent transfers.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine

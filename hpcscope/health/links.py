@@ -286,8 +286,8 @@ def sentence(record: HealthFile) -> str:
     hosts = len({host for visit in measured for host in (visit.first, visit.second)})
     pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
     return (
-        f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians {typical[0]} one way, {typical[1]},"
-        f" {typical[2]} both ways at once."
+        f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians: latency {typical[0]}, rate "
+        f"{typical[1]}, {typical[2]} in both directions at once."
     )
 
 

@@ -51,11 +51,7 @@ def libraries() -> list[Library]:
         return [Library(*arguments) for arguments in json.loads(ended.stdout)]
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = "no answer in time" if isinstance(error, subprocess.TimeoutExpired) else "ended without an answer"
-        return [
-            Library(
-                "device libraries", False, f"CUDA or OpenCL: {why}", "their own tools say why: nvidia-smi, clinfo"
-            )
-        ]
+        return [Library("device libraries", False, f"CUDA or OpenCL: {why}", "nvidia-smi or clinfo may show why")]
 
 
 def undriven(root: Path, known: Iterable[Device]) -> Iterator[Library]:

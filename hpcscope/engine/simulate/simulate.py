@@ -466,7 +466,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank use a binomial tree, and "
             f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular all-to-alls, and "
-            "reduce-scatters in shared memory, are pairwise. Irregular allgathers use a ring. A case has "
+            "reduce-scatters in shared memory, work pairwise. Irregular allgathers use a ring. A case has "
             "one repetition; a case that computes has up to two"
         )
     if request.options.share_memory:

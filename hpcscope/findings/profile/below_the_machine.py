@@ -71,8 +71,8 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs may use the file system, ranks may write to the same blocks, or the data may be on "
-            "disk (the benchmark's data were in memory). Measure `storage.*` with --storage in that directory."
+            "Other programs may use the file system, ranks may write to the same blocks, or only the benchmark's "
+            "data were in memory. Measure `storage.*` with --storage in the directory of these files."
         )
     if routine.pairwise:
         return (

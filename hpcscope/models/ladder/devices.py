@@ -70,7 +70,7 @@ def _slowest(
     if firsts:
         return min(firsts, key=lambda step: step.figure.estimate.value if step.figure else 0.0)
     names = " or ".join(dict.fromkeys(place.benchmark.name for place in measurements.catalog.standing(pattern)))
-    return LadderStep(layer, names, None, f"{names} was not measured with one rank on such a device")
+    return LadderStep(layer, names, None, f"{names} was not measured with one rank on a device")
 
 
 def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, list[On]]:

@@ -383,8 +383,8 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
         yield TableSection(
             "apart",
             "What distinguishes the groups",
-            "Measured features: the fraction of the variance between the groups. Chosen parameters: Cramer's V,"
-            " which is 1 if the parameter alone determines the group.",
+            "For measured features: fraction of the variance between groups. For chosen parameters: Cramer's V, "
+            "which is 1 if the parameter alone determines the group.",
             Table(
                 ["", "kind", "fraction"],
                 [
