@@ -120,7 +120,7 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     by = units.change(common.ratio - 1, common.low - 1, common.high - 1)
     return (
-        f"{common.agreeing} of {common.cases} cases changed together, by {by} (brackets: middle half of them). "
+        f"{common.agreeing} of {common.cases} cases changed together, by {by} (brackets: middle half of cases). "
         "The machine was in a different state during one of the runs, or all cases share a cause. "
         f"Each case is judged relative to this change. `scope compare --measure {a} {b}` separates these causes."
     )

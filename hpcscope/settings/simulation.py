@@ -49,7 +49,7 @@ class SimulationSettings(SettingsTable):
     share_memory: bool = setting(
         False,
         Flag(),
-        "Let all ranks use the same memory in all benchmarks of the level mpi, even if memory suffices for all; "
+        "Let all ranks use the same memory in benchmarks that do not compute, even if there is enough for each; "
         "data are then not verified.",
     )
     memory_bytes: int | None = setting(None, Size(1), "Memory for the simulation; default: most of what is free.")

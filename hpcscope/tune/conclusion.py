@@ -46,7 +46,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
     few = all(trial.slower is None or trial.slower.low is None for trial in near)
     why = "cannot be distinguished, because there are too few launches" if few else "are within each other's noise"
     return (
-        f"no winner: {len(near)} of {len(measured)} {why}, the slowest of them by {units.share(max(most, 0.0))}; "
+        f"no winner: {len(near)} of {len(measured)} {why} (the slowest is {units.share(max(most, 0.0))} behind); "
         f"{candidate.label} is closest to the defaults"
     )
 

@@ -471,8 +471,8 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         )
     if request.options.share_memory:
         yield (
-            "in benchmarks of the level mpi, all ranks used the same memory (--share-memory): their data were not "
-            "verified"
+            "in benchmarks that do not compute, all ranks used the same memory (--share-memory): their data were "
+            "not verified"
         )
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model

@@ -427,7 +427,7 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
     return TableSection(
         "placement",
         "Packed against spread",
-        "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
+        "Means over ranks and runs, relative to the spread placement; computation and MPI add up to the slowdown."
         " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. Off "
         "the processor is the additional fraction of time in which ranks waited for a core. Intervals"
         " by bootstrap, with at least four runs.",

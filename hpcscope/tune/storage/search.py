@@ -119,7 +119,7 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
         return "the only way that could be measured"
     if winner:
         nearest = max(trial.of_fastest.value for trial in others if trial.of_fastest)
-        return f"faster than all {len(others)} others: the next reaches {units.share(nearest)} of its rate"
+        return f"faster than all {len(others)} others: the second reaches {units.share(nearest)} of this rate"
     if len(near) == 1:
         return "the fastest; too few launches to be sure"
     return f"no winner: {len(near)} of {len(others) + 1} are within each other's noise; the simplest is chosen"
@@ -131,7 +131,7 @@ def _writers(tuning: StorageTuning) -> list[str]:
     if tuning.enough_ranks is None:
         return ["more ranks than were measured may be faster"]
     enough = units.count(max(round(tuning.enough_ranks), 1), "rank")
-    gain = f"beyond {enough} ranks gain at most a tenth more"
+    gain = f"more than {enough} gain at most a tenth more"
     return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
 
 

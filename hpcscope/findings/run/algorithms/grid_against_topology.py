@@ -103,7 +103,7 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
         title=(
             f"{run.benchmark(case).title} (n={case.parameters['n']}) on a grid of {mine.grid} sends"
             f" {units.quantity(busy.busier_bytes, 'B')} over the uplink of {busy.group}. This takes"
-            f" {units.quantity(busy.seconds, 's')} of {units.quantity(took, 's')}."
+            f" {units.quantity(busy.seconds, 's')} of the total {units.quantity(took, 's')}."
             f" A grid of {better.grid} would send {units.quantity(least.busier_bytes, 'B')} over the uplink of "
             f"{least.group}, in {units.quantity(least.seconds, 's')}{seconds}"
         ),
