@@ -130,7 +130,7 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 def _refuse_beside_offers(given: Sequence[str]) -> None:
     """Raise UsageError for an option of one change beside a file of several."""
     if given:
-        raise UsageError(f"{given[0]}: cannot be given with --offers, whose file has the changes of each offer")
+        raise UsageError(f"{given[0]}: not valid with --offers, because its file has the changes of each offer")
 
 
 def _words(program: str | None) -> list[str] | None:
