@@ -33,7 +33,7 @@ def hold(folder: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(lock)
-        raise UsageError(f"{folder}: another process is using it; wait until that ends") from error
+        raise UsageError(f"{folder}: another process is using it; wait until that process ends") from error
     _held[folder] = lock
     return lock
 

@@ -106,9 +106,9 @@ def refuse_foreign_programs(folder: Path) -> None:
     """
     status = folder.stat()
     if status.st_uid not in (0, os.getuid()):
-        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must be yours, since programs run from it")
+        raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must be yours: Scope runs programs from it")
     if status.st_mode & OTHERS_MAY_WRITE:
-        raise ScopeError(f"{folder}: others may write there; programs are run from it; chmod go-w {folder}")
+        raise ScopeError(f"{folder}: others may write there, but Scope runs programs from it; chmod go-w {folder}")
 
 
 def refuse_foreign(file: Path) -> None:

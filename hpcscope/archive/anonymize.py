@@ -168,7 +168,7 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target}: exists; must be a new directory")
     if isinstance(original, Run) and original.record.mix:
-        raise UsageError(f"{run}: is a mix of its owner's programs; must be a run of benchmarks")
+        raise UsageError(f"{run}: contains a mix of user programs; must be a run of benchmarks")
     hosts = [host.name for host in original.machine.hosts] if isinstance(original, Run) else original.hosts
     stand_ins = StandIns(_known(run, hosts, further))
     try:
@@ -182,7 +182,7 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
         if isinstance(original, Run):
             copied = analysis.analyze(made)
             if len(copied.raw_samples.cases) != len(original.raw_samples.cases):
-                raise ScopeError(f"{run}: a name in it is also a word of Scope; the copy could not be read")
+                raise ScopeError(f"{run}: a name in the run is also a Scope keyword; Scope cannot read the copy")
             left = _left(copied)
         else:
             left = _left_of_check(read_json(made / HEALTH, HealthFile))

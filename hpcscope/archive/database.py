@@ -205,12 +205,12 @@ def refuse_address(address: str) -> None:
         raise UsageError(f"address of the index: must be {ADDRESS}") from None  # what is wrong may hold a password
     if parts.password is not None:
         raise UsageError(
-            "address of the index: must not contain a password, which others could read; put it into ~/.pgpass"
+            "address of the index: must not contain a password, because others could read it; use ~/.pgpass"
         )
     whole = rf"postgresql://(?:[\w.-]+@)?(?:[\w.-]+|\[[0-9a-f:]+\])?(?::{port})?/[\w.-]+(?:\?host=/[\w./-]+)?"
     if re.fullmatch(whole, address, re.ASCII) is None:
         socket = "postgresql:///DATABASE?host=/DIR of a socket"
-        raise UsageError(f"address of the index: must be {ADDRESS}, or {socket}; nothing else")
+        raise UsageError(f"address of the index: must be {ADDRESS}, or {socket}")
 
 
 @contextmanager
@@ -247,7 +247,7 @@ def _on(server: Server) -> Iterator[Postgresql]:
     if os.environ.get("PGPASSWORD"):
         # Whoever writes the repository's folder chooses the server, and would be sent the password.
         raise UsageError(
-            "PGPASSWORD: must not be set: it would go to any server; ~/.pgpass names the server of each"
+            "PGPASSWORD: must not be set, because any server would receive it; use ~/.pgpass, one line per server"
         )
     try:
         import psycopg

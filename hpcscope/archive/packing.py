@@ -206,7 +206,7 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
     except ValueError as error:
         raise UsageError(f"{file}: entry {name!r}: {error}") from error
     if entry.header_offset < 0:
-        raise UsageError(f"{file}: entry {name!r}: begins before the file")
+        raise UsageError(f"{file}: entry {name!r}: its offset is before the start of the file")
     if len(name) > LONGEST_PATH or "\\" in name or any(part in ("", ".", "..") for part in parts):
         raise UsageError(f"{file}: entry {name[:100]!r}: must be a path inside one directory")
     if not entry.is_dir() and len(parts) < 2:

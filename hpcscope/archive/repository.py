@@ -337,7 +337,7 @@ class Repository:
         file = self.folder.run(name)
         with packing.opened(file) as folder:
             if identity(RunDirectory(folder)) != name:
-                raise UsageError(f"{file}: contains a run that does not match its name")
+                raise UsageError(f"{file}: contains a run whose id is not the name of the file")
             record, machine, made = _described(folder)
             return entry(name, record, machine, file.stat().st_size, self.folder.notes(name)), made
 
@@ -418,7 +418,7 @@ def _refuse_other(target: str) -> None:
     listed = _started(["--list-only", "--", f"{target}/"])
     names = {line.split(None, 4)[4] for line in listed.stdout.splitlines() if len(line.split(None, 4)) == 5}
     if listed.returncode == 0 and MARK not in names and names - {"."}:
-        raise UsageError(f"{target}: has files and is not a repository; must be one, or new, or empty")
+        raise UsageError(f"{target}: is not a repository; must be new, empty or a repository")
 
 
 def _rsync(source: str, target: str, *options: str, files: str = "") -> int:

@@ -79,7 +79,8 @@ def is_check(folder: Path) -> bool:
     kind = next((kind for mark, kind in MARKS.items() if (folder / mark).is_file()), MARKS[RUN])
     if kind not in (MARKS[RUN], MARKS[HEALTH]):
         raise UsageError(
-            f"{folder}: is a {kind}; must be a run of benchmarks or a check of health (`scope pack` takes others)"
+            f"{folder}: is a {kind}; must be a run of benchmarks or a check of health (`scope pack` accepts any "
+            "run)"
         )
     return kind == MARKS[HEALTH]
 
@@ -120,7 +121,7 @@ def remove(run: KeptRun) -> None:
     """
     if run.status == DAMAGED:
         raise UsageError(
-            f"{run.path}: may not be a run: its {run.kind} file has no format; remove the directory yourself"
+            f"{run.path}: perhaps not a run: its {run.kind} file has no `format`; remove the directory yourself"
         )
     try:
         with held(run.path):

@@ -72,8 +72,8 @@ class Project:
         """Raise UsageError where nothing can be compiled for the MPI."""
         if self.mpi is not None and not self.mpi.compiles:
             raise UsageError(
-                f"{self.name}: must be compiled{self.purpose}, and {self.mpi.launcher} has no mpicxx that"
-                " works: install its development files and a C++20 compiler"
+                f"{self.name}: must be compiled{self.purpose}, but {self.mpi.launcher} has no working mpicxx: "
+                "install its development files and a C++20 compiler"
             )
 
     @cached_property

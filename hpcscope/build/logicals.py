@@ -57,7 +57,7 @@ def of(compiler: str) -> Logicals:
     try:
         true, false = map(int, _run([str(program)]))
     except ValueError as error:
-        raise ScopeError(f"{compiler}: its program did not print two integers") from error
+        raise ScopeError(f"{compiler}: the program it compiled did not print two integers") from error
     return Logicals(compiler, program, true, false)
 
 

@@ -23,7 +23,7 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
         foreign(
             JOB,
             "job",
-            "one job of a mix, from the start of its launcher to its end: alone, or in the mix",
+            "one job, alone or in the mix, from the start of its launcher until it ends",
             [
                 _metric("turnaround_s", "s", "turnaround time"),
                 _metric("slowdown", "1", "slowdown in the mix"),
@@ -35,7 +35,7 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
         foreign(
             MIX,
             "mix of jobs",
-            "all jobs of a mix side by side, from the start of the first to the end of the last",
+            "all jobs of a mix side by side, from the start of the first job to the end of the last job",
             [
                 _metric("jobs_per_hour", "jobs/h", "throughput", better="higher"),
                 _metric("turnaround_mean_s", "s", "mean turnaround time"),

@@ -17,12 +17,12 @@ def command(
         list[str] | None, typer.Option(metavar="WORD", help="A further word to replace; may be repeated.")
     ] = None,
     names: Annotated[bool, typer.Option("--names", help="Print each name and its stand-in.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the copy is written.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the copy without asking.")] = False,
 ) -> None:
-    """Copy a run with stand-ins for all words that are not known to be harmless; values stay as they are.
+    """Copy a run and replace all words that are not known to be harmless; values do not change.
 
-    Equal words become equal stand-ins: host3 is the same host everywhere. What the copy still reveals is shown
-    before it is written.
+    Equal words get the same replacement: host3 is the same host everywhere. Scope shows what the copy still
+    reveals before it writes the copy.
     """
     from hpcscope.archive.anonymize import anonymized
 

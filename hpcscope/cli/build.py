@@ -25,10 +25,10 @@ def command(
         bool, typer.Option("--active-messages", help="Build the libfabric provider that carries MPI messages.")
     ] = False,
     timer: Annotated[
-        bool, typer.Option("--timer", help="Build the clock for programs in C, C++ and Fortran (scope-timer).")
+        bool, typer.Option("--timer", help="Build scope-timer, a clock for programs in C, C++ and Fortran.")
     ] = False,
     prefix: Annotated[
-        Path | None, typer.Option("--prefix", help="With --timer: directory to install below, such as ~/.local.")
+        Path | None, typer.Option("--prefix", help="With --timer: installation prefix, such as ~/.local.")
     ] = None,
 ) -> None:
     """Compile the native program for an MPI, unless the cache has this build.
@@ -47,7 +47,7 @@ def command(
         _active_messages(mpi, json)
         return
     if prefix is not None and not timer:
-        raise UsageError("--prefix: must be given with --timer; everything else is used from the cache")
+        raise UsageError("--prefix: only valid with --timer; other programs stay in the cache")
     if timer:
         _timer(prefix, json)
         return

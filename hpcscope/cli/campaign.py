@@ -35,8 +35,8 @@ def command(
 ) -> None:
     """Run a program over parameters, rank counts, placements and transports, each run under the monitor.
 
-    Then print the table of runs, wall-clock and CPU time, Amdahl's law, and how times grow. Runs that behave
-    alike form groups. --resume on a finished campaign derives all of this again.
+    Then print all runs with wall-clock and CPU times, an Amdahl fit, and how times grow with the parameters. Runs
+    that behave alike form groups. --resume on a finished campaign derives these results again.
     """
     from hpcscope.engine import campaign
 

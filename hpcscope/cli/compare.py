@@ -32,8 +32,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="A B [C]...",
-            help="Run directories: before and after, or any number; with --measure two sides, also experiments "
-            "(.toml), MPIs, or native programs. A FRACTION may follow --fail-on-regression.",
+            help="Run directories: before and after, or any number. With --measure: two runs, experiments "
+            "(.toml), MPIs or native programs. A FRACTION may follow --fail-on-regression.",
             show_default=False,
         ),
     ],
@@ -41,23 +41,24 @@ def command(
     options: Given,
     across_machines: Annotated[
         bool,
-        typer.Option("--across-machines", help="Compare although the machines differ; lists the differences."),
+        typer.Option("--across-machines", help="Compare runs of different machines; list what differs."),
     ] = False,
     measure: Annotated[
         bool,
         typer.Option("--measure", help="Measure both sides interleaved, A B B A, until every case is decided."),
     ] = False,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Measure worse cases again, interleaved; report those confirmed.")
+        bool,
+        typer.Option("--confirm", help="Measure worse cases again, interleaved; report only confirmed changes."),
     ] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Benchmarks of --measure: mpi.latency, 'mpi.*'; may be repeated."),
+        typer.Option(metavar="PATTERN", help="Benchmarks for --measure: mpi.latency, 'mpi.*'; may be repeated."),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Directory of --measure or --confirm; default: below runs/."
+            "--output", "-o", metavar="DIR", help="Directory for --measure or --confirm; default: in runs/."
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every case, even if it did not change.")] = False,
@@ -67,9 +68,7 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option(
-            "--normalized", help="Divide the values of B by the unmodified tests in A (A may be B itself)."
-        ),
+        typer.Option("--normalized", help="Normalize B by the unmodified tests in A (A may be B itself)."),
     ] = False,
     baseline: Annotated[
         Path | None,
@@ -91,11 +90,11 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict.
+    """Compare run B with run A: for each case the change with its interval, a corrected test, and a verdict.
 
     Three or more runs are listed side by side, each compared with the baseline.
 
-    With --measure both sides are measured now, interleaved. This comparison is sharper, because a disturbance of
+    With --measure both sides are measured now, interleaved. This detects smaller changes, because a disturbance of
     the machine affects both sides alike.
     """
     from hpcscope.comparison.compare import compare
@@ -113,15 +112,15 @@ def command(
             raise SystemExit(1)
         return
     if baseline is not None:
-        raise UsageError("--baseline: must be given with three runs or more; of two, the first is the baseline")
+        raise UsageError("--baseline: only valid with three or more runs; with two, the first is the baseline")
     paths = (given[0], given[1])
     _refuse_unmeasured(measure or confirm, options, only, output)
     benchmarks = {"only": only} if only else {}
     if confirm and (packed := next((path for path in paths if path.is_file()), None)):
-        raise UsageError(f"--confirm {packed}: must be a run directory: what is in a packed run is not started")
+        raise UsageError(f"--confirm {packed}: must be a run directory; programs in packed runs are not started")
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
-            raise UsageError("--normalized: must not be combined with --html or any other way of comparing")
+            raise UsageError("--normalized: must not be combined with --html or another comparison option")
         with _folders(paths) as (a_folder, b_folder):
             _print_normalized(a_folder, b_folder, json)
         return
@@ -223,7 +222,7 @@ def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, o
     """Raise UsageError where nothing is measured, and an option says how."""
     given = {"--time": options.get("time_s"), "--only": only, "--output": output}
     if not measured and (named := [name for name, value in given.items() if value is not None]):
-        raise UsageError(f"{named[0]}: must be given with --measure or --confirm")
+        raise UsageError(f"{named[0]}: only valid with --measure or --confirm")
 
 
 def _measured(

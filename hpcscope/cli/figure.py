@@ -19,18 +19,18 @@ def command(
     ],
     runs: Annotated[
         list[Path] | None,
-        typer.Option("--run", metavar="RUN", help="A run; repeatable: one line for each. Default: runs/latest."),
+        typer.Option("--run", metavar="RUN", help="A run; repeatable: one line per run. Default: runs/latest."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="FILE.pdf, FILE.svg or FILE.png.")
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="Write the data as CSV instead of a plot.")] = False,
 ) -> None:
-    """Draw results by message size, or by another swept parameter, in the width of a column of a paper.
+    """Draw results against message size or another swept parameter, as wide as one column of a paper.
 
-    Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. For each benchmark, the
-    first metric is drawn, or the one of metric=NAME; a PDF has a page for each benchmark. In Python,
-    hpcscope.figure(run, "mpi.latency") returns a figure of matplotlib.
+    Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. metric=NAME chooses the
+    metric (default: the first of each benchmark). A PDF has one page per benchmark. In Python,
+    hpcscope.figure(run, "mpi.latency") returns a matplotlib figure.
     """
     from hpcscope.engine.export import figure
 

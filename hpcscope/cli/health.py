@@ -76,16 +76,16 @@ def command(
     options: Given,
     given: Given,
 ) -> None:
-    """Check every node without MPI, compare it with its peers, and say which are bad, and why.
+    """Check every node without MPI, compare nodes with their peers, and list the bad ones with reasons.
 
-    A small program is copied to each host, measures memory, processors, clock and disk there, and is removed. A
-    node that stands out is measured again, next to others, before it is named. The exit code is 1 if a node is
+    A small program is copied to each host, measures memory, processors, clock and disk there, and is removed. An
+    outlier is measured again, together with other nodes, before Scope reports it. The exit code is 1 if a node is
     bad or does not answer.
     """
     if prolog:
         if given.get("launcher.hosts") or json:
             raise UsageError(
-                "--prolog: checks this host alone and prints one line; must not be combined with --hosts or --json"
+                "--prolog: checks only this host and prints one line; must not be combined with --hosts or --json"
             )
         code = time_limit.within(
             PROLOG_S, UNDECIDED, lambda end_s: _prolog(reference, HealthSettings(**options), given, end_s, output)
@@ -184,8 +184,8 @@ def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
             print(f"scope health: {words[0]}: {one_line(failed)}", file=sys.stderr)
     if refused:
         print(
-            f"scope health: --drain: {len(commands)} of {len(judged.nodes)} nodes are too many to drain at "
-            "once; nothing was executed",
+            f"scope health: --drain: {len(commands)} of {len(judged.nodes)} nodes are too many to drain; nothing "
+            "was executed",
             file=sys.stderr,
         )
 
@@ -210,7 +210,7 @@ def announce(cost: Cost) -> None:
     paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
     print(
         f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n{paired}"
-        f"  on each host at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} written,"
-        f" {units.quantity(cost.program_bytes, 'B')} copied, per visit",
+        f"  per host and visit: at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} "
+        f"written, {units.quantity(cost.program_bytes, 'B')} copied",
         file=sys.stderr,
     )

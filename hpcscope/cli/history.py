@@ -36,7 +36,7 @@ def command(
         list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: the newest run's.")
+        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: cluster of the newest run.")
     ] = None,
     most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
     *,
@@ -50,10 +50,10 @@ def command(
     folder: Place = None,
     json: Json = False,
 ) -> None:
-    """Show when the values of kept runs changed their level, and what changed in the machine at that time.
+    """Show when the values of kept runs shifted, and what changed in the machine at that time.
 
-    Only the main result of each case is examined. At most one in fifty series raises a false alarm within a
-    year of nights, even if successive nights are correlated. A slow change is called a drift.
+    Only the main result of each case is examined. In a year of nightly runs, at most one in fifty series raises a
+    false alarm, even if successive nights are correlated. A slow change is called a drift.
     """
     from hpcscope.archive.history import history
     from hpcscope.archive.repository import Repository
@@ -88,7 +88,7 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
 
     runs = [entry for entry in repository.chosen(RunChoice(cluster=found.cluster)) if entry.module != NAME]
     if not runs:
-        raise UsageError(f"--confirm: {found.cluster} has only checks of health; scope health measures again")
+        raise UsageError(f"--confirm: {found.cluster} has only checks of health; `scope health` measures again")
     known = {entry.fingerprint for entry in runs}
     # Another MPI would have other figures.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}

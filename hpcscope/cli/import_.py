@@ -16,14 +16,14 @@ def command(
         ),
     ],
     ranks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Number of ranks, if the output does not say it.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of ranks, if the output does not contain it.")
     ] = None,
     output: Output = None,
 ) -> None:
-    """Import what other programs printed as a run, or as a monitored run, and show it.
+    """Import the output of other programs as a run or a monitored run, and show it.
 
-    Several outputs of the same cases count as launches. Values that a program does not print are named as unknown;
-    lines that are not understood are listed with file and line. Values have the origin "imported".
+    Several outputs of the same cases count as launches. Values that a program does not print are marked unknown;
+    unrecognized lines are listed with file and line number. Values have the origin "imported".
 
     \b
     MPI and networks:

@@ -175,7 +175,7 @@ def _warn(emulated: Emulation) -> None:
     for link in emulated.state.checks:
         if not fidelity.faithful(link):
             reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
-            rate = f"{units.change(link.deviation)} of its declared rate"
+            rate = f"{units.change(link.deviation)} against its declared rate"
             typer.echo(
                 f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True
             )
@@ -190,12 +190,12 @@ def _print(emulated: Emulation) -> None:
     print(f"hosts     {', '.join(_ranges(state.description))}")
     for link in facts.links:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
-        print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} of its declared rate")
+        print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} against its declared rate")
     for relayed in facts.relayed:
         median, worst = (
             units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
         )
-        late = f"{relayed.frames} frames, delivered {median} late (median), {worst} (99th percentile)"
+        late = f"{relayed.frames} frames, delivery delay {median} (median), {worst} (99th percentile)"
         carried = late if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     if facts.storage:

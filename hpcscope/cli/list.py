@@ -30,7 +30,7 @@ def command(
     given: Given,
     json: Json = False,
 ) -> None:
-    """List the benchmarks, the module that runs each, and why one is not available."""
+    """List the benchmarks, the module that runs each, and why a benchmark is not available."""
     from hpcscope.build import blas
     from hpcscope.engine import benchmarks
 

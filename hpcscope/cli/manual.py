@@ -25,7 +25,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="PREFIX",
-            help="Write it and the completions of bash, zsh and fish below PREFIX/share (~/.local, for example).",
+            help="Write page and completions (bash, zsh, fish) to PREFIX/share; PREFIX is, for example, ~/.local.",
         ),
     ] = None,
 ) -> None:
@@ -81,7 +81,7 @@ def page() -> str:
 _EXIT = [
     r"0 success; 1 a case failed, data were wrong, or \-\-fail\-on\-regression found a regression;",
     "2 bad usage or input; 124 the time limit of the job ended the run;",
-    "130 Ctrl-C, SIGTERM or a closed terminal ended it.",
+    "130 Ctrl-C, SIGTERM or a closed terminal ended the run.",
 ]
 
 

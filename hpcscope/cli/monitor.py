@@ -29,7 +29,7 @@ def command(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN", help="Measured run to compare with, or none; default: the newest one of these hosts."
+            metavar="RUN", help="Measured run to compare with, or none; default: the newest run of these hosts."
         ),
     ] = None,
     json: Annotated[
@@ -70,8 +70,8 @@ def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> Non
 
 def _no_profile(words: list[str], code: int) -> str:
     """Return why probably no rank left a profile."""
-    failed = f" (exit code {code}): the launcher or the program failed, as it says above," if code else ":"
+    failed = f" (exit code {code}); likely causes: a failure (see above)," if code else "; likely causes:"
     return (
-        f"no rank of `{' '.join(words)}` left a profile{failed} it did not call MPI_Init, its MPI is static,"
-        " its launcher does not forward LD_PRELOAD, or the command sets LD_PRELOAD itself"
+        f"no rank of `{' '.join(words)}` left a profile{failed} no call of MPI_Init, a static MPI, a launcher "
+        "that does not forward LD_PRELOAD, or LD_PRELOAD in the command"
     )

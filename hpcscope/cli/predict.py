@@ -25,7 +25,7 @@ def command(
         typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
     ],
     n: Annotated[
-        str, typer.Option("--n", help="Order of the matrix or grid, keys to sort (8Mi), or a truncation (T42).")
+        str, typer.Option("--n", help="Order of the matrix or grid, number of keys (8Mi), or truncation (T42).")
     ],
     variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
     *,
@@ -36,10 +36,10 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Predict an algorithm from the lower levels of a run, and validate it at every point that was measured.
+    """Predict an algorithm from the lower levels of a run, and validate the prediction at every measured point.
 
-    Computation is scaled from one rank; messages, halo exchanges and collectives cost what the run measured.
-    Nothing is predicted without a measured point on several ranks to validate it.
+    Computation is scaled from one rank; messages, halo exchanges and collectives take the times that the run
+    measured. Nothing is predicted without a measured point on several ranks to validate it.
     """
     from hpcscope.engine import predict
 

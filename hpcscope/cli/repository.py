@@ -182,7 +182,7 @@ def verify(folder: Place = None) -> None:
     from hpcscope.archive.repository import Repository
 
     repository = Repository(folder)
-    _end(repository.verify(), f"{count(len(repository.folder.ids()), 'run')}: all files are as they were added")
+    _end(repository.verify(), f"{count(len(repository.folder.ids()), 'run')}: no file has changed")
 
 
 def rebuild(

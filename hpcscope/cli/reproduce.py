@@ -72,7 +72,7 @@ def command(
         _all(asked, json)
         return
     if asked.quick:
-        raise UsageError("--quick: must be given with --all; for one experiment use --launches and --budget")
+        raise UsageError("--quick: only valid with --all; for one experiment use --launches and --budget")
     if name is None:
         raise UsageError(
             "scope reproduce: must be followed by the name of a published experiment; --list shows them"

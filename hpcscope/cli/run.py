@@ -80,9 +80,7 @@ def command(
     output: Output = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Run one launch of each case, about 20 seconds; slow storage ends after a minute."
-        ),
+        typer.Option("--quick", help="Run one launch of each case: about 20 seconds, at most one minute."),
     ] = False,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
@@ -92,7 +90,7 @@ def command(
         bool,
         typer.Option(
             "--try-advice",
-            help="Then measure the settings that findings advise, interleaved with the present ones.",
+            help="After the run, measure settings that findings advise, interleaved with the current settings.",
             rich_help_panel=PROCEDURE,
         ),
     ] = False,
@@ -210,7 +208,7 @@ def _show(run: Path, well: bool, try_advice: bool) -> None:
     reasons = without_result(run)
     if reasons:
         further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        typer.echo(f"scope run: no result of a case that was asked for: {reasons[0]}{further}", err=True)
+        typer.echo(f"scope run: no result for a requested case: {reasons[0]}{further}", err=True)
     raise typer.Exit(0 if well and not reasons else 1)
 
 

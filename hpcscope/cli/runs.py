@@ -36,9 +36,7 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     _print(runs)
     if packed := kept_runs.packed(folder):
         files = f"{packed[0]}" if len(packed) == 1 else f"{len(packed)} packed runs, {packed[0]} to {packed[-1]}"
-        typer.echo(
-            f"not listed: {one_line(files)}; scope show FILE reads a packed run, scope unpack makes a directory"
-        )
+        typer.echo(f"not listed: {one_line(files)}; scope show FILE reads a packed run, scope unpack unpacks it")
 
 
 def open_report(
@@ -84,7 +82,7 @@ def prune(
     from hpcscope.archive import runs as kept_runs
 
     if keep is None and older is None:
-        raise UsageError("--keep or --older: must be given; they say which runs are old")
+        raise UsageError("--keep or --older: one of them must select the runs to remove")
     old = kept_runs.outdated(kept_runs.listed(folder), keep, older)
     if old:
         _remove(old, yes)

@@ -29,15 +29,15 @@ def command(
             help="Benchmarks (mpi, 'mpi.*') and filters (mode=standard, message_bytes=1Ki, ranks=2).",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every result under every definition of time.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show all results under all definitions of time.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also print each case as `scope run --case` reads it.")
     ] = False,
-    hpl: Annotated[bool, typer.Option("--hpl", help="LINPACK in the output format of HPL.")] = False,
-    top500: Annotated[bool, typer.Option("--top500", help="A data sheet in the style of TOP500.")] = False,
+    hpl: Annotated[bool, typer.Option("--hpl", help="Show LINPACK in the output format of HPL.")] = False,
+    top500: Annotated[bool, typer.Option("--top500", help="Show a data sheet in the style of TOP500.")] = False,
     applications: Annotated[
-        bool, typer.Option("--applications", help="What applications compute and send, and where their time goes.")
+        bool, typer.Option("--applications", help="Show what applications compute and send, and where time goes.")
     ] = False,
 ) -> None:
     """Show the results of a run: a summary, or the median of each chosen case with its 95 % CI."""

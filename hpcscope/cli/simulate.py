@@ -43,8 +43,9 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TOML file with several changes and their costs, in place of these options; shows the gain of "
-            "each (docs/how-to/predict.md).",
+            help="TOML file with several changes and their costs, instead of --set, --hosts and --topology; "
+            "shows the gain of each "
+            "(docs/how-to/predict.md).",
         ),
     ] = None,
     program: Annotated[
@@ -63,9 +64,9 @@ def command(
 ) -> None:
     """Simulate a run: its own cases first, to show the error, then more ranks or another platform.
 
-    The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform with
-    the values of the run. The result is a run of the origin "simulated". Computation takes as long as it takes
-    on this machine.
+    The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform built
+    from the run's values. The result is a run with origin "simulated". Computation takes as long as on this
+    machine.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.simulate import offers as several
@@ -78,7 +79,7 @@ def command(
         own |= {f"--{key}": given.get(key) for key in ("hosts", "topology", "cost")}
         _refuse_beside_offers([name for name, value in own.items() if value is not None])
     if "cost" in given and not changes and not given.keys() & {"hosts", "topology"}:
-        raise UsageError(f"--cost {given['cost']:g}: must be given with a change: --set, --hosts or --topology")
+        raise UsageError(f"--cost {given['cost']:g}: only valid with a change: --set, --hosts or --topology")
     options = SimulateOptions(
         **given, changes=changes, only=patterns or [], program=_words(program), output=output, command=sys.argv
     )
@@ -129,7 +130,7 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 def _refuse_beside_offers(given: Sequence[str]) -> None:
     """Raise UsageError for an option of one change beside a file of several."""
     if given:
-        raise UsageError(f"{given[0]}: cannot be given with --offers, whose file has the changes of each offer")
+        raise UsageError(f"{given[0]}: not valid with --offers, because its file has the changes of each offer")
 
 
 def _words(program: str | None) -> list[str] | None:

@@ -22,7 +22,7 @@ def command(
         bool, typer.Option("--published/--no-published", help="Include the published values of historic machines.")
     ] = True,
 ) -> None:
-    """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.
+    """Write web pages of all clusters, rankings, histories, runs and reports; the pages need no server.
 
     Reports are written once; most take about a second.
     """

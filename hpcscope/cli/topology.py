@@ -40,8 +40,8 @@ def discover(
 ) -> None:
     """Measure which hosts form groups, and the rates of their uplinks.
 
-    The result is a topology.toml. No switch is queried. The groups follow from the rates of isolated transfers
-    between pairs of hosts, and from which concurrent transfers slow each other.
+    The result is a topology.toml. No switch is queried. Scope infers groups from the rates of isolated transfers
+    between pairs of hosts, and from slowdowns between concurrent transfers.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine
@@ -70,7 +70,7 @@ def load(
     *,
     given: Given,
 ) -> None:
-    """Load trunks and bisection, and compare rates with the file.
+    """Load trunks and bisection, and compare rates with the topology file.
 
     Loads are 10, 50, 80 and 100 % of the predicted rate. The arriving rate is compared with the prediction, and
     small messages are timed next to the load.
@@ -137,7 +137,7 @@ def _print_loads(loaded: Loaded) -> None:
         f"{loaded_cut.cut.name} ({loaded_cut.cut.direction})" for loaded_cut in loaded.cuts if loaded_cut.starved
     ]:
         names = ", ".join(starved)
-        screen.print(f"\nToo few processors under full load to judge: {names}", markup=False)
+        screen.print(f"\nNot judged, because full load needs more processors: {names}", markup=False)
     elif not loaded.findings:
         screen.print(
             f"\nNo trunk delivers less than {units.share(DELIVERS)} of the predicted rate, at 95 % confidence.",

@@ -36,9 +36,9 @@ def linpack(
 ) -> None:
     """Find good settings of LINPACK for this machine.
 
-    They are N, NB, process grid, broadcast, row exchange and look-ahead. The times of all settings are predicted
-    from short measurements; the best ones are measured, first at small N. The run directory also holds
-    tune.json, tuning.txt, HPL.dat and best.toml.
+    The settings are N, NB, process grid, broadcast, row exchange and look-ahead. The times of all settings are
+    predicted from short measurements; the best settings are then measured, first at small N. The run directory
+    also holds tune.json, tuning.txt, HPL.dat and best.toml.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.tune import linpack
@@ -64,8 +64,8 @@ def storage(
     """Find the fastest way to access files here.
 
     Ways differ in ranks, one file or many, POSIX or MPI-IO, transfers and hints. The bandwidths of all ways are
-    predicted from a few; the best ones are measured. The run directory also holds tune-storage.json, tuning.txt
-    and best.toml.
+    predicted from a few measured ones; then the best ways are measured. The run directory also holds
+    tune-storage.json, tuning.txt and best.toml.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.tune import storage
@@ -91,8 +91,8 @@ def blas(
 ) -> None:
     """Find the fastest kernels of OpenBLAS for this host's processors.
 
-    OPENBLAS_CORETYPE chooses them. Matrix products are measured with the kernels in use, interleaved with
-    each other kind that these processors can run. The directory holds tune-blas.json and the runs of both sides.
+    OPENBLAS_CORETYPE chooses them. Matrix products are measured with the current kernels, interleaved with all
+    other kernels that these processors can run. The directory holds tune-blas.json and the runs of both sides.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.comparison.kernels import FILE

@@ -295,7 +295,7 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Ru
     elif is_change and explained:
         verdict, reason = "states differ", explained
     elif is_change and (pair.a.launches_dependent or pair.b.launches_dependent):
-        reason = "successive launches of a run were correlated: holds for these minutes; run `--confirm`"
+        reason = "successive launches of a run were correlated: valid for these minutes only; run `--confirm`"
     elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):
         verdict, reason = "common change", ""
     return _compared(
@@ -328,12 +328,12 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
         return ("worse" if (found.ratio > 1) == (better == "lower") else "better"), ""
     if established:
         least = units.percent(threshold, 1)
-        return "no difference", f"a change of {units.change(found.ratio - 1)} is established, but below {least}"
+        return "no difference", f"a change of {units.change(found.ratio - 1)} is significant, but below {least}"
     widest = 1 + RESOLUTION * threshold
     if found.high > widest or found.low < 1 / widest or beyond:
         return (
             "inconclusive",
-            "anything from {} to {} is possible".format(*units.changes(found.low - 1, found.high - 1)),
+            "any change from {} to {} is possible".format(*units.changes(found.low - 1, found.high - 1)),
         )
     return "no difference", ""
 

@@ -64,12 +64,12 @@ class KernelTuning(Strict):
                 f"Keep the {self.kernels} kernels: Scope knows no other kernels of {self.library}"
                 " that this processor can run"
             ]
-        kept = f"Keep the {self.kernels} kernels: no others are faster at 95 % confidence"
+        kept = f"Keep the {self.kernels} kernels: no other kernels are faster at 95 % confidence"
         return [kept, *map(self._beside, self.rivals)]
 
     def _beside(self, rival: Rival) -> str:
         rates = "; ".join(f"{case.label}: {_figure(case)}" for case in rival.cases)
-        return f"{rival.kernels} kernels, rates over those with {self.kernels} kernels: {rates}"
+        return f"{rival.kernels} kernels, rates relative to {self.kernels} kernels: {rates}"
 
 
 def _figure(case: PairedCase) -> str:

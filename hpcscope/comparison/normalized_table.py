@@ -19,14 +19,12 @@ def table(normalized: Normalized) -> RenderableType:
     if normalized.without_unmodified:
         number = len(normalized.without_unmodified)
         shown = "; ".join(normalized.without_unmodified[:3]) + ("; ..." if number > 3 else "")
-        parts.append(
-            Text(f"\nwithout an unmodified test in {normalized.baseline}: {number}: {shown}", style="dim")
-        )
+        parts.append(Text(f"\n{number} without an unmodified test in {normalized.baseline}: {shown}", style="dim"))
     return Group(*parts)
 
 
 def _heading(normalized: Normalized) -> Iterator[Text]:
-    yield Text(f"{normalized.run}\nover the unmodified tests of {normalized.baseline}", style="bold")
+    yield Text(f"{normalized.run}\ndivided by the unmodified tests of {normalized.baseline}", style="bold")
     for side in normalized.optimized:
         yield Text(f"  optimized measurement: {side}", style="yellow")
     yield Text()

@@ -163,7 +163,7 @@ def judged(
     judgements: list[Judgement] = []
     for one, has, lower in zip(ratios, evidence, better, strict=True):
         if has < limit:
-            possible = "anything from {} to {} is possible".format(*units.changes(one.low - 1, one.high - 1))
+            possible = "any change from {} to {} is possible".format(*units.changes(one.low - 1, one.high - 1))
             judgements.append(("inconclusive", possible if one.low else "too few rounds: any change is possible"))
         elif one.is_beyond(threshold):
             judgements.append(("worse" if (one.ratio > 1) == (lower == "lower") else "better", ""))

@@ -45,7 +45,7 @@ def sentence(comparison: PairedComparison) -> str:
         by = units.percent(largest) if largest < 1 else f"a factor of {1 + largest:.2g}"
         parts.append(f"no {other}{of_all} differs by more than {by}")
     if len(possible) < len(others):
-        parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds to tell")
+        parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds for a verdict")
     return ", ".join(parts)
 
 
@@ -82,7 +82,7 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
         yield Text("The time ended before every case was decided; run longer with --time SECONDS.", style="yellow")
     yield Text(
         f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; at most "
-        f"{units.percent(comparison.level)} of verdicts are expected to be false, whenever measuring ends. "
+        f"{units.percent(comparison.level)} of verdicts are expected to be false, no matter when measuring ends. "
         "A and B: in a typical round. Rounds: the smallest and the largest ratio of B to A.",
         style="dim",
     )

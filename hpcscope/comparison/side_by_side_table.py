@@ -129,13 +129,13 @@ def _end(side: SideBySide, shown: int, unclear: int, fitting: int) -> Iterator[T
     elif len(side.runs) > fitting:
         left = len(side.runs) - fitting
         words = "1 run does" if left == 1 else f"{left} runs do"
-        yield Text(f"{words} not fit; --html FILE and --json show all.", style="bold")
+        yield Text(f"{words} not fit on the screen; --html FILE and --json show all.", style="bold")
     if unclear:
         yield Text(f"{unclear} more cases are inconclusive in some run; --all shows them.", style="bold")
     if any(comparison.obstacles for comparison in side.comparisons):
         yield Text("Runs of different machines have no verdict without --across-machines.", style="bold")
     yield Text(
-        f"Changes below {units.percent(side.threshold, 1)} count as no difference; with equal runs, at most "
-        f"{units.percent(side.level)} of such comparisons show a change in any of them.",
+        f"Changes below {units.percent(side.threshold, 1)} count as no difference; for equal runs, at most "
+        f"{units.percent(side.level)} of such comparisons show a change in any run.",
         style="dim",
     )

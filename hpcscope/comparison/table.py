@@ -120,9 +120,9 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     by = units.change(common.ratio - 1, common.low - 1, common.high - 1)
     return (
-        f"{common.agreeing} of {common.cases} cases changed together, by {by} (half of them in the brackets). "
+        f"{common.agreeing} of {common.cases} cases changed together, by {by} (brackets: middle half of cases). "
         "The machine was in a different state during one of the runs, or all cases share a cause. "
-        f"Each case is judged relative to this change. `scope compare --measure {a} {b}` tells the two apart."
+        f"Each case is judged relative to this change. `scope compare --measure {a} {b}` separates these causes."
     )
 
 
@@ -136,7 +136,7 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
     ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in change.sentinel.items())
-    took = f"; sentinel in the longest state, {b} over {a}: {ratios}" if ratios else ""
+    took = f"; sentinel's time in the longest state, {b} / {a}: {ratios}" if ratios else ""
     if len(change.a) == len(change.b) == 1:
         return f"The machine was in another state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."

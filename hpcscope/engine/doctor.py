@@ -26,7 +26,7 @@ def _building() -> Iterator[Check]:
     ready = next(filter(None, map(prebuilt.fitting, here)), None)
     yield Check("C++ compiler", bool(compiler or ready), compiler or "absent", advice, needed=ready is None)
     if ready is not None:
-        found = f"came with Scope for the ABI {ready.abi}, taken for {ready.library}"
+        found = f"included in Scope for the ABI {ready.abi}, used with {ready.library}"
         yield Check("native program", True, found)
     for installation in here:
         advice = "" if installation.launcher else "no mpiexec of the same MPI next to it; name one with --mpiexec"

@@ -43,7 +43,7 @@ def exported(
         what = "a monitored run" if monitored else "a run"
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}{hint}")
+        raise UsageError(f"{name}: unknown format; for {what} it must be one of {', '.join(known)}{hint}")
     if not monitored:
         chosen = [run.replaced(statistics=select(run.statistics, patterns)) for run in map(Run, runs)]
         content = exports.writer(name)(chosen)
@@ -76,7 +76,7 @@ def _kind(folder: Path) -> Kind:
 
 def _health(name: str, runs: Sequence[Path], patterns: Sequence[str], kept: Kept) -> str:
     if len(runs) != 1 or patterns:
-        raise UsageError(f"{runs[-1]}: a check of health is exported by itself, as a whole")
+        raise UsageError(f"{runs[-1]}: a check of health must be exported alone and without --only")
     record, _, judged = health.read_judged(runs[0], kept)
     return health_exports.written(name, record, judged)
 

@@ -105,7 +105,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
     held = sum(len(output.figures) for output in outputs)
     if held > MOST_VALUES:
         together = f"{len(files)} files hold" if len(files) > 1 else f"{files[0]}: holds"
-        raise UsageError(f"{together} {held} values; must be at most {MOST_VALUES}: import it in parts")
+        raise UsageError(f"{together} {held} values; must be at most {MOST_VALUES}: import them in parts")
     foreign = [benchmark for each in outputs for reading in each.readings for benchmark in reading.benchmarks]
     catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))
@@ -187,7 +187,7 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
     parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):
         raise UsageError(
-            f"{where}: {printed.benchmark}: has no parameter {unknown[0]}; the build is of another version"
+            f"{where}: {printed.benchmark}: has no parameter {unknown[0]}; the native program has another version"
         )
     return PrintedRecord(
         record="printed",

@@ -31,7 +31,7 @@ def head_of(
     slots = cluster.place.slots
     if options.ranks is None and len(set(slots)) > 1:
         raise UsageError(
-            f"the hosts take {', '.join(map(str, slots))} ranks: --ranks must say how many ranks are placed"
+            f"the hosts have {', '.join(map(str, slots))} slots: give the number of ranks to place with --ranks"
         )
     sockets = cluster.hosts[0].processor.sockets if cluster.hosts else 1
     pairs, notes = pairings(slots, sockets, options.ranks)

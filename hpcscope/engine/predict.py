@@ -95,7 +95,7 @@ def size_of(text: str, benchmark: str, catalog: Catalog) -> int:
 def _refuse_grids(options: PredictOptions, benchmark: str, catalog: Catalog) -> None:
     """Raise UsageError where the grids cannot be compared."""
     if options.grids and options.grid_rows:
-        raise UsageError(f"--grid-rows {options.grid_rows}: not with --grids, which predicts all")
+        raise UsageError(f"--grid-rows {options.grid_rows}: not valid with --grids, which predicts all grids")
     if options.grids and (
         benchmark not in catalog or ROWS not in catalog.grid(benchmark, catalog.defaults(benchmark))
     ):

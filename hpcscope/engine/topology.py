@@ -70,7 +70,7 @@ def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = 
     """
     topology = read(file)
     if not loading.cuts(topology):
-        raise UsageError(f"{file}: must have a trunk, or a bisection, with two hosts on both sides")
+        raise UsageError(f"{file}: must have a trunk, or a bisection, with two hosts on each side")
     with _probing(given, progress) as (_, probe, tell):
         if missing := [host for host in topology.hosts if host not in probe.hosts]:
             raise UsageError(

@@ -84,7 +84,7 @@ FORMATS: Mapping[str, Callable[[HealthFile, Health], str]] = {
 def written(name: str, record: HealthFile, health: Health) -> str:
     """Return the verdicts in a format; UsageError names the formats that there are."""
     if name not in FORMATS:
-        raise UsageError(f"{name}: unknown format; of a check of health it must be one of {', '.join(FORMATS)}")
+        raise UsageError(f"{name}: unknown format; for a check of health it must be one of {', '.join(FORMATS)}")
     return visible(FORMATS[name](record, health))
 
 

@@ -112,7 +112,7 @@ def another_limit(run: Run, settings: Sequence[LibrarySetting], moved_bytes: int
     limits = _LIMITS.get(run.mpi, ()) if not collective else ()
     names = [setting.name for setting in settings] or list(limits)
     if not names:
-        return Advised("the library names no setting of this size", [])
+        return Advised("Scope knows no setting of the library for this limit", [])
     changes = [{name if name.startswith("UCX_") else prefix + name: str(moved_bytes)} for name in names]
     return _tried(changes, case)
 

@@ -68,7 +68,7 @@ CHECKS = (
         "time left to a program",
         "",
         True,
-        "other processes, interrupts, or a hypervisor that gives the time to others",
+        "other processes, interrupts, or a hypervisor that gives CPU time to others",
         "look at `top`, /proc/interrupts and stolen time (`vmstat`)",
     ),
     HealthCheck(
@@ -84,7 +84,7 @@ CHECKS = (
         "disk write with fsync",
         "B/s",
         True,
-        "a disk that fails, is full, or serves others",
+        "a disk that fails, is full, or serves other hosts",
         "look at `smartctl -a`, `df` and `iostat -x`",
     ),
     HealthCheck(
@@ -92,7 +92,7 @@ CHECKS = (
         "disk read",
         "B/s",
         True,
-        "a disk that fails, or serves others",
+        "a disk that fails, or serves other hosts",
         "look at `smartctl -a` and `iostat -x`",
     ),
 )

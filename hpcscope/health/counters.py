@@ -63,7 +63,7 @@ def signs(visits: Sequence[Visit]) -> list[Sign]:
         rule = next((rule for rule in RULES if re.fullmatch(rule[0], name)), None)
         grown = last[name] - first.get(name, last[name])
         if rule is not None and grown > 0:
-            found.append(Sign(False, f"{name}: {grown} more while it was checked", rule[1], rule[2]))
+            found.append(Sign(False, f"{name}: {grown} more during the check", rule[1], rule[2]))
     return [*found, *_stolen(answered), *_clock(answered)]
 
 

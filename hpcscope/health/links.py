@@ -286,8 +286,8 @@ def sentence(record: HealthFile) -> str:
     hosts = len({host for visit in measured for host in (visit.first, visit.second)})
     pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
     return (
-        f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians {typical[0]} one way, {typical[1]},"
-        f" {typical[2]} both ways at once."
+        f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians: latency {typical[0]}, rate "
+        f"{typical[1]}, {typical[2]} in both directions at once."
     )
 
 
@@ -321,7 +321,7 @@ def _unreached(record: HealthFile) -> Iterable[tuple[str, NodeEvidence]]:
             failed.setdefault(host, []).append(visit)
     for host, visits in failed.items():
         text = f"link: not measured with any of {len(visits)} partners: {visits[0].error}"
-        yield host, NodeEvidence(SUSPECT, text, "a firewall between nodes, or its network is down", ADVICE)
+        yield host, NodeEvidence(SUSPECT, text, "a firewall between nodes, or a network that is down", ADVICE)
 
 
 def _whole(record: HealthFile) -> list[str]:
@@ -333,5 +333,5 @@ def _whole(record: HealthFile) -> list[str]:
         return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} are needed"]
     if failed:
         names = host_ranges(sorted({visit.first for visit in failed} | {visit.second for visit in failed}))
-        return [f"links: {len(failed)} of {len(record.links)} measurements failed, of {several(names)}"]
+        return [f"links: {len(failed)} of {len(record.links)} measurements failed, on {several(names)}"]
     return []

@@ -246,7 +246,7 @@ def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
         yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
-        yield NodeEvidence(SUSPECT, text, "the host hung, or the network to it", "look at its kernel's messages")
+        yield NodeEvidence(SUSPECT, text, "the host or its network hung", "look at its kernel's messages")
 
 
 def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:
@@ -255,7 +255,7 @@ def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:
     for value, hosts in difference.odd.items():
         text = f"{difference.fact} is {value}; others: {difference.usual}"
         for host in hosts:
-            yield host, NodeEvidence(SUSPECT, text, ODD_CAUSE, "set it as it is on the other nodes")
+            yield host, NodeEvidence(SUSPECT, text, ODD_CAUSE, "use the setting of the other nodes")
 
 
 def _judge_speed(
@@ -296,7 +296,7 @@ def _judge_speed(
     middle = units.share(slow_nodes.slowness(float(np.median(list(slow.values())))))
     return [
         f"{sight.label}: two clusters of values, {len(slow)} of {len(sight.hosts)} nodes are {middle}"
-        f" {_worse(sight)}: no majority says which is right; --reference does"
+        f" {_worse(sight)}: no majority shows which is right; use --reference"
     ]
 
 

@@ -217,7 +217,7 @@ def _refuse_contradictions(file: Path, lab: Lab) -> None:
         if name in buses[:position]:
             raise UsageError(f"{file}: switch[{position}].name = {name!r}: must differ from earlier names")
     if not any(group.ranks_per_host for group in lab.group):
-        raise UsageError(f"{file}: group[0].ranks_per_host = 0: must be at least 1 in one group")
+        raise UsageError(f"{file}: group[0].ranks_per_host = 0: must be at least 1 in at least one group")
     _refuse_odd_storage(file, lab)
     if len(lab.hosts()) > MOST_HOSTS:
         raise UsageError(f"{file}: {len(lab.hosts())} hosts: must be at most {MOST_HOSTS}")
@@ -239,7 +239,7 @@ def _refuse_odd_storage(file: Path, lab: Lab) -> None:
         for key in ("servers", "copies"):
             if key in storage.model_fields_set:
                 raise UsageError(
-                    f"{file}: storage.{key} = {getattr(storage, key)!r}: must go with kind = 'glusterfs'"
+                    f"{file}: storage.{key} = {getattr(storage, key)!r}: only valid with kind = 'glusterfs'"
                 )
         return
     names = [group.name for group in lab.group]
@@ -248,5 +248,5 @@ def _refuse_odd_storage(file: Path, lab: Lab) -> None:
     hosts = lab.group_of(storage.servers).hosts
     if hosts % storage.copies != 0:
         raise UsageError(
-            f"{file}: storage.copies = {storage.copies}: must divide the {hosts} hosts of the servers"
+            f"{file}: storage.copies = {storage.copies}: must divide {hosts}, the number of server hosts"
         )

@@ -110,8 +110,8 @@ def _slower_relay(link: Link, slow: Fault) -> Emulation:
         raise _relayed(link)
     if slow.direction != "both":
         raise UsageError(
-            f"lab {state.name}: {slow.where}: --direction {slow.direction}: must be both for a link with"
-            " latency or half duplex, which has one rate"
+            f"lab {state.name}: {slow.where}: --direction {slow.direction}: must be both, because a link with "
+            "latency or half duplex has only one rate"
         )
     relays = [replace(relay, rate_mbit_per_s=slow.value) for relay in wire.relays]
     return lay(_without_relay(link), replace(wire, relays=relays))
@@ -249,6 +249,6 @@ def _pid(emulation: Emulation, host: str) -> int:
 
 def _relayed(link: Link) -> UsageError:
     return UsageError(
-        f"lab {link.emulation.state.name}: {link.where}: uses a relay (a bus, latency, another fault), which takes"
-        " no such fault: --clear the other one, or change the lab file"
+        f"lab {link.emulation.state.name}: {link.where}: uses a relay (for a bus, latency or another fault), "
+        "which cannot have this fault: remove the other fault (--clear), or change the lab file"
     )

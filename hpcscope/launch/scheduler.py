@@ -116,7 +116,7 @@ class Queue(Scheduler, Protocol):
 def require(command: str, title: str) -> None:
     """Raise UsageError where a command of the batch system `title` is not on PATH."""
     if shutil.which(command) is None:
-        raise UsageError(f"{command}: no such program on PATH; {title}'s commands must be there")
+        raise UsageError(f"{command}: no such program; {title}'s commands must be on PATH")
 
 
 def ask(title: str, *words: str) -> subprocess.CompletedProcess[str]:

@@ -79,7 +79,7 @@ def _without_threads(needed: int) -> str:
     used = sum(process.info["num_threads"] or 0 for process in mine if process.info["uids"].real == os.getuid())
     if limit - used >= needed:
         return ""
-    found = f"expected room for {needed}, found {used} of {limit}"
+    found = f"expected room for {needed}, found {used} of {limit} in use"
     return f"threads of this user: {found}; run `ulimit -u {used + needed}`"
 
 
@@ -90,7 +90,7 @@ def _without_temporary_files() -> str:
             file.write(bytes(TEMPORARY_BYTES))
     except OSError as error:
         room = f"expected room for {size(TEMPORARY_BYTES)}, found: {error.strerror}"
-        return f"{folder}: {room}; free some, or set TMPDIR to another directory"
+        return f"{folder}: {room}; free some space, or set TMPDIR to another directory"
     return ""
 
 

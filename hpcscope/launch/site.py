@@ -124,7 +124,7 @@ def _storage(asked: str | None, where: str) -> Storage | None:
         return None
     if not Path(named).is_dir() or not os.access(named, os.W_OK | os.X_OK):
         source = f"{where}: launcher.storage" if asked else f"${FOLDER}"
-        raise UsageError(f"{source} = {named}: must be a directory in which you can make files")
+        raise UsageError(f"{source} = {named}: must be a directory that you can write to")
     return _marked(Path(named))
 
 

@@ -51,7 +51,7 @@ def _processors(host: Host) -> Iterator[Check]:
     processor = host.processor
     usable = host.processor.usable_cores
     found = f"{usable} of {processor.cores} cores usable, {processor.threads} threads, {processor.model}"
-    advice = "" if usable > 1 else "ranks must share one core: only functions can be checked, not performance"
+    advice = "" if usable > 1 else "ranks must share one core: only correctness can be checked, not performance"
     yield Check("cores", usable > 1, found, advice)
     if processor.quota_processors is not None:
         advice = "a control group stops processes in the middle of a measurement; ask for whole cores"
@@ -64,7 +64,7 @@ def _processors(host: Host) -> Iterator[Check]:
 def _minimum_configuration(host: Host) -> Check:
     lacks = minimum_configuration.lacks([host], host.processor.usable_cores)
     found = ", ".join(lack.words for lack in lacks) or "met"
-    advice = "baseline cases that need more are left out; --hosts adds hosts" if lacks else ""
+    advice = "baseline cases that need more cores are left out; --hosts adds hosts" if lacks else ""
     return Check("minimum configuration", True, found, advice)
 
 
@@ -72,11 +72,11 @@ def _clock(host: Host) -> Check:
     source = text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
     steady = {"constant_tsc", "nonstop_tsc"} <= set(host.processor.flags)
     if host.processor.architecture != "x86_64":
-        return Check("clock", True, f"kernel clock {source}; the processor's counter if it has one")
+        return Check("clock", True, f"kernel clock {source}; measurements use the processor's counter, if any")
     if steady:
         return Check("clock", True, f"invariant time stamp counter; kernel clock {source}")
     return Check(
-        "clock", False, f"kernel clock {source}", "no invariant counter: clock_gettime is used, with its cost"
+        "clock", False, f"kernel clock {source}", "no invariant counter: clock_gettime is used, and costs more"
     )
 
 
@@ -127,7 +127,7 @@ def _copy_between_processes() -> Check:
 
 def _environment() -> Check:
     found = steering_environment(os.environ)
-    advice = "these steer MPI, fabrics or threads, and are recorded with the run" if found else ""
+    advice = "these variables control MPI, fabrics or threads, and are recorded with the run" if found else ""
     return Check("steering variables", True, ", ".join(found) or "none", advice)
 
 

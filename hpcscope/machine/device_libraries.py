@@ -24,9 +24,9 @@ GRAPHICS = "0x0300"
 """The class of a card with a screen: one that computes, too, if NVIDIA made it."""
 NVIDIA = "0x10de"
 VENDORS = {
-    NVIDIA: ("NVIDIA", "its driver brings libcuda.so.1"),
-    "0x1002": ("AMD", "the OpenCL of ROCm drives it (rocm-opencl-runtime)"),
-    "0x8086": ("Intel", "its compute runtime drives it (intel-opencl-icd)"),
+    NVIDIA: ("NVIDIA", "needs the driver, which has libcuda.so.1"),
+    "0x1002": ("AMD", "needs the OpenCL of ROCm (rocm-opencl-runtime)"),
+    "0x8086": ("Intel", "needs Intel's compute runtime (intel-opencl-icd)"),
 }
 """PCI vendors: their names, and what drives their cards."""
 HIDING = "CUDA_VISIBLE_DEVICES"
@@ -51,11 +51,7 @@ def libraries() -> list[Library]:
         return [Library(*arguments) for arguments in json.loads(ended.stdout)]
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = "no answer in time" if isinstance(error, subprocess.TimeoutExpired) else "ended without an answer"
-        return [
-            Library(
-                "device libraries", False, f"CUDA or OpenCL: {why}", "its own tool says why: nvidia-smi, clinfo"
-            )
-        ]
+        return [Library("device libraries", False, f"CUDA or OpenCL: {why}", "nvidia-smi or clinfo may show why")]
 
 
 def undriven(root: Path, known: Iterable[Device]) -> Iterator[Library]:
@@ -131,7 +127,7 @@ def _of_cuda(
         with suppress(OSError):
             major, minor = version(CDLL(file))
             takes = newest is None or major <= newest
-            advice = "" if takes else f"the driver takes CUDA {newest} at most: pip install '{package}'"
+            advice = "" if takes else f"the driver supports CUDA {newest} at most: pip install '{package}'"
             yield Library(name, takes, f"{file}, CUDA {major}.{minor}", advice)
             return
     if newest is not None:
@@ -140,9 +136,7 @@ def _of_cuda(
 
 def _opencl(library: CDLL, file: str) -> Library:
     found = ", ".join(f"{name}, {_counted(len(handles))}" for name, handles in devices.platforms(library))
-    advice = (
-        "" if found else "its drivers have files in /etc/OpenCL/vendors; pocl-opencl-icd drives the processors"
-    )
+    advice = "" if found else "OpenCL drivers have files in /etc/OpenCL/vendors; pocl-opencl-icd is for CPUs"
     return Library("OpenCL", True, f"{file}: {found or 'no driver'}", advice)
 
 

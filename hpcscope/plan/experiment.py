@@ -45,7 +45,7 @@ def asked_for(what: Sequence[str], given: Mapping[str, Any]) -> tuple[Path | Non
     """
     files = [word for word in what if word.endswith((".toml", ".dat"))]
     if len(files) > 1:
-        raise UsageError(f"{files[1]}: only one file can be run at a time, and {files[0]} is named too")
+        raise UsageError(f"{files[1]}: only one file can be run at a time; {files[0]} is given, too")
     only = [word for word in what if word not in files]
     return Path(files[0]) if files else None, {**given, **({"only": only} if only else {})}
 

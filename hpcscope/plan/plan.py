@@ -158,8 +158,8 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
     for number, asked in enumerate(_asked(experiment, catalog, place, where, skipped), start=1):
         if number * repetitions > MOST_VISITS:
             raise UsageError(
-                f"{where}: over {number - 1} cases in {repetitions} launches each: must be at most {MOST_VISITS}"
-                " visits together"
+                f"{where}: over {number - 1} cases in {repetitions} launches each: must be at most {MOST_VISITS} "
+                "visits in total"
             )
         benchmark, combination, source = asked
         sampling = experiment.sampling.plain()

@@ -14,11 +14,9 @@ class ReproductionSettings(SettingsTable):
         None, Whole(1, 1000), "Number of independent launches (mpiexec) of each case; default: the experiment's."
     )
     budget_s: float = setting(0.2, Duration(HOUR_S), "Time to sample each case in each launch.")
-    time_s: float = setting(
-        HOUR_S, Duration(366 * DAY_S, least=1), "With --all: time of all experiments together."
-    )
-    full: bool = setting(False, Flag(), "The published sizes, however long they take.")
-    quick: bool = setting(False, Flag(), "With --all: one launch of 0.05 s for each case; shows shapes only.")
+    time_s: float = setting(HOUR_S, Duration(366 * DAY_S, least=1), "With --all: total time of all experiments.")
+    full: bool = setting(False, Flag(), "Use the published sizes, however long they take.")
+    quick: bool = setting(False, Flag(), "With --all: one launch of 0.05 s per case; shows only shapes of curves.")
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,10 @@ class Sampling(SettingsTable):
         None, Duration(HOUR_S), "Time to sample each case in each launch; default: some milliseconds.", PROCEDURE
     )
     minimum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Fewest repetitions of a case in each visit.", PROCEDURE
+        None, Whole(1, 10**7), "Fewest repetitions of a case in each launch.", PROCEDURE
     )
     maximum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Most repetitions of a case in each visit.", PROCEDURE
+        None, Whole(1, 10**7), "Most repetitions of a case in each launch.", PROCEDURE
     )
     synchronization: Literal["window", "dissemination"] | None = setting(
         None,
@@ -64,7 +64,7 @@ class LauncherSettings(SettingsTable):
         (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: the job's hosts, or this host."
     )
     hostfile: tuple[HostSlots, ...] = setting(
-        (), Hostfile(), "File with one host per line, or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
+        (), Hostfile(), "File with one line per host or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
     )
     ranks_per_host: int | None = setting(None, Whole(1, 4096), "Ranks on each host (mpiexec -ppn).", MPI_AND_HOSTS)
     binding: Binding = setting("core", Choice(*get_args(Binding)), "What each rank is bound to.", MPI_AND_HOSTS)
@@ -115,10 +115,10 @@ class LauncherSettings(SettingsTable):
     )
     exclusive: bool = setting(True, Flag(), "Whether the job has its nodes to itself; default: yes.", BATCH)
     time_limit_s: float | None = setting(
-        None, Duration(30 * DAY_S, least=60), "When the scheduler ends the job; default: the queue's.", BATCH
+        None, Duration(30 * DAY_S, least=60), "Time limit of the job; default: the queue's.", BATCH
     )
     time_margin_s: float = setting(
-        30.0, Duration(DAY_S, least=5), "How long before the end of its job a run stops by itself.", BATCH
+        30.0, Duration(DAY_S, least=5), "Time before the end of the job at which a run stops by itself.", BATCH
     )
     scheduler_arguments: tuple[str, ...] = setting(
         (),
@@ -161,7 +161,7 @@ class Experiment(SettingsTable):
     only: tuple[str, ...] = setting(
         (),
         Several(Text()),
-        "Benchmarks: mpi.latency, mpi.* or mpi; what the module lacks is taken from a larger one.",
+        "Benchmarks: mpi.latency, mpi.* or mpi; benchmarks not in the module come from a larger one.",
         option="WHAT",
     )
     by: Literal["node-type"] | None = setting(
@@ -171,7 +171,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     ranks: tuple[int, ...] = setting(
-        (), Several(Whole(1, MOST_RANKS), metavar="2,4"), "Numbers of ranks, in place of the module's.", PROCEDURE
+        (), Several(Whole(1, MOST_RANKS), metavar="2,4"), "Numbers of ranks, instead of the module's.", PROCEDURE
     )
     transport: tuple[str, ...] = setting(
         (),

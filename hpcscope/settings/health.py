@@ -15,7 +15,7 @@ class HealthSettings(SettingsTable):
     """The limits of the check."""
 
     minutes: float = setting(2.0, Number(0.1, 10080.0, metavar="MINUTES"), "Time of the whole check.")
-    watch: bool = setting(False, Flag(), "Skip busy hosts, and catch up on them until --minutes are over.")
+    watch: bool = setting(False, Flag(), "Skip busy hosts, and check them later, until --minutes have passed.")
     budget: float = setting(
         60.0, Number(0.1, 1e6, metavar="NODE_MINUTES"), "With --watch: node-minutes that the check may use."
     )
@@ -24,9 +24,9 @@ class HealthSettings(SettingsTable):
         Size(16 * MIB),
         "Memory that the check may use on each host, at most a quarter of the free memory.",
     )
-    at_once: int = setting(64, Whole(1, 10_000), "Hosts that are visited at the same time; in a lab always one.")
+    at_once: int = setting(64, Whole(1, 10_000), "Number of hosts checked at the same time; in a lab, always one.")
     links: bool = setting(True, Flag(), "Also measure links between hosts over TCP; default: yes.")
     topology: str | None = setting(
-        None, Text(metavar="FILE"), "topology.toml, or topology.conf of Slurm: names slow switches."
+        None, Text(metavar="FILE"), "topology.toml, or topology.conf of Slurm: Scope then names slow switches."
     )
     seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are visited.")

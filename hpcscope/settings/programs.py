@@ -21,7 +21,7 @@ class CampaignSettings(SettingsTable):
     """What may be given beside a study."""
 
     repetitions: int | None = setting(
-        None, _repetitions, "Number of runs of each configuration, in place of the study's."
+        None, _repetitions, "Number of runs of each configuration, instead of the study's."
     )
 
 

@@ -22,7 +22,7 @@ class LinpackSearch(SettingsTable):
     solution_s: float = setting(
         10.0,
         Duration(),
-        "Without --n: longest time of one solution; inf: only the memory limits it.",
+        "Without --n: longest time of one solution; inf: only the memory limits N.",
         option="solution-time",
     )
     ranks: int | None = setting(None, Whole(1, MOST_RANKS), "Number of ranks; default: all slots.")

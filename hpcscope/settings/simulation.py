@@ -49,7 +49,7 @@ class SimulationSettings(SettingsTable):
     share_memory: bool = setting(
         False,
         Flag(),
-        "Let all ranks share one piece of memory in every benchmark of MPI alone, even if it fits in memory; "
+        "Let all ranks use the same memory in benchmarks that do not compute, even if there is enough for each; "
         "data are then not verified.",
     )
     memory_bytes: int | None = setting(None, Size(1), "Memory for the simulation; default: most of what is free.")
@@ -68,5 +68,5 @@ class PredictionSettings(SettingsTable):
     grid_rows: int = setting(
         0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, mostly a square."
     )
-    grids: bool = setting(False, Flag(), "Every process grid of each number of ranks, best first.")
+    grids: bool = setting(False, Flag(), "Predict all process grids of each number of ranks, best first.")
     transport: str = setting("default", Text(metavar="NAME"), "default or tcp.")

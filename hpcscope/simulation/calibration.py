@@ -124,8 +124,8 @@ def _eager_limit(lines: Fit | None) -> tuple[int, str]:
     for point in lines.breakpoints if lines else ():
         for setting in point.settings:
             if "eager" in setting.name.lower():
-                return setting.value, f"{setting.name} of the library, where the ping-pong breaks"
-    return EAGER_BYTES, "SMPI's own default, since the run does not state it"
+                return setting.value, f"{setting.name} of the library, where the ping-pong's time jumps"
+    return EAGER_BYTES, "SMPI's own default, since the run does not contain it"
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:

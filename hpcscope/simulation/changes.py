@@ -32,7 +32,7 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
     if topology is None:
         raise UsageError(f"{where}: the run has one host, and no connection to others was measured")
     if len(topology.group) > 1:
-        raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must be one")
+        raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must have one")
     first = platform.nodes[0]
     known = platform.nodes[:count]
     taken = {node.name for node in known}

@@ -39,7 +39,7 @@ class PlatformFigure:
 
 
 NOMINAL_SPEED = PlatformFigure(
-    Estimate(value=1e9), "nominal, because no arithmetic was measured: computation takes as long as here", "flop/s"
+    Estimate(value=1e9), "nominal, since no arithmetic was measured: computation is as fast as here", "flop/s"
 )
 
 

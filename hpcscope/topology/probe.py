@@ -295,5 +295,5 @@ class _Talk:
         self._errors.seek(0)
         said = self._errors.read()
         if self._process.returncode == 0 and not said.strip():
-            return "the ranks ended at once; does the launcher forward its standard input to rank 0?"
+            return "the ranks ended immediately; does the launcher forward its standard input to rank 0?"
         return f"the ranks ended during the measurement: {diagnose(said).text}"

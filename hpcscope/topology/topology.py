@@ -134,7 +134,7 @@ def read(path: Path, rates: bool = True) -> Topology:
     except ValidationError as error:
         raise UsageError(f"{path}: {_explain(error)}") from error
     except RecursionError as error:
-        raise UsageError(f"{path}: its switches lead back to one another") from error
+        raise UsageError(f"{path}: its switches form a loop") from error
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     if rates and topology.origin == "declared":

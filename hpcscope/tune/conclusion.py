@@ -40,13 +40,13 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
     near = [trial for trial in measured if trial.kept]
     if len(near) == 1:
         next_one = units.share(min(trial.slower.value for trial in others if trial.slower))
-        fastest = f"{candidate.label} was the fastest, the next {next_one} slower"
+        fastest = f"{candidate.label} was the fastest, the next was {next_one} slower"
         return f"too few launches for a significant winner; {fastest}"
     most = max(trial.slower.value for trial in near if trial.slower)
     few = all(trial.slower is None or trial.slower.low is None for trial in near)
     why = "cannot be distinguished, because there are too few launches" if few else "are within each other's noise"
     return (
-        f"no winner: {len(near)} of {len(measured)} {why}, the slowest by {units.share(max(most, 0.0))}; "
+        f"no winner: {len(near)} of {len(measured)} {why} (the slowest is {units.share(max(most, 0.0))} behind); "
         f"{candidate.label} is closest to the defaults"
     )
 
@@ -59,7 +59,7 @@ def _gain(deciding: Round, mine: Try, tuning: Tuning) -> list[str]:
         return ["these are the benchmark's defaults"] if other is mine else []
     gain = other.measured_s.value / mine.measured_s.value - 1
     if other.kept:
-        return [f"the benchmark's defaults ({plain.label}) are among them"]
+        return [f"the benchmark's defaults ({plain.label}) are among these settings"]
     return [f"{units.share(gain)} faster than the benchmark's defaults ({plain.label})"]
 
 
@@ -69,7 +69,7 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
     errors = [trial.error or 0.0 for trial in tries]
     median, worst = float(np.median(np.abs(errors))), max(errors, key=abs)
     words = [
-        f"median error of the predicted times of {units.count(len(errors), 'trial')} {units.share(median)}, "
+        f"predicted times of {units.count(len(errors), 'trial')}: median error {units.share(median)}, "
         f"largest {'+' if worst > 0 else '-'}{units.share(abs(worst))} ({_way(errors)})"
     ]
     if median > FAR_OFF:

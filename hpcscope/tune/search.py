@@ -99,7 +99,7 @@ def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: Sea
         return Size(n=in_memory, memory_n=memory_n, why=f"{share} of the memory")
     orders = range(best.block, max(in_memory, best.block) + 1, best.block)
     in_time = bisect_right(orders, asked.seconds, key=lambda n: evidence.costs.times(best, n).total_s)
-    why = f"predicted to take {units.quantity(asked.seconds, 's')}; {share} of the memory would hold {memory_n}"
+    why = f"predicted to take {units.quantity(asked.seconds, 's')}; {share} of the memory allows n = {memory_n}"
     return Size(n=orders[max(in_time, 1) - 1], memory_n=memory_n, why=why)
 
 

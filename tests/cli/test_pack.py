@@ -137,7 +137,7 @@ def test_an_entry_that_begins_before_the_file_is_refused(
     cut = tmp_path / "cut.zip"
     cut.write_bytes(packed.read_bytes()[10:])
     assert answer(["unpack", str(cut)]) == 2
-    assert "begins before the file" in capsys.readouterr().err
+    assert "before the start of the file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04" + bytes(100)])

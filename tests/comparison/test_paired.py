@@ -133,7 +133,7 @@ def test_the_first_line_says_it_in_one_sentence(cases, said):
     )
     assert sentence(comparison) == said
     undecided = comparison.model_copy(update={"cases": [*found, one("inconclusive", 1.0, 9, most=None)]})
-    assert sentence(undecided).endswith(f"1 of {len(found) + 1} cases had too few rounds to tell")
+    assert sentence(undecided).endswith(f"1 of {len(found) + 1} cases had too few rounds for a verdict")
 
 
 def again(case, verdict, ratio):

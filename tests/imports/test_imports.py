@@ -65,12 +65,15 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
         (b"HPLinpack benchmark input file\nInnovative\n", "HPL .* `scope run FILE`"),
         (b"j: (groupid=0, jobs=1): err= 0: pid=1\n  read: IOPS=12, BW=8MiB/s\n", "--output-format=json"),
         (b"3;fio-3.33;j;0;0;8192;315076;4923;26;0\n", "--output-format=json"),
-        (b'{\n  "fio version" : "fio-3.33",\n  "jobs" : [\n', "JSON of fio that is cut"),
+        (b'{\n  "fio version" : "fio-3.33",\n  "jobs" : [\n', "truncated JSON of fio"),
         (
             b'{\n  "Version": "4.0.0",\n  "Command line": "./ior -w",\n  "tests": [\n',
-            "JSON of IOR that is cut",
+            "truncated JSON of IOR",
         ),
-        (b"   L M B E N C H  3 . 0   S U M M A R Y\nBasic system parameters\n", "a file of its directory results"),
+        (
+            b"   L M B E N C H  3 . 0   S U M M A R Y\nBasic system parameters\n",
+            "a file of lmbench's directory results",
+        ),
         (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "OSU"),
     ],
 )
@@ -94,7 +97,7 @@ def test_more_values_than_fit_into_memory_are_refused(
     latency: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hpcscope.engine.imports.MOST_VALUES", 1)
-    with pytest.raises(UsageError, match=r"holds \d+ values; must be at most 1: import it in parts"):
+    with pytest.raises(UsageError, match=r"holds \d+ values; must be at most 1: import them in parts"):
         imported(None, [latency], None, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

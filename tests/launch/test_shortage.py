@@ -45,7 +45,7 @@ def test_threads_of_other_programs_count(monkeypatch: pytest.MonkeyPatch) -> Non
         resource, "getrlimit", lambda each: (33, 33) if each == resource.RLIMIT_NPROC else (-1, -1)
     )
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    used = r"threads of this user: expected room for 32, found \d+ of 33; run `ulimit -u \d+`"
+    used = r"threads of this user: expected room for 32, found \d+ of 33 in use; run `ulimit -u \d+`"
     assert re.fullmatch(used, shortage(2))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert shortage(2) == "", "the kernel does not count root's"
@@ -65,7 +65,7 @@ def test_a_folder_for_temporary_files_without_room_is_named(
     )
     try:
         room = "expected room for 1 MiB, found: File too large"
-        assert shortage(2) == f"{tmp_path}: {room}; free some, or set TMPDIR to another directory"
+        assert shortage(2) == f"{tmp_path}: {room}; free some space, or set TMPDIR to another directory"
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 

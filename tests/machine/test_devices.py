@@ -230,7 +230,7 @@ def test_doctor_names_cards_that_no_library_drives(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     nvidia, amd = device_libraries.undriven(tmp_path, found)
     assert nvidia == Library(
-        "card", False, "NVIDIA, 0000:17:00.0: no library drives it", "its driver brings libcuda.so.1"
+        "card", False, "NVIDIA, 0000:17:00.0: no library drives it", "needs the driver, which has libcuda.so.1"
     )
     assert amd.found.startswith("AMD, 0000:18:00.0")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")

@@ -114,7 +114,7 @@ def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeB
     build = native_program(mpi, catalogs.part_of(begun.plan))
     if build.fingerprint != before.fingerprint:
         raise UsageError(
-            f"{directory.machine}: build.program = {before.program}: is gone, and the program built here differs"
+            f"{directory.machine}: build.program = {before.program}: has vanished, and the program here differs"
         )
     return build
 

@@ -56,7 +56,7 @@ def _one(name: str, folder: Path, options: ReproduceOptions, limit_s: float) -> 
     described = reference.load(name)
     outcome = RepeatedExperiment(name=name, title=described.title, source=described.source, rows=[])
     if limit_s <= 0:
-        return outcome.model_copy(update={"reason": "the time limit was reached before it began"})
+        return outcome.model_copy(update={"reason": "the time limit was reached before this experiment began"})
     own = folder / name
     begun = own.is_dir() and any(path.name != LOCK for path in own.iterdir())
     words = ["reproduce", name, "--json", "--resume" if begun else "--output", str(own)]
@@ -91,7 +91,7 @@ def _done(folder: Path, options: ReproduceOptions) -> dict[str, RepeatedExperime
     before = read_json(file, Overview)
     if (before.quick, before.full) != (options.quick, options.full):
         kind = "--quick" if before.quick else "--full" if before.full else "neither --quick nor --full"
-        raise UsageError(f"{folder}: was begun with {kind}; the same must be given again")
+        raise UsageError(f"{folder}: was begun with {kind}; give {kind} again")
     return {outcome.name: outcome for outcome in before.outcomes}
 
 

@@ -67,7 +67,7 @@ def run(groups: Groups, experiment: Experiment, output: Path | None, policy: Que
     """
     queue = queue_of(experiment)
     if not isinstance(queue, Slurm):
-        raise UsageError(f"launcher.scheduler = {queue.name}: --{groups} must be given with slurm")
+        raise UsageError(f"launcher.scheduler = {queue.name}: must be slurm for --{groups}")
     native_program(installations.find(experiment.mpi))
     folder = new_directory(groups, output).path
     try:
@@ -122,7 +122,7 @@ def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
                 f"launcher.partition = {asked.partition or 'default'}: has no nodes, or does not exist"
             )
     if groups == PAIRS and len(names) < 2:
-        raise UsageError(f"--pairs: needs at least two hosts; there is {', '.join(names)}")
+        raise UsageError(f"--pairs: needs at least two hosts; there is only {', '.join(names)}")
     return list(dict.fromkeys(names))
 
 

@@ -75,14 +75,14 @@ def measure(
             begun_run.note_status(directory, "running")
             unfinished = supervisor.unfinished(plan)
             if job_end is not None and job_end.unix_s < time.time() + planning.expected_s(unfinished):
-                logger.info("this job ends before the plan; --resume runs the remaining cases in another job")
+                logger.info("this job ends before the last case; --resume runs the remaining cases in another job")
             catalog = read_catalog(directory.benchmarks)
             with setup.progress(catalog, plan, unfinished) as listener:
                 told = WithFirstValues(listener, directory.path, plan.launches[-1].number)
                 well = supervisor.supervise(plan, told)
             while further and (longer := _with_further_launches(plan, supervisor, time_s)) != plan:
                 if first:
-                    logger.info("cases with wide intervals get further visits")
+                    logger.info("cases with wide intervals are measured again")
                 first = False
                 plan = longer
                 write_text(directory.plan, planning.write(plan))

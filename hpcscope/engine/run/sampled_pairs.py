@@ -34,8 +34,8 @@ def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
     path = units.share(chance_of_path(ranks, rounds, switch, switch))
     return (
         f"random pairs of {ranks} ranks: {rounds} rounds, {measured} of all pairs, at most {seconds / 60:.1f} min"
-        f" of sampling. Each host is in {rounds} pairs. The chance to measure a slow path between two switches of"
-        f" {switch} hosts is {path}, that of one slow pair {units.share(chance_of_pair(ranks, rounds))}."
+        f" of sampling. Each host is in {rounds} pairs. Probability of measuring a slow path between two switches "
+        f"of {switch} hosts: {path}; of measuring one slow pair: {units.share(chance_of_pair(ranks, rounds))}."
     )
 
 

@@ -92,8 +92,8 @@ def queue_of(experiment: Experiment) -> Queue:
     scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
     if not isinstance(scheduler, Queue):
         raise UsageError(
-            f"launcher.scheduler = {scheduler.name}: Scope writes its scripts but does not submit them;"
-            f" add --dry-run to --submit, and give the script to {scheduler.submits.split()[0]}"
+            f"launcher.scheduler = {scheduler.name}: Scope writes job scripts but does not submit them; use "
+            f"--submit --dry-run, and submit the script with {scheduler.submits.split()[0]}"
         )
     scheduler.require()
     return scheduler

@@ -37,7 +37,7 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
     prepared = [_prepared(run, file, offer, options) for offer in found]
     planned = {launch.ranks for offer in prepared for launch in offer.asked.plan.launches}
     if too_many := [count for count in options.ranks if count not in planned]:
-        raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for this many")
+        raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for this many ranks")
     made: list[Simulated] = []
     for offer, each in zip(found, prepared, strict=True):
         logger.info("offer %s: %s", offer.name, " ".join(each.changes))

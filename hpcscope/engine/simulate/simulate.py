@@ -307,7 +307,7 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     if not cases:
         chosen = f" of {', '.join(only)}" if only else ""
         raise UsageError(
-            f"{known.path}: has no result{chosen} of several ranks; nothing can validate a simulation"
+            f"{known.path}: has no result{chosen} on several ranks, so no simulation can be validated"
         )
     if {case.origin for case in cases} & {"simulated", "imported"}:
         raise UsageError(f"{known.path}: is {cases[0].origin}; must be a run that was measured, here or in a lab")
@@ -370,7 +370,7 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
         asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
         if asked:
             counts = ", ".join(map(str, asked))
-            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}; SMPI sends all its messages at once"
+            yield f"{name} on {counts} ranks: at most {MOST_AT_ONCE} are possible; SMPI has all messages in flight"
 
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:
@@ -378,7 +378,7 @@ def _without_groups(request: Request, asked: Request) -> Iterator[str]:
     for name in dict.fromkeys(launch.transport for launch in request.plan.launches):
         if name not in {launch.transport for launch in asked.plan.launches}:
             network = asked.options.topology
-            yield f"transport={name}: knows groups of hosts and the links between them, not --topology {network}"
+            yield f"transport={name}: needs groups of hosts, so it cannot use --topology {network}"
 
 
 def _without_room(request: Request, asked: Request) -> Iterator[str]:
@@ -455,7 +455,7 @@ def _given(known: Run) -> topologies.Topology | None:
 
 def _without_room_for_buffers(cases: Sequence[str]) -> str:
     return (
-        "without room for the buffers of all ranks, these shared one piece of memory, and no data were verified:"
+        "too little memory for the buffers of all ranks: all used the same memory, and no data were verified:"
         f" {'; '.join(cases)}"
     )
 
@@ -465,21 +465,21 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if most_ranks > FEW_RANKS:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank use a binomial tree, and "
-            f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular ones, and "
-            "reduce-scatters in shared memory, go pair by pair. Irregular allgathers use a ring. A case has "
+            f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular all-to-alls, and "
+            "reduce-scatters in shared memory, work pairwise. Irregular allgathers use a ring. A case has "
             "one repetition; a case that computes has up to two"
         )
     if request.options.share_memory:
         yield (
-            "in benchmarks of MPI alone the ranks shared one piece of memory for their buffers (--share-memory):"
-            " no data were verified there"
+            "in benchmarks that do not compute, all ranks used the same memory (--share-memory): their data were "
+            "not verified"
         )
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:
-        yield f"computation takes the time of this machine ({here}), not of the measured one ({there})"
+        yield f"computation takes as long as on this machine ({here}), not as on the measured one ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share cores: computation is slowed accordingly, the CPU time of messages is left out"
+        yield "hosts of a lab share cores: simulated computation is slowed as much; messages cost no CPU time"
     yield from (
         comment
         for comment in own.comments

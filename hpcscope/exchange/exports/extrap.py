@@ -29,8 +29,8 @@ def write(runs: Sequence[Run]) -> str:
         if missing := [name for name in names if name != RANKS and name not in summary.parameters]:
             other = next(name for name, words in varied.items() if missing[0] in words)
             raise UsageError(
-                f"extrap: {summary.benchmark} has no {missing[0]}, which {other} varies: a file has one set of"
-                f" parameters; choose with --only {summary.benchmark}"
+                f"extrap: {summary.benchmark} has no {missing[0]}, which {other} varies: all series need the same "
+                f"parameters; choose with --only {summary.benchmark}"
             )
     lines = [line for run, case in figures for line in _lines(run, case, names)]
     _refuse_missing_points(lines)
@@ -73,6 +73,6 @@ def _refuse_missing_points(lines: Sequence[dict[str, Any]]) -> None:
     for path, found in points.items():
         if missing := sorted(everything - found):
             raise UsageError(
-                f"extrap: {path}: has no value at {missing[0]}, which others have: all series need the same"
+                f"extrap: {path}: has no value at {missing[0]}, which other series have: all series need the same"
                 " points; choose with --only, such as --only transport=default"
             )

@@ -34,7 +34,7 @@ from reframe.core.backends import getlauncher
 
 RUN = {run}
 # By benchmark: the largest number of ranks, the cases as `scope run --case` reads them, and the figures:
-# name, identity, median, unit, whether lower is better, and the share by which two intervals allow it to be worse.
+# name, identity, median, unit, whether lower is better, and by which share it may be worse by two intervals.
 BENCHMARKS = {benchmarks}
 
 

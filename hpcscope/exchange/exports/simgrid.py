@@ -30,7 +30,7 @@ def _origins(run: Run, made: Platform, from_file: bool) -> list[str]:
             lines.append(f"latency {where}: {_told(exchange.latency_s)}")
             lines.append(f"rate {where}: {_told(exchange.bandwidth_bytes_per_s)}")
     if made.inside is None:
-        lines.append("inside a host: not measured; SimGrid takes its own loopback")
+        lines.append("inside a host: not measured; SimGrid uses its default loopback")
     if from_file and made.topology is not None:
         lines.append(f"between hosts: topology.toml of the run ({made.topology.origin}), which has no intervals")
     return lines

@@ -113,7 +113,7 @@ class _DarshanReader(LineReader):
 
     def _add(self, module: str, name: str, unit: str, label: str, better: str, value: float, line: int) -> None:
         measured, where = metric(name, unit, label, better), [setting("module", module, bare=True)]
-        benchmark = declared(_NAME, TITLE, f"a program's files as {TITLE} saw them", [measured], where)
+        benchmark = declared(_NAME, TITLE, f"file access of a program, recorded by {TITLE}", [measured], where)
         self.add(benchmark, {"module": module}, self._ranks, value, line)
 
 

@@ -54,7 +54,7 @@ def claims(lines: Sequence[TextLine]) -> bool:
         return True
     if any(_VERSION_KEY.match(line.text) for line in lines):
         raise UsageError(
-            "is JSON of fio that is cut; must have at least one whole group of jobs, and a job of the next"
+            "is truncated JSON of fio; must have at least one whole group of jobs, and a job of the next group"
         )
     if any(_OTHER_OUTPUT.match(line.text) for line in lines):
         raise UsageError("is fio's human-readable or `--minimal` output; must be of `--output-format=json`")
@@ -84,7 +84,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
         understood=understood,
         started_unix_s=min(moments, default=None),
         benchmarks=[_benchmark(name, figures) for name in names],
-        differences=["run times of fio have whole milliseconds and end before the files are closed"],
+        differences=["fio's run times are whole milliseconds and exclude closing the files"],
     )
 
 

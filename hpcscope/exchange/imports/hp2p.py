@@ -101,7 +101,7 @@ class _Hp2pReader(LineReader):
             if ("Avg", what) not in self._whole:
                 continue
             mean, line = self._whole["Avg", what]
-            benchmark = declared(_NAME, TITLE, f"pairs of ranks, as {TITLE} sees them", [measured], where)
+            benchmark = declared(_NAME, TITLE, f"pairs of ranks, as {TITLE} measures them", [measured], where)
             beside = {
                 name: self._whole[key, what][0] for key, name in _BESIDE.items() if (key, what) in self._whole
             }

@@ -203,7 +203,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
     # HPL may have solved several problems, of which the summary has one; without a summary they are HPL's.
     solved = hpl.read_all(lines).figures if summaries else []
     if summaries and not any(printed.benchmark in (hpl.BENCHMARK, hpl.OTHER) for printed in figures):
-        solved = [replace(printed, failure="the summary of all tests is cut") for printed in solved]
+        solved = [replace(printed, failure="the summary of all tests is truncated") for printed in solved]
     figures += _beside_summaries(solved, figures)
     return Reading(
         program=f"{TITLE} {', '.join(versions)}".strip(),

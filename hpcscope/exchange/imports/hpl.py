@@ -66,7 +66,7 @@ class _Problem:
 def claims(lines: Sequence[TextLine]) -> bool:
     """Return whether a title or a result is among the lines; UsageError where they are an input of HPL."""
     if lines and lines[0].text.startswith(_INPUT):
-        raise UsageError("is what HPL reads, and has no results; `scope run FILE` measures what it asks for")
+        raise UsageError("is an input of HPL, and has no results; `scope run FILE` measures its cases")
     return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
 
 

@@ -195,7 +195,7 @@ class _ImbReader(LineReader):
             section.meanings[column] = meaning
             value = _value(section, column, row[column])
             if value is None:
-                unknown = f"{TITLE} {section.version}: bandwidths are left out: of 10^6 or 2^20 bytes"
+                unknown = f"{TITLE} {section.version}: bandwidths are left out: MB may be 10^6 or 2^20 bytes"
                 self.differences[unknown] = None
                 continue
             parameters = dict(meaning.parameters)

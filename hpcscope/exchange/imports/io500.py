@@ -41,14 +41,14 @@ class _Io500Reader(LineReader):
         if version := _VERSION.match(line.text):
             self.versions[version[1]] = None
         elif phase := _PHASE.match(line.text):
-            wrong = "the program says that it is invalid" if phase["mark"] or phase["invalid"] else ""
+            wrong = "the program reports that it is invalid" if phase["mark"] or phase["invalid"] else ""
             name, moved = phase["phase"].replace("_", "-"), phase["unit"].startswith("G")
             value = number(phase[3]) * 2**30 if moved else number(phase[3], 3)
             self._add(name, BANDWIDTH if moved else _RATE, value, line.number, wrong)
             if phase[5]:
                 self._add(name, TIME, number(phase[5]), line.number, wrong)
         elif score := _SCORE.match(line.text):
-            wrong = "the program says that it is invalid" if score["mark"] else ""
+            wrong = "the program reports that it is invalid" if score["mark"] else ""
             self._add("score", BANDWIDTH, number(score[1]) * 2**30, line.number, wrong)
             self._add("score", _RATE, number(score[2], 3), line.number, wrong)
             self._add("score", _TOTAL, number(score[3]), line.number, wrong)

@@ -193,7 +193,7 @@ def claims(lines: Sequence[TextLine]) -> bool:
     if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
         return True
     if any(_JSON_TEST.match(line.text) for line in lines):
-        raise UsageError("is JSON of IOR that is cut; must have at least one whole test")
+        raise UsageError("is truncated JSON of IOR; must have at least one whole test")
     return False
 
 
@@ -214,7 +214,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
         figures=figures,
         understood=understood,
         benchmarks=_benchmarks(figures),
-        differences=["the phases open, transfer and close, from the first rank to the last one, are left out"],
+        differences=["times of open, transfer and close, from the first rank to the last, are left out"],
     )
 
 

@@ -45,8 +45,8 @@ _METRICS = {
     "sent_bytes": metric("sent_bytes", "B", "bytes, all ranks"),
     "wall_s": metric("wall_s", "s", "time of the slowest rank"),
     "mpi_share": metric("mpi_share", "1", "fraction of time in MPI"),
-    "least_s": metric("least_s", "s", "time of the rank that took least"),
-    "most_s": metric("most_s", "s", "time of the rank that took most"),
+    "least_s": metric("least_s", "s", "shortest time of a rank"),
+    "most_s": metric("most_s", "s", "longest time of a rank"),
 }
 
 

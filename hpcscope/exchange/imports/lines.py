@@ -50,8 +50,8 @@ def decoded(file: str, content: bytes) -> str:
         text = content.decode("latin-1")
     if (end := text.find("\0")) >= 0:
         raise UsageError(
-            f"{file}: character {end} is U+0000: is not text; must be the output of a benchmark (of a Darshan log:"
-            " what darshan-parser prints)"
+            f"{file}: not text, because character {end} is U+0000; must be the output of a benchmark (Darshan: "
+            "output of darshan-parser)"
         )
     return text
 

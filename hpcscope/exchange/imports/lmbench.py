@@ -56,7 +56,7 @@ def claims(lines: Sequence[TextLine]) -> bool:
     if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
         return True
     if any(_TABLE.match(line.text) for line in lines):
-        raise UsageError("is the table that lmbench's `make see` makes; must be a file of its directory results")
+        raise UsageError("is the table of lmbench's `make see`; must be a file of lmbench's directory results")
     return False
 
 

@@ -92,7 +92,7 @@ class _NetpipeReader(LineReader):
             self.figures += figures
             self.benchmarks += benchmarks
             if not of.said:
-                self.missing["the transport and the mode: np.out has none"] = None
+                self.missing["the transport and the mode: np.out has neither"] = None
             return True
         settings = Preamble() if self._settings.rows else self._settings
         if mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):
@@ -157,7 +157,7 @@ def _figure(
     best = version == "3"
     name, parameters, benchmarks = _named(settings)
     if best:
-        differences[f"{TITLE} 3: the time is the best trial's"] = None
+        differences[f"{TITLE} 3: the time is from the best trial"] = None
     of_time = "time_s" if benchmarks else "latency_s"
     values: dict[str, tuple[float, Statistic]] = {
         of_time: (seconds, "minimum" if best else "mean"),

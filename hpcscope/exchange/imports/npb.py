@@ -154,7 +154,7 @@ def _benchmark(name: str) -> Benchmark:
     return declared(
         name,
         f"NAS {kernel}",
-        f"NAS kernel {kernel} as its own program ran it",
+        f"NAS kernel {kernel}, measured by its own program",
         [
             metric("time_s", "s", "time"),
             metric("mops_per_s", "Mop/s", "rate", "higher"),

@@ -321,7 +321,7 @@ class _OsuReader(LineReader):
             of = table.settings.get("datatype", "MPI_FLOAT")
             self.differences[f"{TITLE}: reductions sum {of}, Scope sums MPI_DOUBLE"] = None
         if known.benchmark == "mpi.bandwidth":
-            self.missing["the window of osu_bw: its default, 64, is assumed"] = None
+            self.missing["the window of osu_bw (assumed: 64, the default)"] = None
         return known
 
     def _startup(self, match: re.Match[str], line: TextLine) -> None:

@@ -72,7 +72,7 @@ class LineReader(ABC):
         with suppress(ValueError, OverflowError):
             began_s = time.mktime(time.strptime(date, form))
             self.started_unix_s = min(began_s, self.started_unix_s or began_s)
-            self.missing["the time zone: this machine's is assumed"] = None
+            self.missing["the time zone (assumed: this machine's)"] = None
 
     def read(self, lines: Sequence[TextLine]) -> Reading:
         """Return what the lines say."""

@@ -38,7 +38,7 @@ def _within(growth: Growth) -> Finding:
     return Finding(
         code="memory-growth",
         severity="warning",
-        title=f"A rank grows by {units.quantity(rate.value, 'B/s')} while it runs",
+        title=f"The memory of a rank grows by {units.quantity(rate.value, 'B/s')} during a run",
         where={"rank": growth.worst_rank},
         evidence=[
             Evidence(what="growth in the second half of a run, mean over the ranks", value=rate.value, unit="B/s"),
@@ -53,7 +53,7 @@ def _within(growth: Growth) -> Finding:
         ],
         advice=(
             "Typical causes are requests that are never completed or freed, datatypes and communicators created "
-            "in a loop, and unexpected messages. A run on one rank separates these from the program's own growth."
+            "in a loop, and unexpected messages. A run on one rank shows the program's own growth."
         ),
     )
 

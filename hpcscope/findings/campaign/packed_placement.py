@@ -47,7 +47,7 @@ def _filling(layout: LayoutComparison) -> Finding:
             *_share("fraction of the time without a core", layout.off_processor),
         ],
         advice=(
-            "Ranks waited for a core: other processes ran here, so the value does not measure the memory."
+            "Ranks waited for a core: other processes ran here, so this value is not memory contention."
             if waited
             else "If the total work does not depend on the number of ranks, this is the cost of shared caches and "
             "memory. `scope run node.stream` shows how many cores the memory can feed."
@@ -69,7 +69,7 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("packed over spread, minus one", layout.slowdown),
+            *_share("packed / spread - 1", layout.slowdown),
             *_share("of this, computation", layout.by_computation),
             *_share("of this, communication", layout.by_communication),
             *_share("of this, without a core", layout.off_processor),
@@ -85,8 +85,8 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
             f"from {layout.mostly} (emulated)",
-            "The hosts of a lab are namespaces on the same processors and memory. The communication part "
-            "describes such a cluster, but the computation part does not.",
+            "The hosts of a lab are namespaces on the same processors and memory. The communication part applies "
+            "to the emulated cluster, but the computation part does not.",
         )
     if layout.mostly == "communication":
         return (

@@ -71,16 +71,16 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs use the file system, ranks write to the same blocks, or the data are on disk, "
-            "while the benchmark's data were in memory. Measure `storage.*` with --storage in their directory."
+            "Other programs may use the file system, ranks may write to the same blocks, or only the benchmark's "
+            "data were in memory. Measure `storage.*` with --storage in the directory of these files."
         )
     if routine.pairwise:
         return (
-            "Messages wait for the other side, or share the path with others. Check the order of sends and"
+            "Messages may wait for the other side or share their path. Check the order of sends and"
             " receives, post receives early, and record a trace (`scope monitor --trace`)."
         )
     return (
-        "Ranks arrive at different times, buffers are cold, or other traffic shares the network. Check the "
+        "Ranks may arrive late, buffers may be cold, or other traffic may share the network. Check the "
         "balance before the call, and record a trace (`scope monitor --trace`)."
     )
 
@@ -121,7 +121,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         advice=(
             "Collect small accesses into long ones, or let collective calls do so."
             if _is_of_files(routine)
-            else "The library changes its algorithm or protocol in between: "
+            else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
             + ", or move the switch point (the models of the measured run name its setting)."
         ),

@@ -65,8 +65,8 @@ def _advice(late: ProfiledProcess, others: list[ProfiledProcess]) -> str:
             " receive or a file. Record a trace (`scope monitor --trace`)."
         )
     return (
-        "This rank computes longer than others: give it less work, or find what only it does (input, output, a"
-        f" larger part). If its work is equal, its processor on {late.host} is slower."
+        "This rank computes longer than others: give it less work, or find what only this rank does (input, "
+        f"output, a larger part). If its work is equal, its processor on {late.host} is slower."
     )
 
 

@@ -41,10 +41,10 @@ def find(facts: ProfileFacts) -> list[Finding]:
                     Evidence(what="messages in the window", value=late.messages),
                 ],
                 advice=(
-                    "Do the work that precedes the send earlier, or start the send during that work (`MPI_Isend`)."
+                    "Send earlier: move work after the send, or start the send during that work (`MPI_Isend`)."
                     if what == "send"
-                    else "Post the receive before the computation (`MPI_Irecv`), so that a long message finds its"
-                    " buffer."
+                    else "Post the receive before the computation (`MPI_Irecv`), so that a buffer is ready for a "
+                    "long message."
                 ),
                 lost=waited_s / traced_s,
             )

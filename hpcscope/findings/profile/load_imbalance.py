@@ -36,9 +36,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 ),
             ],
             advice=(
-                "Distribute the work by cost instead of size, or dynamically in small pieces. Check whether "
-                "the same ranks are slow in every program (then the host is the cause) or only in this one "
-                "(then its work is)."
+                "Distribute the work by cost instead of size, or dynamically in small pieces. If the same ranks "
+                "are slow in every program, their host is the cause; if only in this program, its work is unequal."
             ),
             lost=beyond_s / merged.wall_s,
         )

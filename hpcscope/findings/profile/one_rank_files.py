@@ -35,15 +35,15 @@ def find(facts: ProfileFacts) -> list[Finding]:
             evidence=[
                 Evidence(what=f"time of rank {busy.rank} in files", value=busy.file_s, unit="s"),
                 Evidence(
-                    what="time of another rank in files, on average",
+                    what="time of the other ranks in files, mean",
                     value=sum(process.file_s for process in others) / len(others),
                     unit="s",
                 ),
                 Evidence(what="rate", value=busy.file_bytes / busy.file_s, unit="B/s"),
             ],
             advice=(
-                "Let every rank write its own part of a shared file with MPI-IO (`MPI_File_write_at_all`), or "
-                "let that rank write while the other ranks compute."
+                "Let every rank write its own part of a shared file with MPI-IO (`MPI_File_write_at_all`), or let "
+                "one rank write while the other ranks compute."
             ),
             lost=lost,
         )

@@ -24,7 +24,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 severity="warning",
                 title=(
                     f"{port.host} reaches {units.quantity(port.bandwidth_bytes_per_s, 'B/s')}, the other hosts"
-                    f" of {group.name} {units.quantity(usual, 'B/s')}"
+                    f" of {group.name} reach {units.quantity(usual, 'B/s')}"
                 ),
                 where={"host": port.host, "group": group.name, "layer": "network"},
                 evidence=[
@@ -34,7 +34,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 ],
                 advice=(
                     f"Check the port of {port.host}: `ethtool` for speed and errors, the cable, the counters"
-                    " of the switch; every collective waits for it."
+                    " of the switch; every collective waits for this host."
                 ),
                 lost=lost,
             )

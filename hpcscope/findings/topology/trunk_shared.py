@@ -37,7 +37,7 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
         severity="advice" if need > 5 * rate else "information",
         title=(
             f"Traffic out of {group.name} shares {units.quantity(rate, 'B/s')}: when its {len(members)} hosts send"
-            f" at once, each gets {units.quantity(rate / len(members), 'B/s')}"
+            f" concurrently, each gets {units.quantity(rate / len(members), 'B/s')}"
         ),
         where={"group": group.name, "layer": "network"},
         evidence=[
@@ -47,7 +47,7 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
             Evidence(what="duplex", value=group.uplink_duplex),
         ],
         advice=(
-            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors that "
+            "Cross the trunk only once, as topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors that "
             "exchange much data inside one group."
         ),
         lost=1 - rate / need,

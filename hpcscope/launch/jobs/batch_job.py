@@ -109,7 +109,7 @@ def _progress(run: RunDirectory) -> str:
     plan = planning.read(run.plan)
     total = sum(len(launch.cases) for launch in plan.launches)
     left = sum(len(launch.cases) for launch in unfinished(plan, Journal.read_only(run)).launches)
-    return f"{total - left} of {total} cases have their records"
+    return f"{total - left} of {total} cases have records"
 
 
 def _last_line(output: Path) -> str:

@@ -61,7 +61,7 @@ class GridEngine:
     def directives(self, request: Request) -> list[str]:
         """Return the lines that begin with `#$`; -S, or a queue may give the script to csh."""
         if (own := OWN.search(str(request.output))) is not None:
-            raise UsageError(f"{request.output}: must not contain {own[0]}, which Grid Engine reads as its own")
+            raise UsageError(f"{request.output}: must not contain {own[0]}, which Grid Engine would interpret")
         slots = request.nodes * (request.ranks_per_node or 1)
         if slots > 1 and not request.parallel_environment:
             raise UsageError(

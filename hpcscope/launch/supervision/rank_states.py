@@ -55,7 +55,7 @@ def named(death: Death, slots: Mapping[int, Slot], order: Sequence[int]) -> Deat
     }
     ranks = [rank for rank in order if rank in statuses][:1] or list(statuses)
     told = [f"rank {rank} on {slots[rank].host} (pid {slots[rank].pid}) {ended(statuses[rank])}" for rank in ranks]
-    unknown = "; the launcher does not say which was first" if len(ranks) > 1 else ""
+    unknown = "; the launcher does not say which rank was first" if len(ranks) > 1 else ""
     return replace(death, text=several(told) + unknown, ranks=tuple(ranks), host=process.host)
 
 

@@ -56,7 +56,7 @@ def choose(fits: list[Fit]) -> list[Fit]:
         return refused
     best = admissible[0]
     if (miss := quarter_miss([point.fitted / point.measured - 1 for point in best.points])) > WORST_ERROR:
-        why = f"no model describes the data: a quarter of the points lie {units.percent(miss)} or more away"
+        why = f"no model describes the data: a quarter of the points are off by {units.percent(miss)} or more"
         return [fit.model_copy(update={"reason": why}) for fit in admissible] + refused
     losers = [
         fit.model_copy(update={"reason": f"its BIC is {fit.bic - best.bic:.1f} higher than that of {best.model}"})
@@ -70,7 +70,7 @@ def _why_chosen(admissible: list[Fit]) -> str:
         return "the only model that could be fitted"
     margin = admissible[1].bic - admissible[0].bic
     text = f"lowest BIC, {margin:.1f} below {admissible[1].model}"
-    return text if margin >= 2 else text + "; the data hardly tell the two apart"
+    return text if margin >= 2 else text + "; the data hardly distinguish these two"
 
 
 def make_fit(

@@ -70,7 +70,7 @@ def _slowest(
     if firsts:
         return min(firsts, key=lambda step: step.figure.estimate.value if step.figure else 0.0)
     names = " or ".join(dict.fromkeys(place.benchmark.name for place in measurements.catalog.standing(pattern)))
-    return LadderStep(layer, names, None, f"{names} was not measured on one rank of a device that has it")
+    return LadderStep(layer, names, None, f"{names} was not measured with one rank on a device")
 
 
 def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, list[On]]:
@@ -143,9 +143,9 @@ def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
         rate = device.memory_bytes_per_s if device else None
         if rate is None:
             return LadderStep(
-                "limit", "memory of the device", None, "the driver does not tell the rate of its memory"
+                "limit", "memory of the device", None, "the driver does not report the rate of its memory"
             )
-        return LadderStep("limit", "memory of the device, by its clock and width", exact(rate))
+        return LadderStep("limit", "memory of the device, from its clock and bus width", exact(rate))
     link = device.link if device else None
     if link is None:
         return LadderStep("limit", "PCIe", None, "the kernel does not know the link of this device")

@@ -165,7 +165,7 @@ def _copy_step(measurements: Measurements, copy: Summary, what: str) -> LadderSt
 def _link_limit(path: Path) -> LadderStep:
     name = f"frames of {path.name}"
     if path.link is None:
-        return LadderStep("limit", name, None, "which link of the hosts carries these messages is not known")
+        return LadderStep("limit", name, None, "the link that carries these messages is not known")
     if path.link.rate_bits_per_s is None:
         return LadderStep("limit", name, None, "the kernel does not know the rate of this link")
     rate = path.link.rate_bits_per_s

@@ -53,9 +53,7 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     fitted_s = design @ costs[:, 0]
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
     if (miss := quarter_miss(errors)) > WORST_ERROR:
-        return (
-            f"the law does not describe the times: a quarter of the points are {units.percent(miss)} or more away"
-        )
+        return f"the law does not describe the times: a quarter of them are off by {units.percent(miss)} or more"
     serial, parallel, each = costs
     critical, reason = critical_count(parallel, each)
     return Amdahl(
@@ -106,7 +104,7 @@ def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str
         value = float(counts[0])
         return Estimate(value=value, low=min(float(low), value), high=max(float(high), value)), ""
     known = f"; it is beyond {low:.0f}" if np.isfinite(low) else ""
-    return None, f"not within reach: what a further rank costs cannot be distinguished from 0{known}"
+    return None, f"not within reach: the cost of a further rank cannot be distinguished from 0{known}"
 
 
 def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> FitPoint:

@@ -87,7 +87,7 @@ def _saturation(group: list[Summary]) -> Saturation:
         errors = np.abs(fitted / drawn[:, 0] - 1)
         if (miss := quarter_miss(errors)) > WORST_ERROR:
             away = units.percent(miss)
-            reason = f"the law does not describe the bandwidths: a quarter of the points are {away} or more away"
+            reason = f"the law does not describe the bandwidths: a quarter of the points are off by {away} or more"
         else:
             alone = estimate(1 / (own + shared))
             saturated, enough, reason = _limit(own, shared)

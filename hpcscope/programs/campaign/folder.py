@@ -20,7 +20,7 @@ Kind = Literal["campaign", "placement", "soak"]
 Status = Literal["running", "finished", "interrupted"]
 LAB_NOTE = (
     "The hosts are emulated: they share the processors and memory of this machine. Network times describe such "
-    "a cluster. All hosts together slow computation down, so speedups and memory contention are not visible."
+    "a cluster. The hosts slow each other's computation down, so speedups and memory contention are not visible."
 )
 
 

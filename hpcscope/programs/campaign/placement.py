@@ -103,7 +103,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if not 2 <= packed <= slots[0]:
         raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
-        "One host with one socket: all cores share one memory; a fixed number of ranks cannot be spread."
+        "One host with one socket: all cores share one memory, so a fixed number of ranks cannot be spread."
         " Only a full node is compared with a single rank on it."
     )
     full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))
@@ -113,7 +113,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
 def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | None) -> list[Pairing]:
     """Return both pairings over hosts, or sockets, that take `each` ranks."""
     if each < 2:
-        raise UsageError("each host takes one rank: nothing can be packed; add slots with --hosts a:2,b:2")
+        raise UsageError("each host has one slot: nothing can be packed; add slots with --hosts a:2,b:2")
     count = ranks or units
     full, wide = -(-count // each), min(count, units)
     if not 2 <= count <= each * units or full == wide:

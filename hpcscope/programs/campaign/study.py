@@ -217,7 +217,7 @@ class Study(Asked):
         for word in sorted(named - set(known)):
             close = difflib.get_close_matches(word, known, n=1)
             hint = f"; did you mean {{{close[0]}}}?" if close else ""
-            raise ValueError(f"{{{word}}}: no such parameter; known are {', '.join(known)}{hint}")
+            raise ValueError(f"{{{word}}}: no such parameter; known: {', '.join(known)}{hint}")
         for name, values in self.parameters.items():
             if name not in named:
                 raise ValueError(f"parameters.{name}: must be used, as {{{name}}}, in the command or environment")

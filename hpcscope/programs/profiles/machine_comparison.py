@@ -111,7 +111,7 @@ class Curve:
         if size <= self.sizes[0]:
             return self.times_s[0], "" if size == self.sizes[0] else f"measured from {self.sizes[0]:g} B on"
         if size >= self.sizes[-1]:
-            beyond = "" if size == self.sizes[-1] else f"measured up to {self.sizes[-1]:g} B, in proportion above"
+            beyond = "" if size == self.sizes[-1] else f"measured up to {self.sizes[-1]:g} B, extrapolated"
             return self.times_s[-1] * size / max(self.sizes[-1], 1.0), beyond
         above = next(index for index, known in enumerate(self.sizes) if known >= size)
         low, high = self.sizes[above - 1], self.sizes[above]

@@ -66,8 +66,8 @@ class Options(MonitorSettings):
         calls_per_s = TRACED_CALLS / self.traced_s
         return (
             f"trace: room for {TRACED_CALLS} calls of each rank ({memory:.0f} MB, {written:.0f} MB of"
-            f" trace.json): {quantity(self.traced_s, 's')} at up to {calls_per_s:.0f} calls per second,"
-            f" {quantity(TRACED_CALLS / 1e6, 's')} at a million"
+            f" trace.json): it covers {quantity(self.traced_s, 's')} at {calls_per_s:.0f} calls per second, or "
+            f"{quantity(TRACED_CALLS / 1e6, 's')} at a million"
         )
 
 

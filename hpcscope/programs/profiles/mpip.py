@@ -93,7 +93,7 @@ def read(path: Path) -> Merged:
     words = _words(report)
     warnings = [f"{path}: {name} are left out: only their sum over all ranks is printed" for name in report.sums]
     if not report.rows:
-        warnings.append(f"{path}: has no times of call sites by rank; it was written without (-d, -c)")
+        warnings.append(f"{path}: has no times of call sites by rank; mpiP left them out (-d, -c)")
     return Merged(
         format=FORMAT,
         source=f"mpiP {report.facts.get('Version', [''])[0]}".strip(),
@@ -157,7 +157,7 @@ def _parse(path: Path) -> Report:
     except (ValueError, IndexError) as error:
         raise ScopeError(f"{path}: cannot be understood: {error}") from error
     if not times:
-        raise ScopeError(f"{path}: has no table of times (`@--- MPI Time`); the report is cut")
+        raise ScopeError(f"{path}: has no table of times (`@--- MPI Time`); the report is truncated")
     return Report(facts, times, sites, rows, sent, sums)
 
 

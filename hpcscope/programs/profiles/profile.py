@@ -286,7 +286,7 @@ def _read(path: Path, file: BinaryIO) -> Profile:
         tables[table.name] = _in_use(table.name, raw)
     _add_latest(tables["calls"])
     if not len(tables["process"]):
-        raise ScopeError(f"{path}: is cut at byte {size}, before anything was counted")
+        raise ScopeError(f"{path}: truncated at byte {size}, before anything was counted")
     return Profile(path, header, tables, tuple(warnings))
 
 

@@ -99,7 +99,7 @@ class Mix(Asked):
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"job.name = {twice}: must be the name of one job only")
         if (count := sum(job.weight for job in self.job)) > MOST_JOBS:
-            raise ValueError(f"job.weight: {count} jobs in a round together: must be at most {MOST_JOBS}")
+            raise ValueError(f"job.weight: {count} jobs in one round: must be at most {MOST_JOBS}")
         return self
 
     @property

@@ -118,8 +118,8 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     return TableSection(
         "effects",
         "Effect of each factor",
-        "Time with a value / time with the first value of its factor, with all other factors equal; geometric "
-        "mean over the pairs of points. Intervals by bootstrap over the runs, with at least four of each point.",
+        "Effect: time with a value / time with the factor's first value, all other factors equal; geometric mean "
+        "over pairs of points. Intervals by bootstrap over the runs, with at least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -173,7 +173,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more cannot be distinguished from it" if best.rivals else ""
+        rivals = f"; {best.rivals} more cannot be distinguished from this point" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -231,8 +231,8 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
         "runs",
         "Runs",
         f"Medians over the runs of each point, for the time {what}. The 95 % CI of the median is"
-        " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
-        " to the 99th percentile, followed by their coefficient of variation (CV).",
+        " from order statistics; with fewer than six runs it is their range. Sanitized: mean of the times up to "
+        "the 99th percentile, and their coefficient of variation (CV).",
         Table(columns, rows),
         _bars(configurations, varying),
     )
@@ -364,7 +364,7 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
     for factor in clusters.groups[0].chosen:
         rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in clusters.groups)])
     best = max(clusters.silhouettes.values(), default=0.0)
-    chance = f"a single broad group would look as strongly divided in {units.share(clusters.p_value)} of all cases"
+    chance = f"a single broad group would look at least as divided in {units.share(clusters.p_value)} of all cases"
     what = "points (the medians of their runs)" if clusters.of_points else "runs"
     if count > 1:
         verdict = f"The {what} form {count} groups; {chance}"
@@ -383,8 +383,8 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
         yield TableSection(
             "apart",
             "What distinguishes the groups",
-            "Measured features: the fraction of the variance between the groups. Chosen parameters: Cramer's V,"
-            " which is 1 if the parameter alone determines the group.",
+            "For measured features: fraction of the variance between groups. For chosen parameters: Cramer's V, "
+            "which is 1 if the parameter alone determines the group.",
             Table(
                 ["", "kind", "fraction"],
                 [
@@ -427,8 +427,8 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
     return TableSection(
         "placement",
         "Packed against spread",
-        "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
-        " If computation takes longer although each rank keeps its core, memory and caches are contended. Off "
+        "Means over ranks and runs, relative to the spread placement; computation and MPI add up to the slowdown."
+        " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. Off "
         "the processor is the additional fraction of time in which ranks waited for a core. Intervals"
         " by bootstrap, with at least four runs.",
         Table(columns, rows),
@@ -584,7 +584,7 @@ def charts(
         yield Figure(
             key=f"scaling-{number}",
             title=named(group[0]),
-            caption="Medians with their intervals, and the laws through them.",
+            caption="Medians with intervals, and the fitted laws.",
             traces=[trace for law in group for trace in _traces(law, names[law.feature])],
             layout={
                 "xaxis": count_axis(across, [point.x for _, point in points]),

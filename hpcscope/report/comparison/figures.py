@@ -52,7 +52,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
     return Figure(
         key=f"ratio-{cases[0].benchmark}",
         title=cases[0].label.partition(",")[0],
-        caption="B over A with 95 % CIs as bands. Above the dashed line a time is worse, a rate better."
+        caption="B over A with 95 % CIs as bands. Above the dashed line, times are worse and rates are better."
         + (f" {left} more curves are in the tables below." if left else ""),
         traces=[
             scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines"),
@@ -127,7 +127,7 @@ def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Fig
     first = variant[0]
     return Figure(
         key=f"ratio-{first.benchmark}-surface-{number}",
-        title=f"{first.label.partition(',')[0]}: B over A by {by} and number of ranks",
+        title=f"{first.label.partition(',')[0]}: B / A by {by} and number of ranks",
         caption=f"{first.metric_words.capitalize()}: colors on a logarithmic scale. Intervals are in the table.",
         traces=[
             cells(

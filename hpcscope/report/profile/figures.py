@@ -81,8 +81,8 @@ def by_routine(merged: Merged) -> Figure:
     return Figure(
         key="by-routine",
         title="Time in each routine, all ranks together",
-        caption="For nonblocking messages this is only the time of the call; their completion is under the waits."
-        + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
+        caption="For nonblocking messages this is only the time of the call; their completion is part of the wait "
+        "routines." + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
         traces=[
             bars(
                 part,
@@ -282,8 +282,8 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
     return Figure(
         key="course-by-rank",
         title="Fraction of time in MPI, by rank and moment",
-        caption="Dark is MPI: stripes across all rows are phases of communication; a light row among dark rows "
-        "is a rank for which the others wait." + (f" {left_out} ranks are left out." if left_out else ""),
+        caption="Dark is MPI. Stripes across all rows are communication phases; other ranks wait for a rank whose "
+        "row is light among dark rows." + (f" {left_out} ranks are left out." if left_out else ""),
         traces=[
             {
                 "type": "heatmap",

@@ -69,7 +69,7 @@ def graph(merged: Merged) -> FlameGraph | None:
             f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each rank"
             f" ({count(found.samples, 'sample')}); time in MPI is measured."
             if found.sample_hz
-            else "Only time in MPI is shown: the computation was not sampled (--sample)."
+            else "Only time in MPI is shown, because computation was not sampled (--sample)."
         ),
         boxes=list(_boxes(found, times, whole_s)),
         height=_LINE * (1 + max((times.levels[place] for place in shown), default=0)),

@@ -38,7 +38,7 @@ COLUMNS = [
 MOST_ROWS = 2000
 """Rows of that table; `scope export csv` has all."""
 _LINES = 40
-_NO_TRACE = "With `scope monitor --trace 0:1`, every call and message of a second is drawn here."
+_NO_TRACE = "With `scope monitor --trace 0:1`, every call and message of one second is drawn here."
 _MOSTLY_WRAPPED = 0.5
 """Share of the time in MPI."""
 
@@ -179,7 +179,7 @@ def wrapped(merged: Merged) -> list[str]:
         return []
     most = max(calls, key=lambda one: one.time_s)
     return [
-        f"Most calls come from functions that seem only to pass them on to MPI, such as {by[most.site or 0]}. "
+        f"Most calls come from functions that apparently only pass them on to MPI, such as {by[most.site or 0]}. "
         "`scope monitor --depth 16` shows their callers."
     ]
 
@@ -228,14 +228,14 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "waiting",
             "Waiting in collectives",
-            "Bounds on the time spent waiting for the last rank; the rest is the operation itself.",
+            "Bounds on the time spent waiting for the last rank; the remaining time is the operation itself.",
             table=tables.collectives(merged, _LINES),
         )
     if merged.waits:
         yield ProfileSection(
             "waits",
             "Waits by operation",
-            "Time in MPI_Wait, MPI_Test and their relatives, divided equally among the completed requests.",
+            "Time in MPI_Wait, MPI_Test and similar routines, divided equally among the completed requests.",
             table=tables.waits(merged, _LINES),
         )
     if merged.late is not None:

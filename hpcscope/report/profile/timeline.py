@@ -113,13 +113,13 @@ def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
         one = max(merged.late.ranks, key=lambda late: late.late_sender_s + late.late_receiver_s)
         waits = ((one.late_sender_s, "sends"), (one.late_receiver_s, "receives"))
         said = " and ".join(f"{units.quantity(spent, 's')} for its {name}" for spent, name in waits if spent)
-        text = f"Messages: in this window the others waited longest for rank {one.rank}, {said}."
+        text = f"Messages: in this window the other ranks waited longest for rank {one.rank}, {said}."
         waited_s = one.late_sender_s + one.late_receiver_s
         found.append((waited_s / (len(merged.late.ranks) * merged.late.window_s), one.rank, text))
     if merged.collectives:
         most = max(merged.collectives, key=lambda collective: collective.waiting_least_s)
         least = f"at least {units.quantity(most.waiting_least_s, 's')}, mostly for rank {most.last_rank}"
-        text = f"{most.routine}: in the whole run the others waited {least}."
+        text = f"{most.routine}: in the whole run the other ranks waited {least}."
         found.append((most.waiting_least_s / merged.total_s, most.last_rank, text))
     found = sorted((row for row in found if row[0] > 0), reverse=True)
     late = found[0][1] if found and found[0][0] >= _LATE else None
@@ -133,15 +133,15 @@ def packed(values: NDArray[Any]) -> str:
 
 
 def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
-    yield "Time between calls is computation, and is measured; which function computes is only ever sampled."
-    yield "Arrows lead from the begin of a send to the end of its receive; red: the receiver waited for the send."
+    yield "Time between calls is computation, and is measured; the computing function is sampled."
+    yield "Arrows lead from the start of a send to the end of its receive; red: the receiver waited for the send."
     yield f"{count(len(trace.sends), 'message has', 'messages have')} both ends in the window."
     if trace.unmatched:
         ends = count(trace.unmatched, "send or receive has", "sends and receives have")
-        yield f"{ends} no arrow: the other end is outside."
+        yield f"{ends} no arrow: the other end is outside the window."
     if width_s:
         width = units.quantity(width_s, "s")
-        yield f"There are {units.grouped(calls)} calls: successive ones of a rank within {width} are drawn as one."
+        yield f"There are {units.grouped(calls)} calls: calls of a rank within {width} are drawn as one."
     if (left_out := len(trace.sends) - MOST_MESSAGES) > 0:
         yield f"The {units.grouped(left_out)} messages with the shortest waits are left out."
 

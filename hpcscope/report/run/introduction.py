@@ -113,7 +113,7 @@ def cautions(run: Run) -> list[Caution]:
         found.append(Caution(f"Simulated, not measured: {run.simulation.accuracy}.", grave=True))
     build = run.machine.build
     if build and build.optimized:
-        text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."
+        text = f"Optimized measurement: compiled with {build.optimized}; the baseline uses only -O2."
         found.append(Caution(text, grave=True))
     if words := program(run.machine):
         found.append(Caution(words, grave=False))

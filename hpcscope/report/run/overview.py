@@ -162,7 +162,7 @@ def _states(run: Run) -> Fact:
     cases = len({case.key for case in run.statistics.primary})
     slowest = course.states[-1]
     text = (
-        f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in one "
+        f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in a state "
         f"{slowest.factor:.3g} times as slow"
     )
     return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)

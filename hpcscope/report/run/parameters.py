@@ -64,7 +64,7 @@ def _kind(point: Breakpoint) -> str:
     settings = ", ".join(f"{setting.name} = {setting.value}" for setting in point.settings)
     kind = f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
     if not point.is_located:
-        kind = "a jump or a change of slope; --refine measures sizes between them to decide"
+        kind = "a jump or a change of slope; --refine measures more sizes here to decide"
     return kind + (f" ({settings})" if settings else "")
 
 

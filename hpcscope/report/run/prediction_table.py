@@ -84,7 +84,7 @@ def grid_words(grid: Mapping[str, Value]) -> list[str]:
 
 
 def _hidden(point: PredictedPoint) -> str:
-    return f"up to {units.quantity(point.hidden_s, 's')} more if nothing is hidden"
+    return f"up to {units.quantity(point.hidden_s, 's')} more if no communication is hidden"
 
 
 def _both(estimate: Estimate, other: float | None) -> str:

@@ -130,7 +130,7 @@ def _cost(speedup: Speedup, run: Run) -> ViewAnswer:
     note = f"on {units.count(last.ranks, 'rank')}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(point.cost_core_s.value, "s") for point in (last, first) if point.cost_core_s)
-        note += "; a result costs {} of core time, on one rank {}".format(*costs)
+        note += "; one result costs {} of core time ({} on one rank)".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return ViewAnswer(_name(speedup, run), in_percent(last.efficiency), note, states)
 
@@ -159,7 +159,7 @@ _MEANT = {
     "jobs_per_hour": "number of jobs in a round / duration of the round",
     "turnaround_mean_s": "mean of all jobs in the mix, without waiting for slots",
     "utilization_share": "CPU time that the jobs used / CPU time available",
-    "efficiency_share": "core-seconds of the jobs alone / core-seconds available",
+    "efficiency_share": "core-seconds of the jobs run alone / core-seconds available",
     "cost_core_s": "core-seconds / number of jobs",
 }
 

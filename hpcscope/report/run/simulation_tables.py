@@ -14,13 +14,13 @@ from hpcscope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
 FORMULAS = (
-    "Formulas: values of a case by scope predict's cost formulas, and by the models that were fitted to the run."
+    "Formulas: values of a case from the cost formulas of scope predict, and from the models fitted to the run."
     " If a model was fitted to the case itself, its error is marked, because it validates nothing."
 )
 FITTED = "fitted"
 GAINS = "Gain of the change: more work in the same time"
 SMALL_GAINS = "Gains smaller than the simulation error may not be real."
-OFFERS = "The offers side by side: more work in the same time, and the cost of each percent"
+OFFERS = "The offers side by side: more work in the same time, and the cost per percent"
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def verdict_sentence(health: Health) -> str:
     nodes = len(health.nodes)
     if not any(counts.values()):
         if nodes == 1:
-            return "The node shows no fault; it has no peers."
+            return "The node shows no fault; it has no peers to compare with."
         compared = any(sight.screening.visible is not None for sight in health.sights)
         rest = "are healthy." if compared else "show no fault; they are too few to compare with each other."
         return f"All {nodes} nodes {rest}"

@@ -46,7 +46,7 @@ def predicted(
     marks = dict(zip(notes, letters(), strict=False))
     return Group(
         Text(f"{kind(validation)}, size {size}: predicted ({validation.origin})", style="bold"),
-        Text(f"such predictions against measurements of this run: {summary(validation)}"),
+        Text(f"validation of such predictions on this run: {summary(validation)}"),
         Text(""),
         grid(
             columns,
@@ -78,7 +78,7 @@ def _recommended(best: BestGrid, validation: Prediction) -> str:
     if not best.equivalent:
         return words
     others = ", ".join(map(rows_by_columns, best.equivalent))
-    return f"{words}; within the typical error of {units.share(validation.typical_error)}: {others}"
+    return f"{words}; equivalent within the typical error of {units.share(validation.typical_error)}: {others}"
 
 
 def validated(validation: Prediction) -> RenderableType:

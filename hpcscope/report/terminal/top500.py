@@ -17,7 +17,7 @@ def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
     """Yield the sheet, section by section."""
     best = rates.case
     yield "LINPACK data sheet"
-    yield "An entry of the list has to follow its rules, such as a run on the whole system."
+    yield "A TOP500 entry must follow the list's rules; one rule is a run on the whole system."
     yield from section("System", system(machine))
     yield from section("Results", _results(rates))
     yield from section(

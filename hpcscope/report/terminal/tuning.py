@@ -16,8 +16,8 @@ from hpcscope.units import count
 
 LEGEND = (
     "* the benchmark's defaults. error: predicted / measured time - 1. slower: relative to the fastest of the "
-    "round, paired by launch. expected: predicted loss against the best at the full order, corrected by the "
-    "error here."
+    "round, paired by launch. expected: predicted slowdown relative to the best setting at the final N, corrected "
+    "by the error here."
 )
 
 

@@ -47,7 +47,7 @@ def show_kept(run: Run, console: Console | None = None) -> None:
         screen.print(line, soft_wrap=True)
     results = len(run.statistics.primary)
     where = f"scope show {run.directory.path}"
-    hint = f"{results} results: `{where} mpi.latency` shows the results of a benchmark, `{where} --all` every one"
+    hint = f"{results} results: `{where} mpi.latency` shows one benchmark, `{where} --all` shows all results"
     screen.print(f"\n{hint}", soft_wrap=True, style="dim")
 
 

@@ -119,7 +119,7 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
         return "the only way that could be measured"
     if winner:
         nearest = max(trial.of_fastest.value for trial in others if trial.of_fastest)
-        return f"faster than all {len(others)} others: the next reaches {units.share(nearest)} of it"
+        return f"faster than all {len(others)} others: the second reaches {units.share(nearest)} of this rate"
     if len(near) == 1:
         return "the fastest; too few launches to be sure"
     return f"no winner: {len(near)} of {len(others) + 1} are within each other's noise; the simplest is chosen"
@@ -129,9 +129,9 @@ def _writers(tuning: StorageTuning) -> list[str]:
     if len(tuning.settings.ranks) < FEWEST_COUNTS:
         return []
     if tuning.enough_ranks is None:
-        return ["more ranks than were measured may reach more"]
+        return ["more ranks than were measured may be faster"]
     enough = units.count(max(round(tuning.enough_ranks), 1), "rank")
-    gain = f"beyond {enough} at most a tenth more is gained"
+    gain = f"more than {enough} gain at most a tenth more"
     return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
 
 
@@ -148,7 +148,7 @@ def _left_out(trials: Sequence[Trial], time_s: float | None) -> list[str]:
     left = sum(trial.verdict == NOT_MEASURED for trial in trials)
     if time_s is None or not left:
         return []
-    return [f"no time left for {left} of the best predictions (--time {time_s:g})"]
+    return [f"no time left for {left} of the ways predicted best (--time {time_s:g})"]
 
 
 def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:

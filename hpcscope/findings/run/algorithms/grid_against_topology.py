@@ -103,7 +103,7 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
         title=(
             f"{run.benchmark(case).title} (n={case.parameters['n']}) on a grid of {mine.grid} sends"
             f" {units.quantity(busy.busier_bytes, 'B')} over the uplink of {busy.group}. This takes"
-            f" {units.quantity(busy.seconds, 's')} of its {units.quantity(took, 's')}."
+            f" {units.quantity(busy.seconds, 's')} of the total {units.quantity(took, 's')}."
             f" A grid of {better.grid} would send {units.quantity(least.busier_bytes, 'B')} over the uplink of "
             f"{least.group}, in {units.quantity(least.seconds, 's')}{seconds}"
         ),
@@ -119,7 +119,7 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
         evidence=[*run.evidence(case), *(run.evidence(other) if other else []), *evidence],
         advice=(
             f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} with the hosts in this order."
-            " If neither rows nor columns of any grid can be groups of hosts, list the hosts group by group."
+            " If no grid has rows or columns that are groups of hosts, list the hosts group by group."
         ),
         lost=max(0.0, gained_s / took),
     )

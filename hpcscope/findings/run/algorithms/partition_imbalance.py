@@ -33,7 +33,7 @@ def _finding(case: ProgramCase) -> Finding:
         where=case.where,
         evidence=case.evidence(IMBALANCE, "idle_s", "compute_s", "time_s"),
         advice=(
-            "All others wait for that rank in the last stage. Pivots cannot separate equal keys: break ties by "
+            "All ranks wait for that rank in the last stage. Pivots cannot separate equal keys: break ties by "
             "position (`variant=tuned` does), or take more samples from each rank."
         ),
         lost=1 - 1 / largest,

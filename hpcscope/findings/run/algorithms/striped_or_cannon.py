@@ -72,9 +72,9 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             how_compared(slower.total, faster.total),
         ],
         advice=(
-            f"Use the faster one at this size and number of ranks; the other takes {units.percent(excess)} "
-            "longer. If communication makes the difference, few long messages suit a network with a high "
-            "latency. Short messages between neighbors suit a network that carries many at once."
+            f"Use {faster.name} at this size and number of ranks; {slower.name} takes {units.percent(excess)} "
+            "longer. Few long messages suit a network with high latency. Short messages between neighbors suit a "
+            "network that carries many messages concurrently."
         ),
         lost=None,
     )
@@ -84,13 +84,13 @@ def why(faster: ProgramCase, slower: ProgramCase) -> str:
     """Return the part with most of the difference; of communication, who sends more and longer messages."""
     part = _longest_part(faster, slower)
     longer = slower.seconds(part) - faster.seconds(part)
-    text = f"the slower one {PARTS[part]} for {units.quantity(longer, 's')} longer"
+    text = f"{slower.name} {PARTS[part]} for {units.quantity(longer, 's')} longer"
     one, two = faster.total.work, slower.total.work
     if part in ("compute_s", "idle_s") or one is None or two is None or not one.messages or not two.messages:
         return text
     return (
         f"{text}; it sends {two.messages:.0f} messages of {units.quantity(two.bytes / two.messages, 'B')} on "
-        f"average, the faster one {one.messages:.0f} of {units.quantity(one.bytes / one.messages, 'B')}"
+        f"average, {faster.name} {one.messages:.0f} of {units.quantity(one.bytes / one.messages, 'B')}"
     )
 
 

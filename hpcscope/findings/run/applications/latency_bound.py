@@ -59,7 +59,7 @@ def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Fin
         ],
         advice=(
             "More bandwidth does not help, but a lower latency does. Use fewer hosts, a kernel-bypass "
-            "transport (`scope run mpi.latency` over each), or a larger problem per rank."
+            "transport (compare transports: `scope run mpi.latency`), or a larger problem per rank."
         ),
         lost=min(share.value, 1.0),
     )

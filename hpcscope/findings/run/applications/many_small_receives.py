@@ -68,7 +68,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
     slow = beside is not None and beside > SLOW
     compared = f", {beside:.1f} times the ping-pong" if beside else ""
     advice = (
-        "Combine several planes into one message if the program can, or use fewer ranks: each receive costs a "
+        "Combine several planes into one message if the program can, or use fewer ranks: each receive costs one "
         "latency at any size. "
     )
     if slow:

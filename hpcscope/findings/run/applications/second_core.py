@@ -47,7 +47,7 @@ def _finding(case: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
         evidence=[*case.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
         advice=(
             "`scope run node.stream` shows whether one core already saturates the memory. If so, spread such "
-            "programs over hosts, one rank each. Otherwise check that the two ranks do not share a core "
+            "programs over hosts, one rank per host. Otherwise check that the two ranks do not share a core "
             "(`scope doctor`)."
         ),
         lost=max(0.0, 1 - gained.value / 2),

@@ -24,8 +24,8 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what="cases left out", value=len(left_out)),
             ],
             advice=(
-                "What was measured is comparable with other clusters; the other cases need the missing resources. "
-                "`--oversubscribe` runs them on too few cores, which shows that they work, but not how fast."
+                "The measured cases are comparable with other clusters; the cases left out lack resources. "
+                "`--oversubscribe` runs such cases on too few cores: this shows that they work, but not how fast."
             ),
         )
     ]

@@ -40,4 +40,4 @@ def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
             f"The processors were {units.percent(link.processor_share)} busy during that measurement: the "
             "emulation lacks computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
         )
-    return "Find what else shapes the link (`scope lab status`), and check it again: `scope lab check`."
+    return "Find out what else limits the link (`scope lab status`), and check it again: `scope lab check`."

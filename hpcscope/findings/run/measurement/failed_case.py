@@ -9,10 +9,10 @@ from hpcscope.samples.samples import CaseSamples, PrintedFigure
 
 _HAPPENED = {"failed": "failed", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
-    "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause.",
+    "failed": "If a call failed, for example because of a full disk or too little memory, remove that cause.",
     "crashed": "The last output is in `{folder}/stderr.txt`.",
-    "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--limit TIME` "
-    "allows it more time.",
+    "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--limit TIME` allows a "
+    "case more time.",
 }
 
 
@@ -45,8 +45,8 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
         title=f"{printed.case.label}{others}: the program's own verification failed, or its output is truncated",
         where={"benchmark": printed.case.benchmark, "ranks": printed.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
-        advice="The values are shown but are not results. Run the program again if they are wrong; if its output"
-        " is truncated, import the complete output.",
+        advice="The values are shown but are not results. If the values are wrong, run the program again; if the "
+        "output is truncated, import the complete output.",
         lost=1.0,
     )
 

@@ -19,7 +19,7 @@ def find(run: Run) -> list[Finding]:
             where={"host": several(names)},
             evidence=[Evidence(what="governor", value=governor)],
             advice=(
-                "Short cases may end before the clock has risen. As root: `cpupower frequency-set -g "
+                "Short cases may end before the frequency has risen. As root: `cpupower frequency-set -g "
                 "performance`; on a batch system request it, for example `srun --cpu-freq=performance`."
             ),
         )

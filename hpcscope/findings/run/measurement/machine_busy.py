@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what=f"run queue of {name}", value=busy[name])
                 for name in sorted(busy, key=lambda name: -busy[name] / usable[name])[:MOST_SHOWN]
             ],
-            advice="Repeat the run on a quiet or reserved machine; the intervals show how much it mattered.",
+            advice="Repeat the run on a quiet or reserved machine; the intervals show how large the effect was.",
         )
     ]
 

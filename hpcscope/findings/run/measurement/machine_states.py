@@ -36,7 +36,7 @@ def find(run: Run) -> list[Finding]:
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
             advice=(
-                "Values with this mark in the report mix both states. Use the state in which programs will run "
+                "In the report, values marked † mix states. Use values of the state in which programs run "
                 "(`state_medians` in statistics.json), or measure again on a dedicated machine. Other "
                 "processes, other virtual machines on the host and the processor's clock change the state."
             ),

@@ -25,9 +25,7 @@ def find(run: Run) -> list[Finding]:
     if stacked:
         findings.append(_stacked_finding(run, stacked))
     if ignored:
-        findings.append(
-            _loose_finding("warning", "were not bound to cores although requested and may move", ignored)
-        )
+        findings.append(_loose_finding("warning", "were to be bound to cores but may move", ignored))
     if unbound:
         findings.append(_loose_finding("advice", "were not bound and may move", unbound))
     return findings
@@ -68,7 +66,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
             )
         ],
         advice=(
-            "Bind them: `scope run --binding core` (mpiexec --bind-to core). If the site forbids it, more "
+            "Bind them: `scope run --binding core` (mpiexec --bind-to core). If the site forbids binding, more "
             "launches (`--launches`) show the effect."
         ),
     )
@@ -87,6 +85,6 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
             "Messages of these ranks wait for the operating system's scheduler (milliseconds). Concurrent "
-            "launchers each start at processor 0 of a host: use `scope run --binding none`, or bind explicitly."
+            "launchers all bind from processor 0 of a host: use `scope run --binding none`, or bind explicitly."
         ),
     )

@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
             where={"benchmark": worst[0].benchmark, "cases": len(noisy)},
             evidence=[
                 Evidence(
-                    what=f"half width of the interval over the median of {s.label}",
+                    what=f"half width of the interval / median of {s.label}",
                     value=s.relative_interval or "none",
                 )
                 for s in worst[:10]

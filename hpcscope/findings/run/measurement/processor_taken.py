@@ -55,7 +55,7 @@ TAKERS = [
         "steal time",
         lambda seen: seen.steal_s,
         lambda seconds, processors: max(SMALLEST_STOLEN_S, STOLEN * seconds * processors),
-        "Other virtual machines compete for the host: measure on a dedicated one, or at another time.",
+        "Other virtual machines compete for the host: measure on a dedicated host, or at another time.",
     ),
 ]
 

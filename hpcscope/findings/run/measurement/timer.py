@@ -51,7 +51,7 @@ def _other_cadences(cases: list[tuple[float, str, Clock]]) -> str:
     isolated = sum("isolated" in name for _, name, _ in cases)
     if isolated < len(cases):
         return "Larger sizes take longer than a step of the clock."
-    return "If these cases have streaming times, use these: each covers many operations."
+    return "Use the streaming times of these cases, if any: each covers many operations."
 
 
 def _backwards(clocks: list[Clock], launches: int) -> Finding:

@@ -24,6 +24,6 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what=f"{unread.file}:{unread.line}", value=unread.text)
                 for unread in imported.unread[:SHOWN]
             ],
-            advice="Check whether a value is among them; the copies in `imported/` have all lines.",
+            advice="Check whether these lines contain a value; the copies in `imported/` have all lines.",
         )
     ]

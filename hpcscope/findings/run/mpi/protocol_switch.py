@@ -90,17 +90,17 @@ def _named(point: Breakpoint, owner: str) -> str:
 
 def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Advised:
     if run.benchmark(fit.subject).level != "mpi":
-        words = f"This is below the library: buffers, packets or pages change between {last} and {first}."
+        words = f"The cause is below the library: buffers, packets or pages change between {last} and {first}."
         if point.settings:
             full = " or ".join(f"the {setting.name} ({setting.value:,} B)" for setting in point.settings)
             fit_or_not = "just fit" if point.jump_s.value > 0 else "no longer fit"
-            words = f"Messages that {fit_or_not} are cheaper: {full} is full between {last} and {first}."
+            words = f"Messages that {fit_or_not} are cheaper: {full} fills up between {last} and {first}."
         return Advised(words, [])
     longer = point.jump_s.value > 0
     parameters = {**fit.subject.parameters, fit.variable: int(point.first_after if longer else point.last_before)}
     case = Case.of(run.benchmarks, fit.subject.benchmark, parameters, fit.subject.batch)
     moved = point.first_after * MOVED if longer else point.last_before / MOVED
     how = another_limit(run, point.settings[:1], round(moved), case)
-    where = f"The time jumps between {last} and {first}, usually by a switch of protocol or algorithm"
-    better = f"a {'higher' if longer else 'lower'} limit may be faster for messages of the slower side"
+    where = f"The time jumps between {last} and {first}, usually because the protocol or algorithm changes"
+    better = f"a {'higher' if longer else 'lower'} limit may speed up the slower of these messages"
     return how._replace(words=f"{where}; {better}: {how.words}.")

@@ -131,7 +131,7 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:
         return (
-            f"{program} shows the fault without Scope: it is in the library or below.{apart} Send the program"
+            f"{program} shows the fault without Scope: its cause is the library or below.{apart} Send the program"
             f" and its output to the developers. Until then use {f'{right[0]} or ' if right else ''}another"
             " version (`scope run --mpi NAME`)."
         )

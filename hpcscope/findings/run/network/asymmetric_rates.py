@@ -48,9 +48,8 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         evidence=run.evidence(cases[OUT], cases[IN], share),
         advice=(
             f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`). A duplex "
-            "mismatch slows one direction and counts late collisions. Then compare limits set in one "
-            "direction only (`tc qdisc`, a policer of the switch, different routes there and back: "
-            "`traceroute` from both hosts)."
+            "mismatch slows one direction and counts late collisions. Then look for limits in one direction only "
+            "(`tc qdisc`, a policer of the switch) and for different routes (`traceroute` from both hosts)."
         ),
         lost=1 - (share.median or 1.0),
     )
@@ -75,9 +74,9 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
             Evidence(what="busiest processor: fraction of the time", value=cases[PROCESSOR].median or 0.0),
         ],
         advice=(
-            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions. Enable "
+            "Likely causes are a half-duplex link, a bus, a radio link, or a shaper for both directions. Enable "
             "autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in `ethtool` and "
-            "for collisions in `ip -s link`. Until then, sending in both directions at once is no faster."
+            "for collisions in `ip -s link`. Until then, sending in both directions concurrently is not faster."
         ),
         lost=1 - (duplex.median or 1.0),
     )

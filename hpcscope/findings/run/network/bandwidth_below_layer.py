@@ -71,7 +71,8 @@ def _below_the_library(loss: RungLoss) -> str:
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
     if _without_library(loss):
         return (
-            "One core copies another's data faster: the kernel's copy (CMA), or two copies by a queue, cost more."
+            "A plain copy by one core is faster: the kernel's copy (CMA), or two copies through a queue, cost "
+            "more."
             " If a program sends much data inside a host, try memory that both ranks share (`mpi.shared_window`)."
         )
     if not _over_tcp(loss):

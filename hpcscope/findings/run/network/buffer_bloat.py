@@ -43,9 +43,9 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
             *(Evidence(what="data in queues: added time × rate", value=size, unit="B") for size in queue),
         ],
         advice=(
-            "The queue before the narrowest link is too long for its rate. Set a fair queue with a short target "
-            "there (`tc qdisc replace dev ... root fq_codel`), lower `txqueuelen`, mark packets (ECN), "
-            "or give small messages their own class. Keep bulk and file traffic off the link of MPI."
+            "The queue before the narrowest link is too long for its rate. At this link, set a fair queue with a "
+            "short target (`tc qdisc replace dev ... root fq_codel`), lower `txqueuelen`, mark packets (ECN), "
+            "or give small messages their own class. Keep bulk and file traffic off MPI's link."
         ),
         lost=1 - (alone.median or 0.0) / (loaded.median or 1.0),
     )

@@ -47,8 +47,8 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         code="congestion",
         severity="warning",
         title=(
-            f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load, the worst of "
-            f"{len(hit)} of {len(loaded)} combinations above {AT_LEAST:g}"
+            f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
+            f"{len(loaded)} combinations are above {AT_LEAST:g} times"
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
         evidence=[

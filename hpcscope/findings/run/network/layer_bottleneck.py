@@ -106,7 +106,7 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
     if start is not None and short is not None:
         most, share = short
         below = f"below {units.quantity(half.value, 'B')}" if half is not None else "for short ones"
-        title += f"; {below} it is the {most}, with {units.share(share)} of the start-up time"
+        title += f"; {below} the {most} takes {units.share(share)} of the start-up time"
         rungs += [start.wire, start.protocol, start.library]
     evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
     for rung in (three.protocol, three.library):
@@ -145,8 +145,8 @@ def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: LadderRung) -> bool:
 def _advice(run: Run, layer: Layer, library: LadderRung) -> Advised:
     if layer == "wire":
         return Advised(
-            "Protocol and library leave little to gain; only a faster link, several links at once, or larger "
-            "frames (MTU 9000) help.",
+            "Protocol and library leave little to gain; only a faster link, several links, or larger frames (MTU "
+            "9000) help.",
             [],
         )
     if layer == "protocol":

@@ -69,14 +69,14 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-pair",
             f"Messages between {' and '.join(slow.members)}, and only these, take",
-            "With all other partners, both are as fast as other hosts. Check what only this pair uses, a "
+            "With all other partners, both are as fast as other hosts. Check what only this pair uses, such as a "
             "route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )
     if kind == "groups":
         return (
             "slow-link",
             f"Messages between {names} and all other hosts take",
-            "Messages inside both groups are as fast as expected: the path between the groups is narrower or "
+            "Messages inside each group are as fast as expected, so the path between the groups is narrower or "
             "longer (an uplink between switches, another building). Keep jobs inside a group, or use "
             "topology-aware collectives.",
         )
@@ -87,15 +87,15 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-host-link",
             f"Long messages from and to {names} take",
-            f"Short messages of {names} are as fast as others, so its link has a lower rate. Compare `ethtool` "
+            f"Short messages of {names} are not slow, so the link of {names} has a lower rate. Compare `ethtool` "
             "(rate, duplex), cable, PCIe width and switch port with another host.",
         )
     return (
         "slow-host-messages",
         f"Messages from and to {names} take",
-        f"This holds for every partner, so {names} itself or its link is slow. If another finding reports slow "
-        "computation on this host, check governor, throttling and other processes; otherwise adapter, driver and "
-        "interrupts.",
+        f"Every partner sees slow messages, so {names} or its link is slow. If another finding reports slow "
+        "computation on this host, check governor, throttling and other processes. If not, check adapter, driver "
+        "and interrupts.",
     )
 
 

@@ -35,14 +35,14 @@ PAIRS = SampleKind(
     "slow-pair",
     "Messages between {names}, and only these, take",
     "Messages between {number} pairs of hosts, among them {names}, take",
-    "With other partners, each of these hosts is as fast as others. Check what only these pairs use, a route or a "
-    "link of the fabric (error counters of the switches, adaptive routing).",
+    "With other partners, each of these hosts is as fast as others. Check what only these pairs use, such as a "
+    "route or a link of the fabric (error counters of the switches, adaptive routing).",
 )
 GROUPS = SampleKind(
     "slow-switch",
     "Messages from and to the hosts of {kind} {names} take",
     "Messages from and to the hosts of {number} of {of} groups by {kind} ({names}) take",
-    "All hosts behind it are slow with every partner. Check its uplinks, its firmware and its routes (error "
+    "All hosts of the group are slow with every partner. Check the switch's uplinks, firmware and routes (error "
     "counters, links that are down or trained to a lower rate).",
 )
 PATHS = SampleKind(
@@ -93,7 +93,7 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
             Evidence(what="pairs measured", value=f"{sample.pairs} of {sample.of_pairs}"),
             Evidence(what="rounds", value=sample.rounds),
             Evidence(what="launches", value=sample.launches),
-            *(Evidence(what="chance that a slow path is seen", value=value) for value in chance),
+            *(Evidence(what="probability of seeing a slow path", value=value) for value in chance),
         ],
         advice=kind.advice,
         lost=worst.value / (1 + worst.value),

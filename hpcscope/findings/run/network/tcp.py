@@ -63,9 +63,9 @@ def _stalled(run: Run, by_nagle: bool, waits_s: float, delayed: bool, pieces: Su
         where={"layer": "network", "benchmark": REQUEST, "transport": pieces.transport},
         evidence=[*run.evidence(plain, pieces), how_compared(pieces, plain)],
         advice=(
-            "Write a request at once (`writev`, a buffer), or set TCP_NODELAY on the socket, as MPI does."
+            "Write a request with one call (`writev`, a buffer), or set TCP_NODELAY on the socket, as MPI does."
             if by_nagle
-            else "TCP_NODELAY is set: something between the hosts holds small packets back; compare `tc qdisc` "
+            else "TCP_NODELAY is set, so something between the hosts delays small packets: compare `tc qdisc` "
             "and the interrupt coalescing of both links."
         ),
         lost=waits_s / (pieces.median or 1.0),
@@ -99,8 +99,8 @@ def _slow_starts(run: Run, cases: list[Summary]) -> Iterator[Finding]:
                 how_compared(fresh, used),
             ],
             advice=(
-                "Keep connections open and send over them, as MPI libraries do after the first message; a larger "
-                "first window (`ip route ... initcwnd`) shortens the start."
+                "Keep connections open and reuse them, as MPI libraries do after the first message; a larger "
+                "first window (`ip route ... initcwnd`) shortens slow start."
             ),
             lost=waits_s / (fresh.median or 1.0),
         )

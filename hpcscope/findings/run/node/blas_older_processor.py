@@ -54,10 +54,10 @@ def _is_used(run: Run) -> bool:
 
 
 def _advice(told: str | None) -> str:
-    why = "The setting decides, not the library." if told else "The library does not recognize this processor."
+    why = "The setting chose these kernels." if told else "The library does not recognize this processor."
     return (
-        f"{why} `scope tune blas` measures its kernels for this processor and these, and says what to set."
-        " If the library has no faster ones, use a newer library."
+        f"{why} `scope tune blas` compares them with the kernels for this processor, and prints what to set."
+        " If the library has no faster kernels, use a newer library."
     )
 
 

@@ -29,6 +29,6 @@ def _of(device: Device, host: Host) -> Finding:
             Evidence(what="rate of the lanes in use", value=link.bytes_per_s, unit="B/s"),
             Evidence(what="rate of all lanes", value=all_lanes, unit="B/s"),
         ],
-        advice="Reseat the card and its riser; look whether the slot shares its lanes with another one.",
+        advice="Reseat the card and its riser; check whether the slot shares its lanes with another slot.",
         lost=1 - link.lanes / link.most_lanes,
     )

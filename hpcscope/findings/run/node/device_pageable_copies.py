@@ -48,6 +48,6 @@ def _finding(run: Run, kept: Estimate, pageable: Summary, pinned: Summary) -> Fi
         where={"layer": "device", "benchmark": TRANSFER},
         evidence=run.evidence(pinned, pageable),
         advice="Copy from and to pinned memory (`cudaHostAlloc`, `cudaHostRegister`, PyTorch's `pin_memory`), and "
-        "use it again: to pin memory takes time, too.",
+        "reuse it, because pinning takes time, too.",
         lost=1 - kept.value,
     )

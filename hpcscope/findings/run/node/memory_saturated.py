@@ -101,7 +101,7 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate |
         evidence=run.evidence(*scaling.points),
         advice=(
             f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores. Use the "
-            "other cores for work in caches, or spread such programs over more hosts."
+            "other cores for work that fits in caches, or spread such programs over more hosts."
         ),
         lost=None if estimate is None else max(0.0, 1 - estimate.value),
     )

@@ -141,8 +141,8 @@ def _finding(
         ],
         advice=(
             "The working set is larger than the free memory. End other programs, raise the limit of the "
-            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speedups against "
-            "this case are too favorable."
+            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speedups relative to "
+            "this case are too high."
         ),
         lost=None if knee is None else max(0.0, 1 - 1 / knee[1].value),
     )

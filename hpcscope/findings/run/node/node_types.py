@@ -17,7 +17,7 @@ def find(run: Run) -> list[Finding]:
         return []
     apart = sorted({s.placement.group for s in run.statistics} - {ALL})
     advice = (
-        f"Sub-clusters of equal nodes were measured separately ({', '.join(apart)}): use those results."
+        f"Sub-clusters of equal nodes were measured separately ({', '.join(apart)}): use the separate results."
         if apart
         else "Measure sub-clusters of equal nodes separately: `scope run --by node-type`."
     )

@@ -63,10 +63,10 @@ def _finding(host: str, excess: float, device: Device, visit: CaseSamples) -> Fi
         code="slow-device",
         severity="warning",
         title=f"{device.name} at {device.pci_address} on {host} takes {units.percent(excess)} longer than equal "
-        f"ones: {visit.case.label}",
+        f"devices: {visit.case.label}",
         where={"layer": "device", "host": host, "benchmark": visit.case.benchmark},
         evidence=[Evidence(what="PCI address", value=device.pci_address)],
         advice="Compare clocks, power and temperature of the devices under load (`nvidia-smi dmon`). Look for a "
-        "lower power limit, a blocked fan, or another program on it.",
+        "lower power limit, a blocked fan, or another program on the slow device.",
         lost=1 - 1 / (1 + excess),
     )

@@ -96,7 +96,7 @@ def _advice(run: Run, parts: OperationParts, largest: str, lost_s: float) -> str
         return fresh_buffers.advice(run, time_s, time_s - lost_s)
     if largest == UNKNOWN:
         command = f"`scope run --module standard {parts.subject.benchmark}`"
-        return f"Also measure it with warm buffers, which separates these causes: {command}."
+        return f"Also measure the operation with warm buffers, which separates these causes: {command}."
     gain = f"at most {units.quantity(min(lost_s, time_s), 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."

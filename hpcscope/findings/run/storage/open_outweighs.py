@@ -45,7 +45,7 @@ def _finding(run: Run, figures: dict[str, Summary]) -> Finding:
         evidence=run.evidence(total, *phases),
         advice=(
             "Keep the file open over many transfers, or move more data for each open. `storage.metadata` shows "
-            "how long the file system takes for an open without the library."
+            "how long the file system takes to open a file without MPI-IO."
         ),
         lost=lost,
     )

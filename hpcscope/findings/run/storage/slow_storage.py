@@ -80,9 +80,9 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
             f"{case.label}: some ranks take {times} in every launch, not on a single host: possibly a slow server"
         )
         advice = (
-            "On a parallel file system, check the load and the disks of the servers. One slow server slows "
-            "every file that is striped over all servers, and slows the files of single ranks that it holds. "
-            "On a local disk, ranks compete for it: check their binding."
+            "On a parallel file system, check the load and the disks of the servers. One slow server slows every "
+            "file striped over all servers, and the files of single ranks on this server. "
+            "Ranks compete for a local disk: check their binding."
         )
     return Finding(
         code="slow-storage-client" if hosts else "slow-storage-server",

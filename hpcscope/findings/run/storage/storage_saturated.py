@@ -27,7 +27,7 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
         severity="information",
         title=(
             f"{saturation.subject.label}: {processes} reach 90 % of the {units.quantity(limit.value, 'B/s')}"
-            " that all share"
+            " that all ranks share"
         ),
         where={"benchmark": saturation.subject.benchmark, "ranks": saturation.subject.ranks},
         evidence=[
@@ -39,7 +39,7 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
             ),
         ],
         advice=(
-            f"Let {processes} access the files for all others. To use more ranks, add servers or disks, or use "
+            f"Let {processes} access the files for all ranks. To use more ranks, add servers or disks, or use "
             "a faster network."
         ),
     )

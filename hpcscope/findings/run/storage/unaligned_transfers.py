@@ -40,8 +40,8 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         where={**where(loss.slow), "transfer_bytes": size_of(loss.slow)},
         evidence=[*run.evidence(loss.slow, loss.fast), Evidence(what="page", value=BLOCK_BYTES, unit="B")],
         advice=(
-            "Align records to blocks of the file system: pad them, or gather them until a multiple of "
-            f"{BLOCK_BYTES} B is full."
+            "Align records to blocks of the file system: pad them, or gather records to a multiple of "
+            f"{BLOCK_BYTES} B."
         ),
         lost=loss.lost,
     )

@@ -80,7 +80,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
 
 
 def _caption(course: Course, samples: Samples) -> str:
-    words = "Times of the visits to cases, and of the sentinel, along the run, relative to their typical times. "
+    words = "Times of cases and of the sentinel during the run, relative to their typical times. "
     words += "Points beyond the frame are drawn at its edge. Vertical lines are launches. "
     if course.changes:
         slow = course.states[-1]

@@ -345,7 +345,7 @@ def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches
         ]
         words.append(f"The fitted time {sentence(steps)}; points are not joined across jumps.")
     words += ["The long-dashed line is the limit of the path."] if limits else []
-    words += ["Vertical lines mark the sizes of the caches, as one core sees them."] if caches else []
+    words += ["Vertical lines mark the cache sizes available to one core."] if caches else []
     return " ".join(words)
 
 

@@ -27,8 +27,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         key=f"{benchmark}-parts",
         title="Parts of the time, with the ping-pong as reference",
         caption="Messages: the operation's messages at the speed of the ping-pong. Packing: columns minus rows, "
-        "both warm. First touch: cold minus warm buffers. The rest is contention, copies, slower links and the "
-        "library's algorithm, and includes the parts that were not measured separately (a dash in the table). "
+        "both warm. First touch: cold minus warm buffers. The rest contains contention, copies, slower links, the "
+        "library's algorithm, and the parts that were not measured separately (a dash in the table). "
         "Negative parts have no bar.",
         traces=[
             bars(

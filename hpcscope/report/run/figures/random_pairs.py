@@ -105,7 +105,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
             [
                 attribute.name,
                 f"and {attribute.name}",
-                f"time relative to all pairs, the {len(slowest)} longest of {len(known)}",
+                f"time relative to all pairs ({len(slowest)} longest of {len(known)})",
             ],
             [[first, second, units.change(value - 1)] for value, first, second in slowest],
         ),
@@ -140,7 +140,7 @@ def _chosen(
         return rows, []
     worst = sorted(range(len(rows)), key=lambda place: -max(sample.excess[rank] or 0 for rank in rows[place][1]))
     kept = sorted(worst[:_ROWS])
-    words = f"Shown are the {_ROWS} of {len(rows)} rows with the slowest hosts; models.json has all."
+    words = f"Only {_ROWS} of {len(rows)} rows, with the slowest hosts, are shown; models.json has all."
     return [rows[place] for place in kept], [words]
 
 
@@ -170,10 +170,10 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
         return
     for attribute in sample.attributes:
         yield (
-            f"A slow path between two {_plural(attribute.name)} is seen with a chance of "
+            f"Probability of seeing a slow path between two {_plural(attribute.name)}: "
             f"{units.share(attribute.chance)}."
         )
-    yield f"Every host is in {sample.rounds} pairs; one given pair is seen with a chance of "
+    yield f"Every host is in {sample.rounds} pairs; probability of measuring a given pair: "
     yield f"{units.share(sample.chance_of_pair)}."
     slow = [
         *_named("hosts", sample.slow_processes),
@@ -181,7 +181,7 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
         *(words for kind in sample.attributes for words in _named(f"paths, {kind.name}", kind.slow_between)),
         *_named("pairs", sample.slow_pairs),
     ]
-    yield f"Slower than the others: {'; '.join(slow)}." if slow else "Nothing stands out."
+    yield f"Slower than usual: {'; '.join(slow)}." if slow else "Nothing stands out."
 
 
 def _named(kind: str, slow: list[Slow]) -> Iterator[str]:
@@ -194,5 +194,5 @@ def _named(kind: str, slow: list[Slow]) -> Iterator[str]:
 def _slowest(sample: RandomPairs) -> Table:
     known = [(value, name) for value, name in zip(sample.excess, sample.names, strict=True) if value is not None]
     slowest = sorted(known, reverse=True)[:_SLOWEST]
-    head = f"adds to its pairs, the {len(slowest)} slowest of {len(known)}"
+    head = f"excess in its pairs ({len(slowest)} slowest of {len(known)})"
     return Table(["host", head], [[name, units.change(value)] for value, name in slowest])

@@ -60,7 +60,7 @@ def compared(run: Run) -> Iterator[DotPlot]:
             key="speedups-compared",
             title="Speedups compared",
             caption=(
-                "On the largest number of ranks of each program, with 95 % CIs, relative to the same "
+                "Speedup on the largest number of ranks of each program, with 95 % CIs, relative to the same "
                 "variant on one rank. The right end is the ideal speedup."
             ),
             panels=[

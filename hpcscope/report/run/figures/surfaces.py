@@ -182,13 +182,13 @@ def _log10(value: float | None) -> float | None:
 def _caption(first: Summary, fit: Fit | None) -> str:
     head = f"Medians ({definition(first.definition)}); colors on a logarithmic scale. "
     if fit is None:
-        drawn = "No model of both was chosen; the surface in three dimensions joins the measured points."
+        drawn = "No model of size and ranks was chosen; the 3-D surface joins the measured points."
     else:
         drawn = (
-            f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
+            f"In the 3-D view, points are measured and the surface is the model: {model(fit.model)}, "
             f"{equation(fit)} ({fit.source})."
         )
-    return f"{head}{drawn} Its level lines join equal times, as labeled on the axis."
+    return f"{head}{drawn} Level lines join equal times, as labeled on the axis."
 
 
 def _fastest(group: Sequence[Summary], variable: str) -> str:
