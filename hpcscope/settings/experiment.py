@@ -183,7 +183,7 @@ class Experiment(SettingsTable):
     launches: int | None = setting(
         None,
         Whole(1, 1000),
-        "Launches (mpiexec) of each case; default: 6, and up to 12 if its interval is wide.",
+        "Launches (mpiexec) of each case; default: 6, and up to 9 if its interval is wide.",
         PROCEDURE,
     )
     time_s: float | None = setting(
