@@ -13,10 +13,8 @@ PYTHON ?= python3
 PYTEST_OPTIONS ?=
 # Every command would translate the modules of Scope anew where a site forbids to keep them.
 export PYTHONDONTWRITEBYTECODE =
-# Waiting ranks of Open MPI leave their processor to other workers; none looks for fabrics, a second for each launch.
+# Ranks of Open MPI that wait leave their processor to the other workers.
 test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
-test test-all: export OMPI_MCA_btl = ^ofi
-test test-all: export OMPI_MCA_pml = ob1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
