@@ -13,10 +13,8 @@ from tests.active_messages.two_hosts import TwoHosts, exchange_program, two_host
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """Without optimization, as the tests of its parts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CXXFLAGS", "-O0")
-        return exchange_program()
+    """The program, whose objects are those of the provider."""
+    return exchange_program()
 
 
 @pytest.fixture(scope="module")

@@ -29,9 +29,8 @@ def test_the_tests_of_the_native_program_pass(embedded_build: NativeBuild, tmp_p
         native_tests.check(native.project(mpi, native.source_directory()), tmp_path, variables)
 
 
-def test_the_tests_of_active_messages_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tests_of_active_messages_pass(tmp_path: Path) -> None:
     """The protocol on an impaired wire in memory, hostile frames, tags, shared memory: no wire is at work."""
-    monkeypatch.setenv("CXXFLAGS", "-O0")  # shares the objects of tests/active_messages
     native_tests.check(native_tests.without_provider(), tmp_path)
 
 

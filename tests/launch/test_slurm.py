@@ -404,6 +404,9 @@ def test_idle_nodes_are_checked_by_small_jobs_and_busy_ones_are_not_waited_for(
     assert "no answer" not in [node["verdict"] for node in said["nodes"]]
 
 
+@pytest.mark.slow(
+    "builds and visits once more; there, tests/health prove its program and visits, other tests here the job"
+)
 def test_the_health_of_the_nodes_of_a_job(slurm: SlurmCluster, tmp_path: Path) -> None:
     words = ["health", "--launcher", "slurm", "--minutes", "0.1", "--memory", "48Mi", "--json"]
     said = json.loads(slurm.allocated(tmp_path, ["--nodes=3"], *words).output)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hpcscope.build import registry
+from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests.installed_mpi import under_every_mpi
-from tests.measure.conftest import Measure, only_case
+from tests.measure.conftest import Ended, Measure, only_case
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "measure" / "src" / "benchmarks"
 
@@ -51,8 +53,13 @@ def test_the_list_and_the_folder_name_the_same_benchmarks(embedded_build: Native
             assert f"**{part}.**" in text, f"{benchmark.specification} lacks {part}"
 
 
+TWO = pytest.mark.slow(
+    "every benchmark on two ranks is right in test_resynchronization.py, with slow checks there"
+)
+
+
 @under_every_mpi("test_other_mpis.py has a few benchmarks of each kind on two and on three ranks")
-@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=TWO), 4])
 def test_every_benchmark_is_right_under_every_mpi(
     ranks: int, build: NativeBuild, embedded: MpiInstallation, measure: Measure
 ) -> None:
@@ -76,6 +83,12 @@ def test_every_benchmark_is_right_under_every_mpi(
             each.name for each in listed if each.name.startswith(("mpi.", "operation.")) and each.ranks.allows(4)
         ]
     ended = measure(ranks, only, native=build)
+    all_are_right(ended, listed)
+    assert len(ended.launch.processes) == ranks
+
+
+def all_are_right(ended: Ended, listed: Sequence[Benchmark]) -> None:
+    """Assert that every case is right, or that its MPI or this machine lacks what it needs."""
     assert ended.code == 0, ended.errors
     assert ended.cases
     lacking = {each.name for each in listed if MAY_LACK & set(each.requires)}
@@ -83,7 +96,6 @@ def test_every_benchmark_is_right_under_every_mpi(
         lacking |= OF_MPI_4
     for case in ended.cases:
         assert case.status == "ok" or (case.status == "unavailable" and case.benchmark in lacking), case.reason
-    assert len(ended.launch.processes) == ranks
 
 
 OTHER_STARTS = pytest.mark.slow("every benchmark once more; there, two and four ranks have either way by default")

@@ -144,7 +144,7 @@ def test_a_jump_is_found_as_large_as_it_is(share: float, draws: int) -> None:
 
 
 @pytest.mark.simulation
-@draws(50, 200)
+@draws(25, 200)
 @pytest.mark.parametrize("kind", CONTINUOUS.values(), ids=CONTINUOUS.keys())
 def test_a_continuous_curve_does_not_jump(kind: Callable[[np.random.Generator], Truth], draws: int) -> None:
     random = np.random.default_rng(33)
