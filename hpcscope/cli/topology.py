@@ -70,7 +70,7 @@ def load(
     *,
     given: Given,
 ) -> None:
-    """Load trunks and bisection, and compare rates with the topology file.
+    """Load trunks and bisection; compare the rates with the file.
 
     Loads are 10, 50, 80 and 100 % of the predicted rate. The arriving rate is compared with the prediction, and
     small messages are timed next to the load.

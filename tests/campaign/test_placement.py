@@ -123,7 +123,7 @@ def test_what_one_host_can_compare() -> None:
     ("slots", "ranks", "words"),
     [
         ([1], None, "one host with one slot"),
-        ([1, 1], 2, "one rank"),
+        ([1, 1], 2, "one slot"),
         ([2, 2], 4, "from 2 to 3"),
         ([2], 3, "2 to 2"),
     ],

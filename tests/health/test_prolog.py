@@ -152,6 +152,7 @@ def test_the_program_of_a_wheel_is_taken_unless_own_flags_are_asked_for(
 ) -> None:
     monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(prebuilt, "_here", lambda: tmp_path)
+    monkeypatch.delenv("CXXFLAGS", raising=False)
     (tmp_path / NAME).write_text("static")
     assert program(compile_it=False) == tmp_path / NAME
     monkeypatch.setenv("CXXFLAGS", "-O3")

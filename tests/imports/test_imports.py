@@ -62,7 +62,7 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
         (b"", "empty"),
         (b"hello\n", "format"),
         (b"\x7fELF\0\0", "text"),
-        (b"HPLinpack benchmark input file\nInnovative\n", "HPL .* `scope run FILE`"),
+        (b"HPLinpack benchmark input file\nInnovative\n", "HPL.*`scope run FILE`"),
         (b"j: (groupid=0, jobs=1): err= 0: pid=1\n  read: IOPS=12, BW=8MiB/s\n", "--output-format=json"),
         (b"3;fio-3.33;j;0;0;8192;315076;4923;26;0\n", "--output-format=json"),
         (b'{\n  "fio version" : "fio-3.33",\n  "jobs" : [\n', "truncated JSON of fio"),
