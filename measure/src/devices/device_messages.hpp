@@ -60,8 +60,7 @@ using MakeMemory = std::unique_ptr<RankMemory>(const Parameters&, const Communic
 
 template <class Made, class... Parameters, class... Arguments>
 Made made(Made (*make)(Parameters...), const Arguments&... arguments) {
-  if (make == nullptr)
-    throw Unavailable("the baseline's program has only what that module needs, no devices; run scope build");
+  if (make == nullptr) throw Unavailable("the baseline's program does not support devices; run scope build");
   return make(arguments...);
 }
 

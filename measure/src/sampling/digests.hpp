@@ -79,7 +79,7 @@ class Digests {
         } else if (block >= blocks_.size() || blocks_[block] != found) {
           return sentence({"bytes ", at, " to ", at + count - 1, " of ", data.size(),
                            (part == 0 ? " received" : " computed"),
-                           " differ from those of the first repetition on the same data"});
+                           " differ from the bytes of the first repetition on the same data"});
         }
       }
     }

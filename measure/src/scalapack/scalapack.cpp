@@ -65,7 +65,7 @@ std::string absent() {
 #if defined(SCOPE_ANY_LIBRARY)
   return "this program came with Scope, for many MPI libraries; for ScaLAPACK, run scope build";
 #else
-  return "no ScaLAPACK for this MPI was found; scope doctor says how to get one";
+  return "no ScaLAPACK for this MPI was found; for how to install one, run scope doctor";
 #endif
 }
 
