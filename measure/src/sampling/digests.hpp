@@ -83,7 +83,7 @@ class Digests {
         }
       }
     }
-    return block == blocks_.size() ? "" : "less data than after the first repetition on the same data";
+    return block == blocks_.size() ? "" : "there are less data than after the first repetition on the same data";
   }
 
  private:
