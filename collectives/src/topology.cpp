@@ -48,7 +48,7 @@ std::string without_comment(const std::string& line) {
 std::string text_of(std::string_view word, const Place& place, const std::string& key) {
   if (word.size() < 2 || word.front() != '"' || word.back() != '"' ||
       word.substr(1, word.size() - 2).find_first_of("\"\\") != std::string_view::npos)
-    place.refuse(key + " = " + std::string(word) + ": a string in double quotes, without escapes, is allowed");
+    place.refuse(key + " = " + std::string(word) + ": must be a string in double quotes, without escapes");
   return std::string(word.substr(1, word.size() - 2));
 }
 
@@ -201,12 +201,13 @@ void check(const Topology& topology, const std::string& file) {
         refuse("host \"" + host + "\" is in group \"" + at->second + "\" and in group \"" + group.name +
                "\": one is allowed");
   }
-  if (roots != 1) refuse(std::to_string(roots) + " groups have no parent: exactly one group, the root, has none");
+  if (roots != 1)
+    refuse(std::to_string(roots) + " groups have no parent: exactly one group, the root, must have none");
   for (const Group& group : topology.groups) {
     if (!group.parent.empty() && !names.contains(group.parent))
       refuse("group \"" + group.name + "\": parent = \"" + group.parent + "\": no such group");
     if (group.hosts.empty() != parents.contains(group.name))
-      refuse("group \"" + group.name + "\": it has either hosts or child groups, and not both");
+      refuse("group \"" + group.name + "\": must have either hosts or child groups, not both");
     const Group* above = &group;
     for (std::size_t steps = 0; !above->parent.empty(); ++steps) {
       if (steps > topology.groups.size()) refuse("group \"" + group.name + "\": its parents form a cycle");

@@ -70,9 +70,9 @@ Options parse_options(int argc, char** argv) {
     set(options, word.substr(2, equals - 2), word.substr(equals + 1));
   }
   if (options.action == Action::run && options.plan.empty())
-    throw std::invalid_argument("--plan: must name a file when the action is run");
+    throw std::invalid_argument("--plan: must name a file if --action=run");
   if ((options.action == Action::alone) == options.alone.empty())
-    throw std::invalid_argument("--case: is required by the action alone, and no other action takes it");
+    throw std::invalid_argument("--case: is required with --action=alone, and no other action accepts it");
   return options;
 }
 

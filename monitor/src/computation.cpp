@@ -97,7 +97,7 @@ bool is_free(int number) {
 
 void begin_computation_samples(double rate_hz) {
   if (!is_free(SIGPROF))
-    return complain("sample: the program uses SIGPROF itself; its computation is not sampled");
+    return complain("sample: the program uses SIGPROF itself, so the monitor does not sample its computation");
   frames_of_sample = depth_of_sites() > 0 ? depth_of_sites() : 1;
   Walk first{.first = nullptr, .limit = 1};
   unwind(first);  // the unwinder prepares itself at its first use

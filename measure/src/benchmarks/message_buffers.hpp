@@ -31,7 +31,7 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
 // What streams send, and where it arrives.
 inline Parameter source_parameter() {
   return layout("source", "untouched,rewritten",
-                "the send buffer is left as it is, or the sender rewrites it before every repetition")
+                "the send buffer stays unchanged, or the sender rewrites it before every repetition")
       .worded(",from rewritten memory");
 }
 inline Parameter receive_buffers_parameter() {

@@ -28,7 +28,7 @@ std::int64_t numa_node() {
 
 Parameter device_parameter() {
   return layout("device", "device", 0, 0, 1023,
-                "number of the device; further ranks of a host take the next devices");
+                "number of the device that a host's first rank uses; further ranks use the next devices");
 }
 
 DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first) {
@@ -50,7 +50,7 @@ void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
   if (needed <= room && array_bytes <= largest) return;
   throw Unavailable(
       sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may use ", room,
-                " B, half of the free memory, and ", largest, " B for an array"}));
+                " B, its part of half of the free memory, and ", largest, " B for each array"}));
 }
 
 std::vector<ControlVariable> DeviceOfRank::settings() const {

@@ -79,11 +79,11 @@ class Digests {
         } else if (block >= blocks_.size() || blocks_[block] != found) {
           return sentence({"bytes ", at, " to ", at + count - 1, " of ", data.size(),
                            (part == 0 ? " received" : " computed"),
-                           " differ from those of the first repetition on the same data"});
+                           " differ from the bytes of the first repetition on the same data"});
         }
       }
     }
-    return block == blocks_.size() ? "" : "less data than after the first repetition on the same data";
+    return block == blocks_.size() ? "" : "there are less data than after the first repetition on the same data";
   }
 
  private:

@@ -251,7 +251,7 @@ std::unique_ptr<Transport> connect_by_first_that_works(const Partner& partner, c
       if (on_route(*info, here)) mine.add(info->fabric_attr->prov_name);
     return mine;
   });
-  std::string problem = "no provider is on both sides of the connection";
+  std::string problem = "no libfabric provider exists on both sides of the connection";
   const Names& ordered = partner.leads ? mine : theirs;
   const Names& other = partner.leads ? theirs : mine;
   for (std::size_t i = 0; i < ordered.count; ++i) {

@@ -49,7 +49,7 @@ class GridProduct : public Benchmark {
                 .labeled("matrix order")
                 .worded("N = {}"),
             method("variant", "plain,transposed,overlapped,tuned",
-                   "triple loop; triple loop with B transposed on distribution (appendix G); triple loop with "
+                   "triple loop; triple loop with B transposed during its distribution; triple loop with "
                    "overlapped communication; BLAS with overlapped communication")
                 .worded(",transposed,overlapped,tuned"),
             grid_rows()};

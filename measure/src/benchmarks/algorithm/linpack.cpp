@@ -126,8 +126,8 @@ class Linpack final : public Benchmark {
     const std::int64_t columns = layout_.columns.local();
     const std::int64_t panel = (rows + block_ + 1) * block_;
     if (std::max({panel, columns * block_}) > std::numeric_limits<int>::max()) {
-      throw Unavailable(sentence({"a message of more than 2147483647 values: n=", n_, " in blocks of ", block_,
-                                  " is too much for this grid"}));
+      throw Unavailable(sentence(
+          {"n=", n_, " block=", block_, ": a message would have more than 2147483647 values on this grid"}));
     }
     require_memory(static_cast<std::int64_t>(sizeof(double)) *
                        (leading_ * columns + 3 * panel + 3 * columns * block_ + 6 * n_),
@@ -447,9 +447,9 @@ std::vector<Parameter> parameters() {
        {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid")
             .worded(",ring broadcast,binomial broadcast,long broadcast"),
         parallel("swap", "long,binomial",
-                 "how pivot rows reach all ranks of a column: allgather, or gather and broadcast")
+                 "how pivot rows reach all ranks of a column: by an allgather, or by a gather and a broadcast")
             .worded(",binomial swap"),
-        parallel("look_ahead", "", 1, 0, 1, "panels factored ahead of the current update"),
+        parallel("look_ahead", "", 1, 0, 1, "number of panels factored ahead of the current update"),
         problem("matrix", "hpl,singular,not_a_number",
                 "HPL's matrix, or one that must be rejected: with a column of zeros, or with a NaN")
             .worded(",singular matrix,matrix with a NaN")}});

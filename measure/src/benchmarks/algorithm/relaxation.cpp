@@ -552,14 +552,14 @@ const Registration registration{{
                    problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points")
                        .worded("1=1 iteration,{} iterations"),
                    problem("method", "chaotic,jacobi,red_black",
-                           "Gauss-Seidel inside a block with old values from neighbors (as in the thesis), or a "
+                           "Gauss-Seidel inside a block with old values from neighbors (Melas 2000), or a "
                            "method independent of the process grid")
                        .worded("chaotic,Jacobi,red-black"),
                    parallel("exchange", "blocking,overlapped",
                             "send-receives between sweeps, or messages in flight while the inner points are swept")
                        .worded(",overlapped exchange"),
                    method("variant", "plain,tuned",
-                          "plain loops, or vectors (jacobi) and several rows at once (chaotic)")
+                          "plain loops; or vectors (jacobi) or sweeps over several rows simultaneously (chaotic)")
                        .worded(",tuned"),
                    grid_rows()},
     .definition = Definition::max_rank,

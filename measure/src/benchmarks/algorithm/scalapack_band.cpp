@@ -13,7 +13,7 @@ namespace {
 
 constexpr double threshold = 3;  // of ScaLAPACK's test programs: BLU.dat, BLLT.dat
 
-// `band` diagonals on either side of the main one.
+// `band` diagonals on either side of the main diagonal.
 template <class Real>
 class BandSolve : public ScalapackCase<Real> {
  public:
@@ -221,8 +221,9 @@ Declaration banded(const SystemSolver& solver) {
        size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
            .labeled("matrix order")
            .worded("N = {}"),
-       problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one").labeled("half bandwidth"),
-       problem("condition", "", 1000, 2, 1'000'000'000'000, "upper bound of the matrix's condition number")},
+       problem("band", "", 10, 1, 10'000, "diagonals on either side of the main diagonal")
+           .labeled("half bandwidth"),
+       problem("condition", "", 1000, 2, 1'000'000'000'000, "upper bound on the matrix's condition number")},
       {{"standard", "ranks=powers n=10000 band=10,64"},
        {"standard", "ranks=2 precision=single n=10000 band=64"},
        {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}});

@@ -109,8 +109,8 @@ class Summa final : public Benchmark {
   std::int64_t required() const {
     const std::int64_t edges = layout_.leading() + layout_.columns.local();
     if (edges * block_ > std::numeric_limits<int>::max()) {
-      throw Unavailable(sentence(
-          {"a message of more than 2147483647 values: blocks of ", block_, " are too large for this grid"}));
+      throw Unavailable(
+          sentence({"block=", block_, ": a message would have more than 2147483647 values on this grid"}));
     }
     require_memory(static_cast<std::int64_t>(sizeof(double)) * (3 * layout_.values() + 2 * edges * depth()),
                    communicator_);
@@ -217,7 +217,7 @@ std::vector<Parameter> parameters() {
             .worded("N = {}"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labeled("block size"),
-        method("panel", "", 256, 1, 10'000, "columns of A multiplied in one step, in whole blocks")
+        method("panel", "", 256, 1, 10'000, "number of columns of A multiplied in one step, in whole blocks")
             .labeled("panel width")},
        grid_parameters(),
        {grid_order_parameter(),

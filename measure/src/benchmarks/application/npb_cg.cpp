@@ -189,7 +189,7 @@ class ConjugateGradient final : public Kernel {
         pieces_(problem_.order, grid_) {
     if (ranks() > problem_.order) {
       throw Unavailable(sentence(
-          {name, " of this class has a matrix of order ", problem_.order, ": it has more ranks than rows"}));
+          {name, " of this class has a matrix of order ", problem_.order, ": there are more ranks than rows"}));
     }
     require(needed_bytes());
     make_matrix();
@@ -355,7 +355,7 @@ class ConjugateGradient final : public Kernel {
   Check verify_further() override {
     constexpr double bound = 1e-8;
     if (residual_ <= bound) return {1, ""};
-    return {1, sentence({"conjugate gradients ended with a residual of ", residual_})};
+    return {1, sentence({"the residual of the last system is ", residual_, ": must be at most ", bound})};
   }
 
   double operations() const override {

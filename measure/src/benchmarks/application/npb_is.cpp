@@ -318,7 +318,7 @@ class IntegerSort final : public Kernel {
     MPI_Exscan(&last, &last_before, 1, MPI_INT32_T, MPI_MAX, communicator().handle());
     if (rank() == 0) last_before = -1;
     if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
-      problem = "a key of an earlier rank is greater than the first of this one";
+      problem = "a key of an earlier rank is greater than the first key of this rank";
     if (problem.empty() && !(found == wanted)) problem = "the sorted keys are not the original keys";
     return {static_cast<std::int64_t>(in_order.size()), problem};
   }
@@ -329,10 +329,10 @@ class IntegerSort final : public Kernel {
     for (const Key key : sorted_) {
       if (key < first_ || key >= end_) return sentence({"key ", key, " is in the wrong bucket"});
       const Key place = --places[key - first_];
-      if (place < 0 || place >= static_cast<Key>(in_order.size())) return "two keys have the same rank";
+      if (place < 0 || place >= static_cast<Key>(in_order.size())) return "two keys have the same position";
       in_order[place] = key;
     }
-    return std::is_sorted(in_order.begin(), in_order.end()) ? "" : "the keys are not in order of their ranks";
+    return std::is_sorted(in_order.begin(), in_order.end()) ? "" : "the keys are not in ascending order";
   }
 
   Fingerprint fingerprint_of_all(std::span<const Key> keys) const {

@@ -228,9 +228,9 @@ class Columns {
   static Pair chosen(int n, int processes) {
     if (const auto found = squarest(n, processes)) return *found;
     const auto fits = [&](int count) { return squarest(n, count).has_value(); };
-    throw Unavailable(
-        sentence({name, " cuts x and y of its ", n, " points and needs for every rank at least ", fewest_points,
-                  " along each; ", processes, " were given: ", nearest_counts(processes, fits)}));
+    throw Unavailable(sentence({name, " needs blocks of at least ", fewest_points, " of the ", n,
+                                " points along x and along y; ", processes,
+                                " ranks were given: ", nearest_counts(processes, fits)}));
   }
 
   Pair processes_;

@@ -253,7 +253,7 @@ const Registration registration{{
               "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
-         problem("levels", "", 1, 1, 1000, "layers that are independent of one another")
+         problem("levels", "", 1, 1, 1000, "number of layers, which do not depend on one another")
              .worded("1=1 level,{} levels"),
          problem("steps", "", 24, 1, 1'000'000, "time steps of 20 minutes at T42").worded("1=1 step,{} steps"),
          problem("case", "zonal,bell,compact,low,mountain,wave",
@@ -261,11 +261,11 @@ const Registration registration{{
                  "flow in a band, a forced low, flow over a mountain, a Rossby-Haurwitz wave")
              .worded(",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
-                  "whole lines for each rank, or transforms of lines that ranks share")
+                  "each rank transforms whole lines, or several ranks transform each line together")
              .labeled("FFT")
              .worded(",distributed FFT"),
          parallel("legendre", "transposition,allreduce,ring",
-                  "whole meridians for each rank, or sums over the ranks, by allreduce or around a ring")
+                  "each rank has whole meridians, or the ranks add partial sums by allreduce or in a ring")
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",

@@ -346,8 +346,8 @@ inline Parameter call_parameter() {
 }
 inline Parameter group_parameter() {
   return problem("group_ranks", "", 0, 0, INT_MAX,
-                 "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
-                 "are one group")
+                 "number of consecutive ranks in a group; all groups call the collective at the same time; 0: all "
+                 "ranks are one group")
       .worded("groups of {} ranks");
 }
 inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "root rank in each group"); }

@@ -132,7 +132,7 @@ const Registration registration{{
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
                    problem("round", "", 1, 0, 1 << 24,
                            "pairs i and j with i + j = round modulo the number of ranks"),
-                   problem("load", "isolated,concurrent", "one pair at a time, or all at once")
+                   problem("load", "isolated,concurrent", "one pair at a time, or all pairs at the same time")
                        .worded("one pair at a time,all pairs at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},

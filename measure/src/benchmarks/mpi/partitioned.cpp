@@ -65,8 +65,8 @@ const Registration registration{{
     .summary = "ping-pong with partitioned messages (MPI 4): one-way latency",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30,
-                        "payload of each message, a multiple of the partitions"),
-                   call("partitions", "", 4, 1, 1 << 16, "parts that the sender releases one by one")
+                        "payload of each message, a multiple of the number of partitions"),
+                   call("partitions", "", 4, 1, 1 << 16, "number of parts, released one by one")
                        .worded("1=1 partition,{} partitions"),
                    call("arrival", "all,one_by_one",
                         "the receiver waits for the whole message, or tests each partition (MPI_Parrived)")

@@ -79,7 +79,7 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .parameters =
         {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each rank sends"),
-         problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of ranks")
+         problem("shift", "", 1, 0, 1 << 24, "distance q to the receiver, modulo the number of ranks")
              .labeled("shift q")
              .worded("by {}"),
          call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend").worded(",nonblocking")},

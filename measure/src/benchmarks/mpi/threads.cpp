@@ -106,10 +106,8 @@ class Threads final : public Benchmark {
   void refuse_what_cannot_be(bool no_oversubscription, const Communicator& communicator) const {
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);
-    if (level < MPI_THREAD_MULTIPLE) {
-      throw Unavailable(
-          "MPI does not provide MPI_THREAD_MULTIPLE: needs placement=threads and a library that supports it");
-    }
+    if (level < MPI_THREAD_MULTIPLE)
+      throw Unavailable("the case needs placement=threads and an MPI library that provides MPI_THREAD_MULTIPLE");
     const auto allowed = allowed_on_host(communicator);
     const int needed = static_cast<int>(allowed.size()) * threads_;
     const int here = usable_processors(allowed, processor_quota());

@@ -89,7 +89,7 @@ class LargestPacket final : public Benchmark {
 
   Check verify(std::uint64_t /*seed*/) override {
     compare_last();
-    if (client_ && !returned_ && problem_.empty()) problem_ = "the largest packet did not come back again";
+    if (client_ && !returned_ && problem_.empty()) problem_ = "the largest packet, sent again, did not come back";
     return {static_cast<std::int64_t>(last_bytes_), std::exchange(problem_, {})};
   }
 

@@ -35,7 +35,7 @@ class ClockRate final : public Benchmark {
 
   Check verify(std::uint64_t) override {
     if (std::abs(deviation()) <= most_deviation) return {1, ""};
-    return {1, sentence({"in ", wall_s_, " s of the wall clock this clock counts ",
+    return {1, sentence({"while the wall clock counted ", wall_s_, " s, this clock counted ",
                          static_cast<double>(clock_ns_) * 1e-9, " s"})};
   }
 

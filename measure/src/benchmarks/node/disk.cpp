@@ -210,16 +210,16 @@ const Registration registration{{
     .needs = {Requirement::file_system},
     .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s", "operation=write cache=fsync block_bytes=*"},
               {Pattern::file_read, "bandwidth_bytes_per_s", "operation=read cache=fsync block_bytes=*"}},
-    .parameters = {problem(
-                       "operation", "write,overwrite,rewrite,read",
-                       "write a new file; overwrite an existing file; read, change and write back each block of a "
-                       "file; or read a file")
-                       .worded("write,overwrite,rewrite,read"),
-                   call("cache", "fsync,direct,cached",
-                        "flush and evict the file from the page cache, bypass the cache (O_DIRECT), or use it")
-                       .worded(",direct,through the page cache"),
-                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
-                   call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
+    .parameters =
+        {problem("operation", "write,overwrite,rewrite,read",
+                 "write a new file; overwrite an existing file; read, change and write back each block of a "
+                 "file; or read a file")
+             .worded("write,overwrite,rewrite,read"),
+         call("cache", "fsync,direct,cached",
+              "flush and evict the file from the page cache, bypass the cache (O_DIRECT), or use the cache")
+             .worded(",direct,through the page cache"),
+         size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
+         call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
                 condition("resident_share", "1", Better::lower).labeled("fraction of the file in memory")},

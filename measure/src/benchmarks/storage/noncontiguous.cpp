@@ -138,10 +138,10 @@ class Noncontiguous final : public Benchmark {
  private:
   static ProcessGrid checked(const Parameters& parameters, const Communicator& communicator) {
     if (parameters.choice("method") == "rows" && parameters.choice("access") == "collective")
-      throw Unavailable("method=rows needs access=independent: ranks have different numbers of rows");
+      throw Unavailable("method=rows needs access=independent, because ranks may have different numbers of rows");
     ProcessGrid grid(communicator, parameters.integer("grid_rows"));
     if (parameters.integer("n") < std::max(grid.rows(), grid.columns()))
-      throw Unavailable("n must be at least the rows and the columns of the grid");
+      throw Unavailable("n must be at least the number of rows and the number of columns of the grid");
     return grid;
   }
 

@@ -49,12 +49,12 @@ std::vector<Parameter> method_parameters() {
   return {
       call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
       call("access", "independent,collective,nonblocking",
-           "for MPI-IO: blocking calls of each rank, collective calls, or requests in flight")
+           "for MPI-IO: blocking calls of each rank, collective calls, or nonblocking requests")
           .worded(",collective,nonblocking"),
       call("pointer", "explicit,individual,shared",
-           "for MPI-IO: offsets in each call, a file pointer of each rank, or one of all ranks")
+           "for MPI-IO: offsets in each call, a file pointer for each rank, or one file pointer for all ranks")
           .worded(",individual file pointers,shared file pointer"),
-      call("in_flight", "", 8, 1, 1024, "requests of a rank at a time, with access=nonblocking"),
+      call("in_flight", "", 8, 1, 1024, "number of requests that a rank has in flight, with access=nonblocking"),
   };
 }
 
@@ -67,7 +67,7 @@ std::vector<Parameter> hint_parameters() {
       call("data_sieving", "automatic,on,off",
            "hint: large blocks are read and written instead of many small ones (romio_ds_write, romio_ds_read)"),
       call("stripe_count", "", 0, 0, 1 << 20,
-           "hint: servers over which a new file is striped (striping_factor); 0: the file system's default"),
+           "hint: number of servers for a new file (striping_factor); 0: the file system's default"),
       call("stripe_bytes", "B", 0, 0, 1 << 30,
            "hint: consecutive bytes on one server (striping_unit); 0: the file system's default"),
   };

@@ -146,7 +146,7 @@ class Transfers final : public Benchmark {
     refuse_unless(cache != "direct" || transfer % direct_unit == 0,
                   {"cache=direct: transfer_bytes must be a multiple of ", direct_unit, " B"});
     refuse_unless(operation != Operation::rewrite || method.pointer == Pointer::explicit_offset,
-                  {"a block is written back to its place, which needs pointer=explicit"});
+                  {"rewriting needs pointer=explicit, because each block is written back to its place"});
     if (method.pointer == Pointer::shared) {
       refuse_unless(
           strided && parameters.integer("block_bytes") == transfer,

@@ -64,9 +64,8 @@ inline Extents chosen(const std::string& benchmark, const Extents& points, int p
   const auto found = process_extents(points, processes, least);
   if (found) return *found;
   const auto fits = [&](int count) { return process_extents(points, count, least).has_value(); };
-  throw Unavailable(
-      sentence({benchmark, " needs at least ", least, " points of its grid along each dimension for every rank; ",
-                processes, " were given: ", nearest_counts(processes, fits)}));
+  throw Unavailable(sentence({benchmark, " needs blocks of at least ", least, " points along each dimension; ",
+                              processes, " ranks were given: ", nearest_counts(processes, fits)}));
 }
 
 // The block of one process. Ranks are numbered along x first.
