@@ -65,7 +65,7 @@ class KeptRun:
 def listed(folder: Path) -> list[KeptRun]:
     """Return what a folder holds, newest first; UsageError where it cannot be read."""
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such directory; scope run makes runs/ in the current directory")
+        raise UsageError(f"{folder}: no such directory; `scope run` makes runs/ in the current directory")
     try:
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError as error:

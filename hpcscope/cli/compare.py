@@ -68,7 +68,7 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option("--normalized", help="Normalize B by the unmodified tests in A (A may be B itself)."),
+        typer.Option("--normalized", help="Divide cases of B by those of A with default settings; A may be B."),
     ] = False,
     baseline: Annotated[
         Path | None,

@@ -155,7 +155,7 @@ def unpack(
 def path(run: Id, folder: Place = None) -> None:
     """Print the file of a run.
 
-    show, report, compare and predict read the file as it is.
+    `scope show`, `report`, `compare` and `predict` read the file as it is.
     """
     from hpcscope.archive.repository import Repository
 

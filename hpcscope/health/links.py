@@ -287,7 +287,7 @@ def sentence(record: HealthFile) -> str:
     pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
     return (
         f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians: latency {typical[0]}, rate "
-        f"{typical[1]}, {typical[2]} in both directions at once."
+        f"{typical[1]}, rate in both directions at once {typical[2]}."
     )
 
 

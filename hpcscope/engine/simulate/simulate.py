@@ -370,7 +370,7 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
         asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
         if asked:
             counts = ", ".join(map(str, asked))
-            yield f"{name} on {counts} ranks: at most {MOST_AT_ONCE} are possible; SMPI has all messages in flight"
+            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}, since SMPI is slow on more"
 
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:
@@ -386,7 +386,7 @@ def _without_room(request: Request, asked: Request) -> Iterator[str]:
     room = len(asked.hosts)
     for ranks in dict.fromkeys(launch.ranks for launch in request.plan.launches):
         if ranks > room:
-            yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
+            yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room} ranks"
 
 
 def _sampling(ranks: int, computes: bool, synchronization: str | None) -> dict[str, int | float | str]:

@@ -47,10 +47,10 @@ def _filling(layout: LayoutComparison) -> Finding:
             *_share("fraction of the time without a core", layout.off_processor),
         ],
         advice=(
-            "Ranks waited for a core: other processes ran here, so this value is not memory contention."
+            "Ranks waited for a core because other processes ran: the increase does not measure memory contention."
             if waited
-            else "If the total work does not depend on the number of ranks, this is the cost of shared caches and "
-            "memory. `scope run node.stream` shows how many cores the memory can feed."
+            else "If the total work does not depend on the number of ranks, the increase is the cost of shared "
+            "caches and memory. `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
     )

@@ -25,8 +25,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="warning",
             title=(
                 f"Ranks had no core for {units.share(off_s / facts.total_s)} of their time:"
-                f" {units.quantity(facts.total_s / len(processes), 's')} wall,"
-                f" {units.quantity(processor_s / len(processes), 's')} CPU time each"
+                f" {units.quantity(processor_s / len(processes), 's')} of CPU time per rank in"
+                f" {units.quantity(facts.total_s / len(processes), 's')} of wall-clock time"
             ),
             where={"layer": "operating system"},
             evidence=[

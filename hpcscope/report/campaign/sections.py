@@ -231,8 +231,8 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
         "runs",
         "Runs",
         f"Medians over the runs of each point, for the time {what}. The 95 % CI of the median is"
-        " from order statistics; with fewer than six runs it is their range. Sanitized: mean of the times up to "
-        "the 99th percentile, and their coefficient of variation (CV).",
+        " from order statistics; with fewer than six runs, it is the range of the runs. Sanitized: mean of the "
+        "times up to the 99th percentile, and their coefficient of variation (CV).",
         Table(columns, rows),
         _bars(configurations, varying),
     )
@@ -278,7 +278,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     return TableSection(
         "overhead",
         "Wall-clock and CPU time",
-        "Per rank, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
+        "Times per rank. (a) - (b) is the time off the processor, in which the rank waits for messages,"
         " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see the last column.",
         Table(columns, rows),
     )
@@ -328,7 +328,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
         "Scaling of times",
         "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
         "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
-        "alone, the law that the NetFinity study fits to computation.",
+        "alone (perfect scaling), with its error.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
         charts=list(
             charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")

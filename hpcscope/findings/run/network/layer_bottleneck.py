@@ -105,8 +105,8 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
     short = _short(start) if start is not None else None
     if start is not None and short is not None:
         most, share = short
-        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "for short ones"
-        title += f"; {below} the {most} takes {units.share(share)} of the start-up time"
+        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "in short messages"
+        title += f"; {below}, the {most} takes {units.share(share)} of the start-up time"
         rungs += [start.wire, start.protocol, start.library]
     evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
     for rung in (three.protocol, three.library):
