@@ -236,7 +236,7 @@ def pull(
 
 def published(
     machine: Annotated[
-        str | None, typer.Argument(metavar="MACHINE", help="Print the values of this one.", show_default=False)
+        str | None, typer.Argument(metavar="MACHINE", help="Print this machine's values.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:

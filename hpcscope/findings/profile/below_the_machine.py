@@ -117,7 +117,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
                 value=routine.better_s or 0.0,
                 unit="s",
             ),
-            Evidence(what="saved, all ranks", value=saved_s, unit="s"),
+            Evidence(what="time saved, all ranks", value=saved_s, unit="s"),
         ],
         advice=(
             "Collect small accesses into long ones, or let collective calls do so."

@@ -30,9 +30,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "operating system"},
             evidence=[
-                Evidence(what="wall-clock, all ranks", value=facts.total_s, unit="s"),
-                Evidence(what="processor, all ranks", value=processor_s, unit="s"),
-                Evidence(what="in MPI, all ranks", value=facts.merged.mpi_s, unit="s"),
+                Evidence(what="wall-clock time, all ranks", value=facts.total_s, unit="s"),
+                Evidence(what="CPU time, all ranks", value=processor_s, unit="s"),
+                Evidence(what="time in MPI, all ranks", value=facts.merged.mpi_s, unit="s"),
                 Evidence(what="voluntary context switches", value=voluntary),
                 Evidence(what="involuntary context switches", value=involuntary),
                 Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),

@@ -53,10 +53,10 @@ def errors(record: Simulation) -> Table:
         for name in names
     ]
     if whole:
-        others = "all but the inputs" if set(names) & set(record.inputs) else "all"
+        others = "all except inputs" if set(names) & set(record.inputs) else "all"
         rows.append([others, *_error_words(whole), _formula_words(record, None)])
     return _without_empty(
-        Table(["benchmark", "cases", "up to ranks", "median error", "lowest", "highest", "formulas"], rows)
+        Table(["benchmark", "cases", "most ranks", "median error", "lowest", "highest", "formulas"], rows)
     )
 
 
