@@ -100,7 +100,7 @@ def named(folder: Path, name: str) -> KeptRun:
     run = _kept(path) if path.is_dir() else None
     if run is None:
         raise UsageError(
-            f"{path}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)"
+            f"{path}: must be a run, a directory with one of {', '.join(MARKS)}; `scope runs list` lists them"
         )
     return run
 

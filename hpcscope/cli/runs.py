@@ -50,7 +50,7 @@ def open_report(
 
     report = kept_runs.named(folder, run).report.absolute()
     if not report.exists():
-        raise UsageError(f"{report}: does not exist; scope report draws it")
+        raise UsageError(f"{report}: does not exist; `scope report` draws it")
     print(report)
     webbrowser.open(report.as_uri())
 

@@ -330,7 +330,7 @@ def _whole(record: HealthFile) -> list[str]:
         return [f"links: not measured: {failed[0].error}"]
     hosts = {host for visit in record.links for host in (visit.first, visit.second)}
     if record.links and len(hosts) < FEWEST:
-        return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} are needed"]
+        return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} hosts are needed"]
     if failed:
         names = host_ranges(sorted({visit.first for visit in failed} | {visit.second for visit in failed}))
         return [f"links: {len(failed)} of {len(record.links)} measurements failed, on {several(names)}"]

@@ -14,7 +14,7 @@ from hpcscope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
 FORMULAS = (
-    "Formulas: values of a case from the cost formulas of scope predict, and from the models fitted to the run."
+    "Formulas: values of a case from the cost formulas of `scope predict`, and from the models fitted to the run."
     " If a model was fitted to the case itself, its error is marked, because it validates nothing."
 )
 FITTED = "fitted"
