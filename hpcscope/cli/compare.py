@@ -72,7 +72,7 @@ def command(
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Baseline for two or more other runs; default: the first run."),
+        typer.Option(metavar="RUN", help="Run to which two or more others are compared; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,

@@ -57,7 +57,7 @@ def _processors(host: Host) -> Iterator[Check]:
         advice = "a control group stops processes in the middle of a measurement; ask for whole cores"
         yield Check("processor quota", False, f"{processor.quota_processors:g} processors", advice)
     if processor.threads > processor.cores:
-        advice = "bind ranks to cores (--binding core), so that no two share one"
+        advice = "bind ranks to cores (--binding core), so that no two ranks share one"
         yield Check("hardware threads", True, f"{processor.threads_per_core} per core", advice)
 
 

@@ -455,7 +455,7 @@ def _given(known: Run) -> topologies.Topology | None:
 
 def _without_room_for_buffers(cases: Sequence[str]) -> str:
     return (
-        "too little memory for the buffers of all ranks: all used the same memory, and no data were verified:"
+        "too little memory for the buffers of all ranks: they used the same memory, and no data were verified:"
         f" {'; '.join(cases)}"
     )
 
@@ -477,9 +477,9 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:
-        yield f"computation takes as long as on this machine ({here}), not as on the measured one ({there})"
+        yield f"computation takes as long as on this machine ({here}), not as on the measured machine ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share cores: simulated computation is slowed as much; messages cost no CPU time"
+        yield "hosts of a lab share cores: simulated computation is as slow; simulated messages cost no CPU time"
     yield from (
         comment
         for comment in own.comments

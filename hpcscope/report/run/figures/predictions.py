@@ -39,7 +39,7 @@ def _figure(run: Run, held: list[Prediction], key: str) -> Figure:
         key=key,
         title="Predicted and measured time",
         caption=f"Cost formulas ({held[0].source}) with the rates of one rank and the message times of the MPI "
-        f"benchmarks; the program's times on several ranks are not used. On the dashed line both agree. {errors}",
+        f"benchmarks, not the program's times on several ranks. On the dashed line both times agree. {errors}",
         traces=[equal(values), *(_trace(prediction, slot, catalog) for slot, prediction in enumerate(held))],
         layout={"xaxis": log_axis("measured", values, "s"), "yaxis": log_axis("predicted", values, "s")},
         table=Table(
