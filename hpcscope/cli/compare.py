@@ -68,7 +68,9 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option("--normalized", help="Divide cases of B by those of A with default settings; A may be B."),
+        typer.Option(
+            "--normalized", help="Divide cases of B by the cases of A with default settings; A may be B."
+        ),
     ] = False,
     baseline: Annotated[
         Path | None,

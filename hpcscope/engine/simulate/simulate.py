@@ -479,7 +479,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if here != there:
         yield f"computation takes as long as on this machine ({here}), not as on the measured machine ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share cores: simulated computation is as slow; simulated messages cost no CPU time"
+        yield "hosts of a lab share cores: simulated computation is as slow as there; messages cost no CPU time"
     yield from (
         comment
         for comment in own.comments

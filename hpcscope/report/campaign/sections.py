@@ -429,7 +429,7 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
         "Packed against spread",
         "Means over ranks and runs, relative to the spread placement; computation and MPI add up to the slowdown."
         " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. The "
-        "column off the processor is the additional fraction of time in which ranks waited for a core."
+        "column 'off the processor' is the additional fraction of time in which ranks waited for a core."
         " Intervals by bootstrap, with at least four runs.",
         Table(columns, rows),
     )

@@ -96,7 +96,7 @@ def _short(three: Three) -> tuple[Layer, float] | None:
 
 def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
     library, wire = three.library.value or 0.0, three.wire.value or 0.0
-    title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of its rate"
+    title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of the wire's rate"
     rungs = [three.wire, three.protocol, three.library]
     where: dict[str, str | int | float] = {"path": ladder.path, "layer": layer}
     half = _n_half(run, ladder, three.library)
