@@ -68,9 +68,7 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option(
-            "--normalized", help="Divide cases of B by the cases of A with default settings; A may be B."
-        ),
+        typer.Option("--normalized", help="Divide cases of B by cases of A with default settings; A may be B."),
     ] = False,
     baseline: Annotated[
         Path | None,
