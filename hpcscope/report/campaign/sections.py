@@ -119,7 +119,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
         "effects",
         "Effect of each factor",
         "Effect: time with a value / time with the factor's first value, all other factors equal; geometric mean "
-        "over pairs of points. Intervals by bootstrap over the runs, with at least four runs per point.",
+        "over pairs of points. Intervals are bootstrapped over the runs and need at least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -300,7 +300,7 @@ def _speedups(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "amdahl",
         "Amdahl's law with communication",
-        "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
+        "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians. Intervals are bootstrapped over runs."
         " Oversubscribed points are excluded.",
         Table(["of", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
     )
@@ -326,7 +326,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "scaling",
         "Scaling of times",
-        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
+        "A law has the terms of lowest BIC without a negative coefficient. Intervals are bootstrapped over runs. "
         "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone (perfect scaling), with its error.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
@@ -430,7 +430,7 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
         "Means over ranks and runs, relative to the spread placement; computation and MPI add up to the slowdown."
         " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. The "
         "column 'off the processor' is the additional fraction of time in which ranks waited for a core."
-        " Intervals by bootstrap, with at least four runs.",
+        " Intervals are bootstrapped and need at least four runs.",
         Table(columns, rows),
     )
 

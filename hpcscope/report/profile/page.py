@@ -242,9 +242,9 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "late",
             "Late senders and receivers",
-            f"In the traced window of {units.quantity(merged.late.window_s, 's')}:"
-            f" {count(merged.late.messages, 'message')} with both ends in the window,"
-            f" {merged.late.unmatched} with only one end.",
+            f"In the traced window of {units.quantity(merged.late.window_s, 's')},"
+            f" {count(merged.late.messages, 'message has', 'messages have')} both ends and"
+            f" {count(merged.late.unmatched, 'message has', 'messages have')} only one end.",
             table=tables.late(merged, _LINES),
         )
     if merged.files:
