@@ -100,7 +100,7 @@ class Folder:
                     break
                 except BlockingIOError as error:
                     if time.monotonic() > end:
-                        words = f"other processes have held the repository for over {PATIENCE_S:g} s"
+                        words = f"other processes have locked the repository for over {PATIENCE_S:g} s"
                         raise ScopeError(f"{file}: {words}") from error
                     time.sleep(0.05)
             yield

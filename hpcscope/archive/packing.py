@@ -46,7 +46,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
     """
     folder = run.resolve()
     if not any((folder / mark).is_file() for mark in MARKS):
-        raise UsageError(f"{run}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)")
+        raise UsageError(f"{run}: must be a run, a directory with one of {', '.join(MARKS)}")
     target = output or Path(folder.name + SUFFIX)
     files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)
@@ -218,6 +218,6 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
 def _refuse_large(where: str, files: int, total_bytes: int, most_bytes: int) -> None:
     if files > MOST_FILES or total_bytes > most_bytes:
         raise UsageError(
-            f"{where}: {files} files of {total_bytes / 1e9:.1f} GB; must be at most {MOST_FILES} files of"
-            f" {most_bytes / 1e9:.1f} GB"
+            f"{where}: {files} files with {total_bytes / 1e9:.1f} GB in total; must be at most {MOST_FILES} files"
+            f" with {most_bytes / 1e9:.1f} GB in total"
         )

@@ -193,7 +193,7 @@ class Repository:
         with self.index() as index:
             indexed = index.ids()
         for names, what in ((files - indexed, "is not in the index"), (indexed - files, "its file is missing")):
-            found += [DamagedRun(name, f"{what}; scope repository rebuild") for name in sorted(names)]
+            found += [DamagedRun(name, f"{what}; run `scope repository rebuild`") for name in sorted(names)]
         return found
 
     def rebuild(self, where: str | None = None) -> list[DamagedRun]:
@@ -350,7 +350,7 @@ class Repository:
             raise UsageError(f"RUN = {name}: must be `latest` or the first {SHORTEST_ID} to 16 digits of an id")
         if len(found) != 1:
             what = "no such run" if not found else "several runs begin with it"
-            raise UsageError(f"RUN = {name}: {what} (scope repository list)")
+            raise UsageError(f"RUN = {name}: {what}; `scope repository list` lists all")
         return found[0]
 
     def _noted(

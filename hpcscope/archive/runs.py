@@ -65,7 +65,7 @@ class KeptRun:
 def listed(folder: Path) -> list[KeptRun]:
     """Return what a folder holds, newest first; UsageError where it cannot be read."""
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such directory; scope run makes runs/ in the current directory")
+        raise UsageError(f"{folder}: no such directory; `scope run` makes runs/ in the current directory")
     try:
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError as error:
@@ -100,7 +100,7 @@ def named(folder: Path, name: str) -> KeptRun:
     run = _kept(path) if path.is_dir() else None
     if run is None:
         raise UsageError(
-            f"{path}: not a run; must be a directory with one of {', '.join(MARKS)} (scope runs list)"
+            f"{path}: must be a run, a directory with one of {', '.join(MARKS)}; `scope runs list` lists them"
         )
     return run
 

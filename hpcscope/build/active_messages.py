@@ -26,8 +26,8 @@ def provider_for(mpi: MpiInstallation) -> Path:
     device = _DEVICE.search(libraries.ask([mpi.launcher, "-info"]))
     if device and "ofi" not in device[1].split(","):
         raise UsageError(
-            f"{mpi.name} {mpi.version} was built without libfabric (device ch4:{device[1]}), which the active "
-            "messages need; name another MPI with --mpi"
+            f"the active messages need libfabric, but {mpi.name} {mpi.version} was built without it (device "
+            f"ch4:{device[1]}); name another MPI with --mpi"
         )
     asked = project()
     if not asked.targets:

@@ -111,7 +111,7 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
     launcher = compiler.with_name(compiler.name.replace("mpicxx", LAUNCHERS[0]))
     alone = compiler.name.startswith(LAUNCHERS)
     name, version, reason = (
-        ("", "", "no compiler, and no precompiled program of Scope fits it") if alone else _ask_header(compiler)
+        ("", "", "no compiler; no precompiled program fits this MPI") if alone else _ask_header(compiler)
     )
     if reason:
         return _of_launcher(launcher, origin) or Broken(compiler, reason)

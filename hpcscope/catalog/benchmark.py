@@ -113,8 +113,8 @@ class Parameter(Strict):
         if self.type == "integer":
             if self.words[-1].count("{}") != 1 or not all(map(_OF_ONE_VALUE.fullmatch, self.words[:-1])):
                 raise ValueError(
-                    f"{self.name}: words = {self.words}: must be one phrase with {{}} for the value,"
-                    " after phrases of single values such as 0=all"
+                    f"{self.name}: words = {self.words}: must be phrases for single values, such as 0=all,"
+                    " and then one phrase with {} for every other value"
                 )
         elif len(self.words) != len(self.choices) or len(set(self.words)) != len(self.words):
             allowed = f"a different phrase for each of {', '.join(self.choices)}"

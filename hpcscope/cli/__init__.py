@@ -25,7 +25,7 @@ GROUPS = {
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
         "health": "check every node of a cluster in minutes, and give a verdict with reasons for each",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
-        "reproduce": "repeat a published experiment at a size that fits, next to the published values",
+        "reproduce": "repeat a published experiment at a size that fits, and show the published values",
     },
     "explain": {
         "show": "print the summary of a run, or the results of its benchmarks",
@@ -172,7 +172,7 @@ def _answer(arguments: list[str]) -> int:
         print("scope --lab: must be followed by the name of a lab and a command", file=sys.stderr)
         return 2
     if lab is not None and (arguments[0] == "lab" or split_lab(arguments)[0] is not None):
-        print("scope --lab: must be given once, to a command other than lab", file=sys.stderr)
+        print("scope --lab: must be given once, to a command other than `scope lab`", file=sys.stderr)
         return 2
     if lab is not None:
         return dispatch("lab", ["within", lab, "--", *arguments])

@@ -68,11 +68,11 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option("--normalized", help="Normalize B by the unmodified tests in A (A may be B itself)."),
+        typer.Option("--normalized", help="Divide cases of B by cases of A with default settings; A may be B."),
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Baseline for two or more other runs; default: the first run."),
+        typer.Option(metavar="RUN", help="Run to which two or more others are compared; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,

@@ -22,7 +22,7 @@ PIPE_COLUMNS = 100
 @takes(given=chosen(Experiment, "mpi"))
 def command(
     name: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="For example mpi.latency; scope list names all.")
+        str, typer.Argument(metavar="BENCHMARK", help="For example mpi.latency; `scope list` names all of them.")
     ],
     *,
     given: Given,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def command(json: Json = False) -> None:
     """Check compilers, MPIs, processors, clock, governor and permissions, and give advice.
 
-    The exit code is 1 if a requirement of every measurement is missing.
+    The exit code is 1 if something that every measurement needs is missing.
     """
     from hpcscope.engine import doctor
 

@@ -14,7 +14,7 @@ def command(
     runs: RunFolders,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Benchmarks and filters, as scope show takes them; repeatable."),
+        typer.Option(metavar="PATTERN", help="Benchmarks and filters, as for `scope show`; may be repeated."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -33,7 +33,7 @@ def command(
       chrome        timeline of the measurement, for Perfetto
       code-quality  findings for a merge request on GitLab
       data-sheet    system, LINPACK and other values as the TOP500 list asks for them
-      extrap        JSON Lines for Extra-P, of values that vary the same parameters
+      extrap        JSON Lines for Extra-P; all series must vary the same parameters
       junit         JUnit XML, a test for each case
       latex         a table
       markdown      a summary for GitHub or GitLab

@@ -13,24 +13,24 @@ def command(
         list[str],
         typer.Argument(
             metavar="PATTERN...",
-            help="Benchmarks and filters, as scope show takes them: mpi.latency mode=standard.",
+            help="Benchmarks and filters, as for `scope show`: mpi.latency mode=standard.",
             show_default=False,
         ),
     ],
     runs: Annotated[
         list[Path] | None,
-        typer.Option("--run", metavar="RUN", help="A run; repeatable: one line per run. Default: runs/latest."),
+        typer.Option("--run", metavar="RUN", help="A run; repeatable: one curve per run. Default: runs/latest."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="FILE.pdf, FILE.svg or FILE.png.")
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="Write the data as CSV instead of a plot.")] = False,
 ) -> None:
-    """Draw results against message size or another swept parameter, as wide as one column of a paper.
+    """Draw results against message size or another swept parameter, in the width of a paper's column.
 
-    Lines are medians, bands their 95 % CIs; limits are dashed, protocol switches marked. metric=NAME chooses the
-    metric (default: the first of each benchmark). A PDF has one page per benchmark. In Python,
-    hpcscope.figure(run, "mpi.latency") returns a matplotlib figure.
+    Lines are medians, and bands are their 95 % CIs. Limits are dashed lines. Protocol switches are marked.
+    metric=NAME chooses the metric (default: the first of each benchmark). A PDF has one page per benchmark. In
+    Python, hpcscope.figure(run, "mpi.latency") returns a matplotlib figure.
     """
     from hpcscope.engine.export import figure
 

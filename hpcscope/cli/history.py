@@ -118,7 +118,7 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
         factor = confirmations[0].machine
         typer.echo(
-            f"  Cases that never changed now take {factor:.2f} times as long: that part is due to the machine."
+            f"  Cases that never changed now take {factor:.2f} times as long: this factor is due to the machine."
         )
 
 
@@ -155,7 +155,7 @@ def _print(found: History) -> None:
 def _print_event(event: LevelEvent) -> None:
     worse = sum(change.worse > 0 for change in event.changes)
     typer.echo(
-        f"\n{when(event.started_unix_s)}  {worse} worse, {len(event.changes) - worse} better"
+        f"\n{when(event.started_unix_s)}  values: {worse} worse, {len(event.changes) - worse} better"
         f"  (between the runs {event.before[:8]} and {event.after[:8]})"
     )
     for change in event.changes[:LISTED]:

@@ -68,7 +68,7 @@ def command(
 
     \b
     Scope:
-      csv, jsonl     what scope export wrote
+      csv, jsonl     what `scope export` wrote
     """  # noqa: D301  # paragraphs that are kept as they stand
     from hpcscope.cli.monitor import show_profile
     from hpcscope.cli.show import show_run

@@ -25,7 +25,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="PREFIX",
-            help="Write page and completions (bash, zsh, fish) to PREFIX/share; PREFIX is, for example, ~/.local.",
+            help="Write the manual page and completions (bash, zsh, fish) to PREFIX/share; example: ~/.local.",
         ),
     ] = None,
 ) -> None:

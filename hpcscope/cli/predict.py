@@ -36,10 +36,10 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Predict an algorithm from the lower levels of a run, and validate the prediction at every measured point.
+    """Predict an algorithm from a run's message times and one-rank rates, and validate it at every measured point.
 
     Computation is scaled from one rank; messages, halo exchanges and collectives take the times that the run
-    measured. Nothing is predicted without a measured point on several ranks to validate it.
+    measured. A prediction needs at least one measured point on several ranks, which validates it.
     """
     from hpcscope.engine import predict
 

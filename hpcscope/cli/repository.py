@@ -155,7 +155,7 @@ def unpack(
 def path(run: Id, folder: Place = None) -> None:
     """Print the file of a run.
 
-    show, report, compare and predict read the file as it is.
+    `scope show`, `report`, `compare` and `predict` read the file as it is.
     """
     from hpcscope.archive.repository import Repository
 
@@ -236,7 +236,7 @@ def pull(
 
 def published(
     machine: Annotated[
-        str | None, typer.Argument(metavar="MACHINE", help="Print the values of this one.", show_default=False)
+        str | None, typer.Argument(metavar="MACHINE", help="Print this machine's values.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:

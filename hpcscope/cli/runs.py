@@ -36,7 +36,7 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     _print(runs)
     if packed := kept_runs.packed(folder):
         files = f"{packed[0]}" if len(packed) == 1 else f"{len(packed)} packed runs, {packed[0]} to {packed[-1]}"
-        typer.echo(f"not listed: {one_line(files)}; scope show FILE reads a packed run, scope unpack unpacks it")
+        typer.echo(f"not listed: {one_line(files)}; `scope show FILE` reads them, `scope unpack` unpacks them")
 
 
 def open_report(
@@ -50,7 +50,7 @@ def open_report(
 
     report = kept_runs.named(folder, run).report.absolute()
     if not report.exists():
-        raise UsageError(f"{report}: does not exist; scope report draws it")
+        raise UsageError(f"{report}: does not exist; `scope report` draws it")
     print(report)
     webbrowser.open(report.as_uri())
 

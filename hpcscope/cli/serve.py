@@ -12,7 +12,7 @@ def command(
     folder: Place = None,
     runs: Annotated[Path, typer.Option(metavar="DIR", help="The directory of runs in progress.")] = Path("runs"),
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any free port.")] = 8080,
     uploads: Annotated[
         Path | None,
         typer.Option(

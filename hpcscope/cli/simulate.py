@@ -35,8 +35,8 @@ def command(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="link.port.bandwidth or link.trunk.bandwidth in bytes per second; link.latency or host.speed as a"
-            " factor. May be repeated.",
+            help="Set link.port.bandwidth or link.trunk.bandwidth (bytes per second), or multiply link.latency or "
+            "host.speed by a factor. May be repeated.",
         ),
     ] = None,
     offers: Annotated[

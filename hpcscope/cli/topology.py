@@ -73,7 +73,7 @@ def load(
     """Load trunks and bisection; compare the rates with the file.
 
     Loads are 10, 50, 80 and 100 % of the predicted rate. The arriving rate is compared with the prediction, and
-    small messages are timed next to the load.
+    small messages are timed during the load.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine

@@ -31,7 +31,7 @@ def linpack(
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Resume this search, or print a finished one.")
+        Path | None, typer.Option(metavar="DIR", help="Resume this search; if it has finished, print it.")
     ] = None,
 ) -> None:
     """Find good settings of LINPACK for this machine.
@@ -63,9 +63,9 @@ def storage(
 ) -> None:
     """Find the fastest way to access files here.
 
-    Ways differ in ranks, one file or many, POSIX or MPI-IO, transfers and hints. The bandwidths of all ways are
-    predicted from a few measured ones; then the best ways are measured. The run directory also holds
-    tune-storage.json, tuning.txt and best.toml.
+    Ways of access differ in the number of ranks, one file or many, POSIX or MPI-IO, transfer size and hints. The
+    bandwidths of all ways are predicted from a few measured ones; then the best ways are measured. The run
+    directory also holds tune-storage.json, tuning.txt and best.toml.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.tune import storage

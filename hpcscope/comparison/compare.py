@@ -295,7 +295,7 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Ru
     elif is_change and explained:
         verdict, reason = "states differ", explained
     elif is_change and (pair.a.launches_dependent or pair.b.launches_dependent):
-        reason = "successive launches of a run were correlated: valid for these minutes only; run `--confirm`"
+        reason = "successive launches were correlated: the change is valid for these minutes only; use `--confirm`"
     elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):
         verdict, reason = "common change", ""
     return _compared(

@@ -31,7 +31,7 @@ DEFINITIONS: dict[Kind, str] = {
         "NAS kernels use the suite's operation count"
     ),
     "memory": "bandwidth / highest STREAM bandwidth of the same number of ranks, with arrays at least as large",
-    "messages": "bandwidth / limit of the path's ladder: the wire, or one memory copy inside a host",
+    "messages": "bandwidth / limit of the path: the wire, or one memory copy inside a host",
 }
 OPERATIONS = {"flop/s": 1.0, "Mop/s": 1e6}
 """Operations per second in the units of arithmetic rates."""

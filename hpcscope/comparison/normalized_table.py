@@ -16,10 +16,10 @@ def table(normalized: Normalized) -> RenderableType:
     """Return a table of the modified cases, then those without an unmodified test."""
     parts: list[RenderableType] = list(_heading(normalized))
     parts.append(_cases(normalized.cases) if normalized.cases else Text("No case has an unmodified test."))
-    if normalized.without_unmodified:
-        number = len(normalized.without_unmodified)
-        shown = "; ".join(normalized.without_unmodified[:3]) + ("; ..." if number > 3 else "")
-        parts.append(Text(f"\n{number} without an unmodified test in {normalized.baseline}: {shown}", style="dim"))
+    if left := normalized.without_unmodified:
+        shown = "; ".join(left[:3]) + ("; ..." if len(left) > 3 else "")
+        cases = units.count(len(left), "case")
+        parts.append(Text(f"\n{cases} without an unmodified test in {normalized.baseline}: {shown}", style="dim"))
     return Group(*parts)
 
 

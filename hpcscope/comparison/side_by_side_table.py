@@ -135,7 +135,7 @@ def _end(side: SideBySide, shown: int, unclear: int, fitting: int) -> Iterator[T
     if any(comparison.obstacles for comparison in side.comparisons):
         yield Text("Runs of different machines have no verdict without --across-machines.", style="bold")
     yield Text(
-        f"Changes below {units.percent(side.threshold, 1)} count as no difference; for equal runs, at most "
-        f"{units.percent(side.level)} of such comparisons show a change in any run.",
+        f"Changes below {units.percent(side.threshold, 1)} count as no difference; of comparisons of equal "
+        f"runs, at most {units.percent(side.level)} show a change in any run.",
         style="dim",
     )

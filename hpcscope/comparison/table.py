@@ -69,7 +69,7 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
         *_common(comparison),
         *([_cases(shown)] if shown else []),
         *(
-            [Text(f"and {len(left_out)} more inconclusive; --all shows them", style="dim")]
+            [Text(f"and {len(left_out)} more inconclusive cases; --all shows them", style="dim")]
             if left_out and not every
             else []
         ),
@@ -135,8 +135,8 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     if change is None:
         return ""
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
-    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in change.sentinel.items())
-    took = f"; sentinel's time in the longest state, {b} / {a}: {ratios}" if ratios else ""
+    ratios = ", ".join(f"{measure} {ratio:.3g}" for measure, ratio in change.sentinel.items())
+    took = f"; times of a small fixed workload in the longest state, {b} / {a}: {ratios}" if ratios else ""
     if len(change.a) == len(change.b) == 1:
         return f"The machine was in another state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."

@@ -85,7 +85,7 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
         if wrong is None:
             unchecked.append(f"not checked: {compiler}: this MPI was built without Fortran")
         elif wrong:
-            faults.append(f"{bits}: {wrong[0]}, and {len(wrong) - 1} more of {logicals.REDUCTIONS} are wrong")
+            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong, first {wrong[0]}")
         else:
             right.append(bits)
     only = ", no second compiler to disagree with" if len(names) == 1 else ""

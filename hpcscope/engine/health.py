@@ -152,7 +152,7 @@ def check(
 def read(folder: Path) -> HealthFile:
     """Return what an earlier check measured; UsageError where the folder has none."""
     if not (folder / FILE).is_file():
-        raise UsageError(f"{folder}: has no {FILE}; must be a run directory of scope health")
+        raise UsageError(f"{folder}: has no {FILE}; must be the directory of a run of `scope health`")
     return read_json(folder / FILE, HealthFile)
 
 

@@ -30,9 +30,7 @@ def head_of(
     cluster = probe_cluster(site_of(installations.find(asked.mpi), asked.launcher, COMMAND_LINE))
     slots = cluster.place.slots
     if options.ranks is None and len(set(slots)) > 1:
-        raise UsageError(
-            f"the hosts have {', '.join(map(str, slots))} slots: give the number of ranks to place with --ranks"
-        )
+        raise UsageError(f"the hosts have {', '.join(map(str, slots))} slots: give the number of ranks (--ranks)")
     sockets = cluster.hosts[0].processor.sockets if cluster.hosts else 1
     pairs, notes = pairings(slots, sockets, options.ranks)
     layouts = [layout for pair in pairs for layout in (pair.packed, pair.spread)]

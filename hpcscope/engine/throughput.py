@@ -80,7 +80,7 @@ def resume(folder: Path, listener: Listener = ignore) -> Throughput:
     """
     directory = RunDirectory(folder.resolve())
     if not directory.mix.exists():
-        raise UsageError(f"{folder}: has no mix.toml; must be the directory of a run of scope throughput")
+        raise UsageError(f"{folder}: has no mix.toml; must be the directory of a run of `scope throughput`")
     refuse_foreign(directory.mix)
     mix = mixes.read(directory.mix)
     machine = read_json(directory.machine, Machine)

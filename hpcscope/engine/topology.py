@@ -91,7 +91,7 @@ def _probing(
     if len(site.hosts) < 2:
         only = site.hosts[0].name if site.hosts else "this one"
         raise UsageError(
-            f"only one host ({only}): a topology needs at least two; name them with --hosts a,b or --hostfile"
+            f"only one host ({only}): a topology needs two hosts; name them with --hosts a,b or --hostfile"
         )
     build = native_program(mpi, native.BASELINE)
     cluster = probe_cluster(site)

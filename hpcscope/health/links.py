@@ -287,7 +287,7 @@ def sentence(record: HealthFile) -> str:
     pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
     return (
         f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians: latency {typical[0]}, rate "
-        f"{typical[1]}, {typical[2]} in both directions at once."
+        f"{typical[1]}, rate in both directions at once {typical[2]}."
     )
 
 
@@ -330,7 +330,7 @@ def _whole(record: HealthFile) -> list[str]:
         return [f"links: not measured: {failed[0].error}"]
     hosts = {host for visit in record.links for host in (visit.first, visit.second)}
     if record.links and len(hosts) < FEWEST:
-        return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} are needed"]
+        return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} hosts are needed"]
     if failed:
         names = host_ranges(sorted({visit.first for visit in failed} | {visit.second for visit in failed}))
         return [f"links: {len(failed)} of {len(record.links)} measurements failed, on {several(names)}"]

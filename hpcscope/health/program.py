@@ -40,7 +40,7 @@ def program(compile_it: bool = True) -> Path:
     if (ready := prebuilt.without_mpi(NAME)) is not None:
         return ready
     try:
-        compiler = system_compiler("scope health compiles a small program that it copies to every host")
+        compiler = system_compiler("`scope health` compiles a small program that it copies to every host")
     except UsageError:
         if compile_it:
             raise

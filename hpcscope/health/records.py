@@ -112,7 +112,7 @@ class HealthFile(Strict):
         named = {visit.host for visit in self.visits}
         named.update(host for visit in self.links for host in (visit.first, visit.second))
         if unknown := named.difference(self.hosts):
-            raise ValueError(f"visits name a host that hosts does not have: {min(unknown)!r}")
+            raise ValueError(f"visits: host {min(unknown)!r}: must be one of `hosts`")
         return self
 
 

@@ -111,7 +111,7 @@ def run_once_per_host(site: Site, words: Sequence[str], timeout_s: float = TIMEO
     ended = start_once_per_host(site, words, timeout_s)
     if ended.returncode != 0:
         reason = diagnose(f"{ended.stderr}\n{ended.stdout}").text
-        raise ScopeError(f"{ended.args[0]}: one rank on each host: exit code {ended.returncode}: {reason}")
+        raise ScopeError(f"{ended.args[0]} with one rank on each host: exit code {ended.returncode}: {reason}")
     return ended.stdout
 
 

@@ -57,7 +57,7 @@ def _processors(host: Host) -> Iterator[Check]:
         advice = "a control group stops processes in the middle of a measurement; ask for whole cores"
         yield Check("processor quota", False, f"{processor.quota_processors:g} processors", advice)
     if processor.threads > processor.cores:
-        advice = "bind ranks to cores (--binding core), so that no two share one"
+        advice = "bind ranks to cores (--binding core), so that no two ranks share one"
         yield Check("hardware threads", True, f"{processor.threads_per_core} per core", advice)
 
 
@@ -90,7 +90,7 @@ def _run_queue(host: Host) -> Check:
     queue = host.run_queue or 0.0
     ok = queue < 0.5 * max(1, len(host.processor.usable))
     advice = "" if ok else "other programs run here; wait for an idle machine"
-    return Check("run queue", ok, f"{queue:g} other processes running or waiting for a processor", advice)
+    return Check("run queue", ok, f"{queue:g} other processes run or wait for a processor", advice)
 
 
 def _memory_lock() -> Check:
@@ -103,7 +103,7 @@ def _memory_lock() -> Check:
 def _devices(host: Host) -> Iterator[Check]:
     found = "; ".join(device.described for device in host.devices)
     advice = (
-        "scope run device --module standard measures them"
+        "`scope run device --module standard` measures them"
         if found
         else "device.* needs the driver of a device (libcuda.so.1, or libOpenCL.so.1 with a driver)"
     )

@@ -55,7 +55,7 @@ def read(file: Path) -> list[dict[str, Any]]:
             }
         )
     if not any(number > 0 for number in counted["Ns"]):
-        raise UsageError(f"{file}: Ns: at least one must be more than 0")
+        raise UsageError(f"{file}: Ns: at least one size must be above 0")
     return cases
 
 

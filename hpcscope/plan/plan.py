@@ -159,7 +159,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         if number * repetitions > MOST_VISITS:
             raise UsageError(
                 f"{where}: over {number - 1} cases in {repetitions} launches each: must be at most {MOST_VISITS} "
-                "visits in total"
+                "measurements in total"
             )
         benchmark, combination, source = asked
         sampling = experiment.sampling.plain()

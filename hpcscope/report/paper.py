@@ -161,7 +161,7 @@ def written(pages: Sequence[Figure], kind: str) -> bytes:
     if kind != "pdf" and len(pages) != 1:
         titles = "; ".join(page.title for page in pages[:8])
         raise UsageError(
-            f"{kind}: must have one figure, found {len(pages)} ({titles}); choose by KEY=VALUE, or write a .pdf"
+            f"{kind}: must have one figure, found {len(pages)} ({titles}); choose one by KEY=VALUE, or write a PDF"
         )
     drawn = [drawing(page) for page in pages]
     from matplotlib import rc_context

@@ -111,7 +111,7 @@ class Times:
             raise ValueError(f"elapsed_s: {too_short[0]:g}: must be 0, or from {SHORTEST_S:g} to {LONGEST_S:g} s")
         repetitions = elapsed.shape[1]
         if not 0 <= series.warmup <= repetitions:
-            raise ValueError(f"warmup = {series.warmup}: must be from 0 to the {repetitions} repetitions")
+            raise ValueError(f"warmup = {series.warmup}: must be from 0 to {repetitions} repetitions")
         shape = (len(series.ranks_kept), repetitions)
         valid = np.ones(repetitions, dtype=np.bool_) if series.valid is None else np.array(series.valid, np.bool_)
         if valid.shape != (repetitions,):

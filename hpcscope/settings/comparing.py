@@ -35,5 +35,5 @@ class HistorySettings(SettingsTable):
         None, Share(), "Exit with 1 if the last change of a value made it worse by more than this, such as 5%."
     )
     time_s: float | None = setting(
-        None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: the same as scope run."
+        None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: as for `scope run`."
     )

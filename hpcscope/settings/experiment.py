@@ -161,7 +161,7 @@ class Experiment(SettingsTable):
     only: tuple[str, ...] = setting(
         (),
         Several(Text()),
-        "Benchmarks: mpi.latency, mpi.* or mpi; benchmarks not in the module come from a larger one.",
+        "Benchmarks: mpi.latency, mpi.* or mpi; benchmarks not in the module come from a larger module.",
         option="WHAT",
     )
     by: Literal["node-type"] | None = setting(

@@ -32,7 +32,7 @@ class MonitorSettings(SettingsTable):
         "Trace every call in this window after MPI_Init.",
     )
     depth: int | None = setting(
-        None, Whole(0, MOST_FRAMES), f"Stack frames of a call site; default: 1, with --sample {MOST_FRAMES}."
+        None, Whole(0, MOST_FRAMES), f"Stack frames of a call site; default: 1, or {MOST_FRAMES} with --sample."
     )
     sample_hz: float = setting(
         0.0,

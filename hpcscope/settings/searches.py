@@ -8,7 +8,7 @@ from hpcscope.settings.kinds import DAY_S, Choice, Duration, Several, Share, Siz
 from hpcscope.settings.table import SettingsTable, setting
 
 _trials = Whole(1, 1000)
-_launches = (_trials, "Number of independent launches (mpiexec) of each trial; 6 give intervals.")
+_launches = (_trials, "Number of independent launches (mpiexec) of each trial; at least 6 for intervals.")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class LinpackSearch(SettingsTable):
     blocks: tuple[int, ...] = setting(
         (),
         Several(Whole(1, 4096), metavar="64,128"),
-        "Block sizes (NB) to choose from; default: those that usually win.",
+        "Block sizes (NB) to choose from; default: sizes that are often best.",
     )
     trials: int = setting(8, _trials, "Combinations of block size and grid to measure.")
     launches: int = setting(6, *_launches)

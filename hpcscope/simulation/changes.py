@@ -65,7 +65,7 @@ def _of_groups(
         groups = [change(topology, group, value) for group in topology.group]
         if groups == topology.group:
             raise UsageError(
-                f"--set {key}={value:g}: changes nothing: this platform has no such link with a different rate"
+                f"--set {key}={value:g}: changes nothing: every such link of this platform has this rate already"
             )
         return replace(platform, topology=topology.model_copy(update={"group": groups}))
 

@@ -137,7 +137,7 @@ def refuse_unfit(words: Sequence[str]) -> None:
         raise UsageError("--program '': must name a program, compiled with smpicc, smpicxx or smpif90")
     program = Path(words[0])
     if not program.is_file() or not os.access(program, os.X_OK):
-        raise UsageError(f"--program {words[0]}: no such program; must be the path of one")
+        raise UsageError(f"--program {words[0]}: no such program; must be the path of a program")
     if b"libsimgrid" not in program.read_bytes():
         raise UsageError(f"--program {words[0]}: must be compiled with smpicc, smpicxx or smpif90 of SimGrid")
 

@@ -277,7 +277,7 @@ def discover(
     if len(hosts) < 2:
         only = hosts[0] if hosts else "none"
         raise UsageError(
-            f"only one host ({only}): a topology needs at least two; name them with --hosts a,b or --hostfile"
+            f"only one host ({only}): a topology needs two hosts; name them with --hosts a,b or --hostfile"
         )
     survey = Survey(prober, np.random.default_rng(seed))
     discoverer = _Discoverer(survey, tell)

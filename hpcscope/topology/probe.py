@@ -182,7 +182,7 @@ def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Pr
     if len(cluster.site.hosts) < 2:
         only = cluster.hosts[0].name
         raise UsageError(
-            f"only one host ({only}): a topology needs at least two; name them with --hosts a,b or --hostfile"
+            f"only one host ({only}): a topology needs two hosts; name them with --hosts a,b or --hostfile"
         )
     counts = [min(RANKS_PER_HOST, slots) for slots in cluster.place.slots]
     slots = tuple(HostSlots(host.name, n) for host, n in zip(cluster.site.hosts, counts, strict=True))
@@ -231,7 +231,7 @@ def _introduced(talk: _Talk, oversubscribed: bool) -> Probe:
     for rank, host in enumerate(talk.hear(START_S)["hosts"]):
         ranks.setdefault(host, []).append(rank)
     if len(ranks) < 2:
-        raise UsageError(f"all ranks are on one host ({next(iter(ranks))}): a topology needs at least two")
+        raise UsageError(f"all ranks are on one host ({next(iter(ranks))}): a topology needs two hosts")
     return Probe(list(ranks), ranks, NAP_US if oversubscribed else 0, talk.ask)
 
 

@@ -202,7 +202,7 @@ def _check_tree(topology: Topology, path: Path) -> None:
     roots = [group.name for group in topology.group if group.parent is None]
     if len(roots) != 1:
         names = ", ".join(roots) or "none"
-        raise refuse(f"group.parent: exactly one group must have none; without a parent are: {names}")
+        raise refuse(f"group.parent: exactly one group must have no parent; groups without it: {names}")
     counts = Counter(host for group in topology.group for host in group.hosts)
     for index, group in enumerate(topology.group):
         where = f"group[{index}]"
@@ -217,7 +217,7 @@ def _check_tree(topology: Topology, path: Path) -> None:
                 f"{where}.hosts = {json.dumps(group.hosts)}: {group.name} must have hosts or groups, not both"
             )
         if twice := [host for host in group.hosts if counts[host] > 1]:
-            raise refuse(f"{where}.hosts: {twice[0]} must be in one group only, once")
+            raise refuse(f"{where}.hosts: {twice[0]} must be listed only once, in one group")
     for index, host_exception in enumerate(topology.exception):
         if host_exception.host not in topology.group_of:
             raise refuse(f"exception[{index}].host = {host_exception.host}: must be a host of a group")

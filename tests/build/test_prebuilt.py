@@ -186,5 +186,5 @@ def test_without_programs_that_came_with_scope_a_launcher_is_not_enough(
 ) -> None:
     mpi = installed(tmp_path / "mpi", "mpich", "libmpi.so.12")
     monkeypatch.setattr(prebuilt, "folders", lambda: [])
-    with pytest.raises(UsageError, match="no compiler, and no precompiled"):
+    with pytest.raises(UsageError, match="no compiler; no precompiled"):
         installations.find(mpi.launcher)

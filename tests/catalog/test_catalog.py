@@ -236,7 +236,7 @@ def test_labels_use_the_words_of_the_declaration() -> None:
         ("mode", ["standard", "buffered"], "each of standard, buffered"),
         ("mode", ["", "", "a", "b"], "each of standard, buffered"),
         ("message_bytes", ["bytes"], "one phrase with {}"),
-        ("message_bytes", ["none", "{} bytes"], "after phrases of single values such as 0=all"),
+        ("message_bytes", ["none", "{} bytes"], "phrases for single values, such as 0=all"),
         ("message_bytes", ["0=none"], "one phrase with {}"),
     ],
 )

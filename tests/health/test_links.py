@@ -122,4 +122,4 @@ def test_links_that_nobody_could_measure_are_said_once() -> None:
 
 def test_two_hosts_are_too_few() -> None:
     made = played(1, HOSTS[:2], own_link(["n1"], 0.5), 0.02).record
-    assert links.evidence(made)[1] == ["links: 2 hosts are too few to tell whose link is slow; 4 are needed"]
+    assert links.evidence(made)[1] == ["links: 2 hosts are too few to tell whose link is slow; 4 hosts are needed"]

@@ -261,7 +261,7 @@ def test_a_browser_shows_the_run_in_progress(served: Served, golden_run: Path) -
         relay.shutdown()
     shutil.rmtree(runs)
     assert ">begun</h2>" in seen
-    assert re.search(r"\b1 of \d", seen), "visits to cases"
+    assert re.search(r"\b1 of \d", seen), "measurements of cases"
     assert "now: " in seen
 
 

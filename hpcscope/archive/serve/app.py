@@ -73,7 +73,7 @@ class Guard:
             elif _are_equal(Request(scope).query_params.get("token", ""), self._token):
                 app = RedirectResponse(f"/{self._begin()}/index.html", 303)
             else:
-                app = PlainTextResponse("Open the address that scope serve printed.\n", 403)
+                app = PlainTextResponse("Open the address that `scope serve` printed.\n", 403)
         await app(scope, receive, send)
 
     def _begin(self) -> str:

@@ -184,8 +184,8 @@ def measure_sides(
     )
     tell(
         f"{len(pairs)} cases: a round takes about {round_s:.0f} s; a verdict needs at least {fewest} rounds "
-        f"({fewest * round_s:.0f} s), at most {MOST_ROUNDS} ({MOST_ROUNDS * round_s:.0f} s); after "
-        f"{pace.time_s:.0f} s no new round begins"
+        f"({fewest * round_s:.0f} s), at most {MOST_ROUNDS} rounds ({MOST_ROUNDS * round_s:.0f} s); no round "
+        f"begins after {pace.time_s:.0f} s"
     )
     while rounds == 0 or (rounds < MOST_ROUNDS and time.monotonic() - began_s < pace.time_s):
         stage(f"round {rounds + 1} of at most {MOST_ROUNDS}")

@@ -156,8 +156,8 @@ def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase
             pairs += zip(rest_a, rest_b, strict=True)
     if not pairs:
         raise UsageError(
-            f"{a.name}, {b.name}: have no case in common; both must run the same benchmarks, collectives on two "
-            "ranks or more"
+            f"{a.name}, {b.name}: have no case in common; both must run the same benchmarks (collectives on at "
+            "least two ranks)"
         )
     return pairs
 

@@ -86,7 +86,7 @@ def _done(folder: Path, options: ReproduceOptions) -> dict[str, RepeatedExperime
     file = folder / OVERVIEW
     if not file.is_file():
         if options.resume is not None:
-            raise UsageError(f"{folder}: must contain {OVERVIEW}, which scope reproduce --all writes")
+            raise UsageError(f"{folder}: must contain {OVERVIEW}, which `scope reproduce --all` writes")
         return {}
     before = read_json(file, Overview)
     if (before.quick, before.full) != (options.quick, options.full):

@@ -370,7 +370,7 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
         asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
         if asked:
             counts = ", ".join(map(str, asked))
-            yield f"{name} on {counts} ranks: at most {MOST_AT_ONCE} are possible; SMPI has all messages in flight"
+            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}, since SMPI is slow on more"
 
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:
@@ -386,7 +386,7 @@ def _without_room(request: Request, asked: Request) -> Iterator[str]:
     room = len(asked.hosts)
     for ranks in dict.fromkeys(launch.ranks for launch in request.plan.launches):
         if ranks > room:
-            yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
+            yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room} ranks"
 
 
 def _sampling(ranks: int, computes: bool, synchronization: str | None) -> dict[str, int | float | str]:
@@ -455,7 +455,7 @@ def _given(known: Run) -> topologies.Topology | None:
 
 def _without_room_for_buffers(cases: Sequence[str]) -> str:
     return (
-        "too little memory for the buffers of all ranks: all used the same memory, and no data were verified:"
+        "too little memory for the buffers of all ranks: they used the same memory, and no data were verified:"
         f" {'; '.join(cases)}"
     )
 
@@ -477,9 +477,9 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:
-        yield f"computation takes as long as on this machine ({here}), not as on the measured one ({there})"
+        yield f"computation takes as long as on this machine ({here}), not as on the measured machine ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share cores: simulated computation is slowed as much; messages cost no CPU time"
+        yield "hosts of a lab share cores: simulated computation is as slow as there; messages cost no CPU time"
     yield from (
         comment
         for comment in own.comments

@@ -49,7 +49,7 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
     if library is None or library.name != "OpenBLAS":
         known = blas.described(library) if library else "none"
         raise UsageError(
-            f"the BLAS of the native program: {known}; must be OpenBLAS, the only one with {blas.CORETYPE}"
+            f"the BLAS of the native program: {known}; must be OpenBLAS, the only BLAS with {blas.CORETYPE}"
         )
     path = new_directory(NAME, output).path
     setting = os.environ.get(blas.CORETYPE)

@@ -34,7 +34,7 @@ from reframe.core.backends import getlauncher
 
 RUN = {run}
 # By benchmark: the largest number of ranks, the cases as `scope run --case` reads them, and the figures:
-# name, identity, median, unit, whether lower is better, and by which share it may be worse by two intervals.
+# name, identity, median, unit, whether lower is better, and how much worse it may be (fraction; two intervals).
 BENCHMARKS = {benchmarks}
 
 

@@ -170,7 +170,7 @@ def _read_run(format_: Format, run: Sequence[TextLine]) -> Reading:
         return reading
     except MixedRunsError as error:
         where = f"lines {run[0].number} to {run[-1].number}"
-        refusal = f"{where} are not read: runs of {format_.TITLE} are interleaved: they print {error} twice"
+        refusal = f"{where} are not read: they mix several runs of {format_.TITLE}, which print {error} twice"
         return Reading(format_.TITLE, [], set(), refused=[refusal])
 
 

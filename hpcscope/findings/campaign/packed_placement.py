@@ -47,10 +47,10 @@ def _filling(layout: LayoutComparison) -> Finding:
             *_share("fraction of the time without a core", layout.off_processor),
         ],
         advice=(
-            "Ranks waited for a core: other processes ran here, so this value is not memory contention."
+            "Ranks waited for a core because other processes ran: the increase does not measure memory contention."
             if waited
-            else "If the total work does not depend on the number of ranks, this is the cost of shared caches and "
-            "memory. `scope run node.stream` shows how many cores the memory can feed."
+            else "If the total work does not depend on the number of ranks, the increase is the cost of shared "
+            "caches and memory. `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
     )
@@ -69,10 +69,10 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("packed / spread - 1", layout.slowdown),
-            *_share("of this, computation", layout.by_computation),
-            *_share("of this, communication", layout.by_communication),
-            *_share("of this, without a core", layout.off_processor),
+            *_share("time packed / time spread - 1", layout.slowdown),
+            *_share("part due to computation", layout.by_computation),
+            *_share("part due to communication", layout.by_communication),
+            *_share("part due to waiting for a core", layout.off_processor),
             Evidence(what=layout.packed.words, value=layout.packed.wall_s.value, unit="s"),
             Evidence(what=layout.spread.words, value=layout.spread.wall_s.value, unit="s"),
         ],

@@ -18,6 +18,6 @@ def find(facts: CampaignFacts) -> list[Finding]:
             title=f"The {head.kind} has ended, but {planned - there} of {planned} runs have no record",
             where={},
             evidence=[],
-            advice="Restore runs.jsonl from a copy; without it, values come from the other runs.",
+            advice="Restore runs.jsonl from a copy; until then, values come from the other runs.",
         )
     ]

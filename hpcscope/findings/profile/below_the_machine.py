@@ -42,8 +42,9 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="below-the-machine",
         severity="warning",
         title=(
-            f"{_named(routine)}: {units.share(routine.share)} of the rate that the benchmark measured;"
-            f" {units.quantity(routine.avoidable_s, 's')} of {units.quantity(routine.time_s, 's')} are {beyond}"
+            f"{_named(routine)} reaches {units.share(routine.share)} of the rate that the benchmark measured;"
+            f" {units.quantity(routine.avoidable_s, 's')} of its {units.quantity(routine.time_s, 's')} are "
+            + beyond
             + _waiting(routine)
         ),
         where=_where(facts, routine),
@@ -105,7 +106,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="inefficient-message-size",
         severity="advice",
         title=(
-            f"{_named(routine)}: faster on this machine in {pieces} of {units.size(routine.better_bytes or 0)}: "
+            f"{_named(routine)} is faster on this machine in {pieces} of {units.size(routine.better_bytes or 0)}: "
             f"{units.quantity(routine.better_s, 's')} instead of {units.quantity(routine.machine_s, 's')}"
         ),
         where=_where(facts, routine) | {"better_bytes": routine.better_bytes or 0},
@@ -116,14 +117,14 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
                 value=routine.better_s or 0.0,
                 unit="s",
             ),
-            Evidence(what="saved, all ranks", value=saved_s, unit="s"),
+            Evidence(what="time saved, all ranks", value=saved_s, unit="s"),
         ],
         advice=(
             "Collect small accesses into long ones, or let collective calls do so."
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the switch point (the models of the measured run name its setting)."
+            + ", or move this limit (the models of the measured run name its setting)."
         ),
         lost=saved_s / facts.total_s,
     )

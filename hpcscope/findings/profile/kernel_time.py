@@ -29,8 +29,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "operating system"},
             evidence=[
-                Evidence(what="in the kernel, all ranks", value=system_s, unit="s"),
-                Evidence(what="in the program, all ranks", value=user_s, unit="s"),
+                Evidence(what="CPU time in the kernel, all ranks", value=system_s, unit="s"),
+                Evidence(what="CPU time in the program, all ranks", value=user_s, unit="s"),
                 Evidence(what="page faults", value=faults),
                 Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),
                 Evidence(

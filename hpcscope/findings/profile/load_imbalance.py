@@ -37,7 +37,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ],
             advice=(
                 "Distribute the work by cost instead of size, or dynamically in small pieces. If the same ranks "
-                "are slow in every program, their host is the cause; if only in this program, its work is unequal."
+                "are slow in every program, their host is the cause. Otherwise these ranks have more work."
             ),
             lost=beyond_s / merged.wall_s,
         )

@@ -25,14 +25,14 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="warning",
             title=(
                 f"Ranks had no core for {units.share(off_s / facts.total_s)} of their time:"
-                f" {units.quantity(facts.total_s / len(processes), 's')} wall,"
-                f" {units.quantity(processor_s / len(processes), 's')} CPU time each"
+                f" {units.quantity(processor_s / len(processes), 's')} of CPU time per rank in"
+                f" {units.quantity(facts.total_s / len(processes), 's')} of wall-clock time"
             ),
             where={"layer": "operating system"},
             evidence=[
-                Evidence(what="wall-clock, all ranks", value=facts.total_s, unit="s"),
-                Evidence(what="processor, all ranks", value=processor_s, unit="s"),
-                Evidence(what="in MPI, all ranks", value=facts.merged.mpi_s, unit="s"),
+                Evidence(what="wall-clock time, all ranks", value=facts.total_s, unit="s"),
+                Evidence(what="CPU time, all ranks", value=processor_s, unit="s"),
+                Evidence(what="time in MPI, all ranks", value=facts.merged.mpi_s, unit="s"),
                 Evidence(what="voluntary context switches", value=voluntary),
                 Evidence(what="involuntary context switches", value=involuntary),
                 Evidence(what="major page faults", value=sum(usage.major_faults for usage in processes)),

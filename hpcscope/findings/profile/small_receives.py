@@ -40,7 +40,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="advice",
             title=(
                 f"Receiving small messages takes {units.share(avoidable_s / facts.total_s)} of the time:"
-                f" {number} of {units.quantity(size / number, 'B')} each"
+                f" {number} messages of {units.quantity(size / number, 'B')} on average"
             ),
             where=placed({"layer": "messages"}, facts.site(calls)),
             evidence=[

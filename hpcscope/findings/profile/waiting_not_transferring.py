@@ -37,7 +37,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 facts.site(sites),
             ),
             evidence=[
-                Evidence(what="in these collectives, all ranks", value=time_s, unit="s"),
+                Evidence(what="time in these collectives, all ranks", value=time_s, unit="s"),
                 Evidence(what="waiting, at least", value=waiting_s, unit="s"),
                 Evidence(
                     what="waiting, at most",

@@ -36,13 +36,13 @@ def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int)
         code="placement-against-topology",
         severity="advice",
         title=(
-            f"{crossed} of {ranks - 1} pairs of successive ranks are on different sides of {group.name};"
-            f" its {children} groups require only {needed}"
+            f"{crossed} of {ranks - 1} pairs of successive ranks are in different subgroups of {group.name};"
+            f" the smallest possible number for its {children} subgroups is {needed}"
         ),
         where={"group": group.name, "layer": "placement"},
         evidence=[
-            Evidence(what="pairs of successive ranks on different sides", value=crossed),
-            Evidence(what="minimum for this many groups", value=needed),
+            Evidence(what="pairs of successive ranks in different subgroups", value=crossed),
+            Evidence(what="smallest possible number of such pairs", value=needed),
         ],
         advice=(
             "List the hosts group by group (`scope topology show` prints them in this order). Communication "

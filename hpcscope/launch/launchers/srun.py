@@ -63,7 +63,7 @@ def _process_manager(site: Site) -> str:
         return wanted
     raise UsageError(
         f"{site.mpiexec}: offers {', '.join(offered) or 'no process manager'}, but {site.mpi.name} needs {wanted}:"
-        " use --launcher mpiexec, or name one with --launcher-argument=--mpi=NAME"
+        " use --launcher mpiexec, or name a process manager with --launcher-argument=--mpi=NAME"
     )
 
 

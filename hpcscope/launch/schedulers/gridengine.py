@@ -66,7 +66,7 @@ class GridEngine:
         if slots > 1 and not request.parallel_environment:
             raise UsageError(
                 "launcher.parallel_environment (--parallel-environment): must be given for a job of several "
-                "slots; qconf -spl lists the environments of Grid Engine"
+                "slots; `qconf -spl` lists the environments of Grid Engine"
             )
         asked = [
             "-S /bin/bash",

@@ -51,7 +51,7 @@ class LogGP:
         if gap.interval(lambda c: float(c[-1]))[1] > 0:
             parameters.append(gap.parameter("G_s_per_byte", "s/byte", lambda c: float(c[-1])))
         else:
-            left_out.append("G_s_per_byte: the gap does not grow with the size beyond its noise")
+            left_out.append("G_s_per_byte: growth of the gap with the size is within the noise")
         up_to = _first_step(curve.beside[WHOLE])
         for metric, name in PART_OF.items():
             fitted_parameter = _intercept(curve.beside[metric], curve.beside[WHOLE], up_to, name)

@@ -61,7 +61,7 @@ def _too_few(curve: Curve) -> str | None:
         return f"{counts} rank counts; at least {FEWEST_COUNTS} are needed"
     if counts >= FEWEST_COUNTS_WITH_SIZES and sizes >= FEWEST_SIZES:
         return None
-    needed = f"at least {FEWEST_COUNTS_WITH_SIZES} and {FEWEST_SIZES} are needed"
+    needed = f"at least {FEWEST_COUNTS_WITH_SIZES} rank counts and {FEWEST_SIZES} sizes are needed"
     return f"{counts} rank counts and {sizes} message sizes; {needed}"
 
 

@@ -158,7 +158,7 @@ def _copy_step(measurements: Measurements, copy: Summary, what: str) -> LadderSt
         "limit",
         f"{what}, arrays of {units.size(size)} ({copy.benchmark})",
         copy.per_launch.as_rate(size),
-        note="payload: each copied byte counts once, not as read and as written",
+        note="payload: each byte counts once, although it is read and written",
     )
 
 
@@ -198,7 +198,7 @@ def _transfer(several: list[On], message_bytes: int) -> LadderStep:
         "operation",
         nearest.label,
         nearest.per_launch.as_rate(_payload(nearest)),
-        note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (the thesis also counts the root's copy)",
+        note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (the root's own copy is not counted)",
     )
 
 

@@ -76,7 +76,7 @@ class OneProcess:
             )
         sizes, per_unit_s = rates
         if not sizes[0] <= work.like <= sizes[-1]:
-            beyond = beyond or f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
+            beyond = beyond or f"{work.phase}: rates are known only at sizes {sizes[0]:.0f} to {sizes[-1]:.0f}"
         return work.units * interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
 
     def counts(self, problem: Problem) -> dict[str, float]:

@@ -94,7 +94,7 @@ class KnownValues:
             for place in (self.places[key] for key in sorted(self.read(name).places)):
                 if place.processors is not None and place.processors < statement.processors:
                     shared = f"the hosts of the lab share {place.processors} processors"
-                    return f"not judged: {shared}, and this statement needs {statement.processors}"
+                    return f"not judged: {shared}, and this statement needs {statement.processors} processors"
                 if place.unfaithful:
                     return f"not judged: {place.unfaithful}"
         return ""

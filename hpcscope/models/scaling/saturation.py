@@ -81,7 +81,7 @@ def _saturation(group: list[Summary]) -> Saturation:
     alone = saturated = enough = error = None
     reason = ""
     if ranks.size < FEWEST_COUNTS:
-        reason = f"{ranks.size} numbers of ranks with a processor each; at least {FEWEST_COUNTS} are needed"
+        reason = f"{ranks.size} rank counts with a processor for each rank; {FEWEST_COUNTS} are needed"
     else:
         own, shared, fitted = _fit(ranks, drawn)
         errors = np.abs(fitted / drawn[:, 0] - 1)

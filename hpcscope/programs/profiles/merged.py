@@ -141,7 +141,7 @@ def _hidden(profiles: Sequence[Profile]) -> list[str]:
         by_tool[tool].append(name)
     return [
         f"{tool} gets the calls of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''} before the "
-        f"monitor: calls that {tool} does not pass on as MPI_ are not counted"
+        f"monitor: calls that {tool} does not pass on under their MPI_ names are not counted"
         for tool, names in by_tool.items()
     ]
 

@@ -281,7 +281,7 @@ def _read(path: Path, file: BinaryIO) -> Profile:
         raw = _rows(file, table, size)
         if len(raw) < table.rows:
             warnings.append(
-                f"{path}: ends in the table {table.name}, at byte {size}: {len(raw)} of {table.rows} rows left"
+                f"{path}: truncated at byte {size}: the table {table.name} has {len(raw)} of its {table.rows} rows"
             )
         tables[table.name] = _in_use(table.name, raw)
     _add_latest(tables["calls"])

@@ -119,7 +119,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
         "effects",
         "Effect of each factor",
         "Effect: time with a value / time with the factor's first value, all other factors equal; geometric mean "
-        "over pairs of points. Intervals by bootstrap over the runs, with at least four runs per point.",
+        "over pairs of points. Intervals are bootstrapped over the runs and need at least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -231,8 +231,8 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
         "runs",
         "Runs",
         f"Medians over the runs of each point, for the time {what}. The 95 % CI of the median is"
-        " from order statistics; with fewer than six runs it is their range. Sanitized: mean of the times up to "
-        "the 99th percentile, and their coefficient of variation (CV).",
+        " from order statistics; with fewer than six runs, it is the range of the runs. Sanitized: mean of the "
+        "times up to the 99th percentile, and their coefficient of variation (CV).",
         Table(columns, rows),
         _bars(configurations, varying),
     )
@@ -278,7 +278,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     return TableSection(
         "overhead",
         "Wall-clock and CPU time",
-        "Per rank, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
+        "Times per rank. (a) - (b) is the time off the processor, in which the rank waits for messages,"
         " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see the last column.",
         Table(columns, rows),
     )
@@ -300,7 +300,7 @@ def _speedups(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "amdahl",
         "Amdahl's law with communication",
-        "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
+        "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians. Intervals are bootstrapped over runs."
         " Oversubscribed points are excluded.",
         Table(["of", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
     )
@@ -326,9 +326,9 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "scaling",
         "Scaling of times",
-        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
+        "A law has the terms of lowest BIC without a negative coefficient. Intervals are bootstrapped over runs. "
         "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
-        "alone, the law that the NetFinity study fits to computation.",
+        "alone (perfect scaling), with its error.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
         charts=list(
             charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")
@@ -428,9 +428,9 @@ def _comparisons(layouts: Sequence[LayoutComparison]) -> TableSection:
         "placement",
         "Packed against spread",
         "Means over ranks and runs, relative to the spread placement; computation and MPI add up to the slowdown."
-        " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. Off "
-        "the processor is the additional fraction of time in which ranks waited for a core. Intervals"
-        " by bootstrap, with at least four runs.",
+        " If computation takes longer although no rank waits for a core, ranks contend for memory and caches. The "
+        "column 'off the processor' is the additional fraction of time in which ranks waited for a core."
+        " Intervals are bootstrapped and need at least four runs.",
         Table(columns, rows),
     )
 

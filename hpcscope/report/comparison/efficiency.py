@@ -14,7 +14,7 @@ def figure(shares: Efficiencies) -> DotPlot:
     return DotPlot(
         key="efficiency-compared",
         title="Efficiency of each benchmark in all runs",
-        caption=f"Fractions of the peak, with 95 % CIs; the right end is {units.percent(end)} of the peak.",
+        caption=f"Fractions of the peak, with 95 % CIs; the axis ends at {units.percent(end)} of the peak.",
         panels=[Panel(row.label, _marks(row, letters, end)) for row in shares.rows],
         table=Table(
             ["benchmark", *(f"{name} [95 % CI]" for name in letters), "peak and best case of each run"],

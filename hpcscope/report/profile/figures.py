@@ -282,8 +282,8 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
     return Figure(
         key="course-by-rank",
         title="Fraction of time in MPI, by rank and moment",
-        caption="Dark is MPI. Stripes across all rows are communication phases; other ranks wait for a rank whose "
-        "row is light among dark rows." + (f" {left_out} ranks are left out." if left_out else ""),
+        caption="Dark is MPI. Stripes across all rows are communication phases. A light row among dark rows is a "
+        "rank for which the other ranks wait." + (f" {left_out} ranks are left out." if left_out else ""),
         traces=[
             {
                 "type": "heatmap",

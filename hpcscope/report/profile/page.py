@@ -142,7 +142,7 @@ def _traced(window: TraceWindow, events: int) -> str:
     """Return which window a trace holds."""
     start, kept, asked = (units.quantity(value, "s") for value in (window.start_s, window.kept_s, window.asked_s))
     if not window.full:
-        return f"The trace holds all {units.grouped(events)} calls of {kept}, beginning {start} after MPI_Init."
+        return f"The trace holds all {units.grouped(events)} calls within {kept}, from {start} after MPI_Init."
     return (
         f"The trace holds {kept} of the requested {asked}: {count(window.full, 'rank', 'ranks')} made"
         f" too many calls, and {window.lost_calls} calls are left out."
@@ -189,7 +189,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
     yield ProfileSection(
         "time",
         "Distribution of the time",
-        "Measured computation and communication of each rank, raw and without values above the 99th percentile.",
+        "Measured computation and communication of each rank, with and without values above the 99th percentile.",
         [drawn.by_process(merged)],
         tables.spreads(merged),
     )
@@ -242,9 +242,9 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "late",
             "Late senders and receivers",
-            f"In the traced window of {units.quantity(merged.late.window_s, 's')}:"
-            f" {count(merged.late.messages, 'message')} with both ends in the window,"
-            f" {merged.late.unmatched} with only one end.",
+            f"In the traced window of {units.quantity(merged.late.window_s, 's')},"
+            f" {count(merged.late.messages, 'message has', 'messages have')} both ends and"
+            f" {count(merged.late.unmatched, 'message has', 'messages have')} only one end.",
             table=tables.late(merged, _LINES),
         )
     if merged.files:
@@ -279,7 +279,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "regions",
             "Regions",
-            "Regions that the program marks with MPI_Pcontrol or scope-timer; time counts in the innermost one.",
+            "Regions that a program marks with MPI_Pcontrol or scope-timer; time counts in the innermost region.",
             table=tables.regions(merged),
         )
 

@@ -201,9 +201,7 @@ def _late(headline: list[Summary]) -> Fact:
         return Fact("Late starts", "every repetition began in time", False)
     worst = max(case.invalid_share for case in late)
     cases = count(len({case.key for case in late}), "case")
-    return Fact(
-        "Late starts", f"up to {units.share(worst)} of the repetitions, in {cases}; left out", worst > 0.05
-    )
+    return Fact("Late starts", f"up to {units.share(worst)} of the repetitions left out, in {cases}", worst > 0.05)
 
 
 def _precision(headline: list[Summary]) -> Iterator[Fact]:

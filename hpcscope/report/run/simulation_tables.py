@@ -14,7 +14,7 @@ from hpcscope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
 FORMULAS = (
-    "Formulas: values of a case from the cost formulas of scope predict, and from the models fitted to the run."
+    "Formulas: values of a case from the cost formulas of `scope predict`, and from the models fitted to the run."
     " If a model was fitted to the case itself, its error is marked, because it validates nothing."
 )
 FITTED = "fitted"
@@ -53,10 +53,10 @@ def errors(record: Simulation) -> Table:
         for name in names
     ]
     if whole:
-        others = "all but the inputs" if set(names) & set(record.inputs) else "all"
+        others = "all except inputs" if set(names) & set(record.inputs) else "all"
         rows.append([others, *_error_words(whole), _formula_words(record, None)])
     return _without_empty(
-        Table(["benchmark", "cases", "up to ranks", "median error", "lowest", "highest", "formulas"], rows)
+        Table(["benchmark", "cases", "most ranks", "median error", "lowest", "highest", "formulas"], rows)
     )
 
 

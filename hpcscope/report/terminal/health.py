@@ -81,7 +81,7 @@ def few_peers(health: Health) -> str:
     """Return what nodes with few peers hide; empty where all have enough."""
     few = max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0)
     group = "1 node has no peers" if few == 1 else f"{few} nodes are too few peers"
-    return f"{group}: at least {FEWEST} of equal hardware are needed." if few else ""
+    return f"{group}: at least {FEWEST} nodes of equal hardware are needed." if few else ""
 
 
 def _whole(health: Health) -> Iterator[str]:

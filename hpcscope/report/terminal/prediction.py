@@ -84,6 +84,6 @@ def _recommended(best: BestGrid, validation: Prediction) -> str:
 def validated(validation: Prediction) -> RenderableType:
     """Return the table of predicted and measured times."""
     return Group(
-        Text("predicted and measured; compute and communicate as predicted / measured"),
+        Text("predicted and measured times; compute and communicate show predicted / measured"),
         grid(VALIDATED, map(validated_row, validation.points), WORDS, breaks=True),
     )

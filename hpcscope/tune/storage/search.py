@@ -122,7 +122,7 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
         return f"faster than all {len(others)} others: the second reaches {units.share(nearest)} of this rate"
     if len(near) == 1:
         return "the fastest; too few launches to be sure"
-    return f"no winner: {len(near)} of {len(others) + 1} are within each other's noise; the simplest is chosen"
+    return f"no winner: {len(near)} of {len(others) + 1} ways differ only by noise; the simplest is chosen"
 
 
 def _writers(tuning: StorageTuning) -> list[str]:
@@ -131,7 +131,7 @@ def _writers(tuning: StorageTuning) -> list[str]:
     if tuning.enough_ranks is None:
         return ["more ranks than were measured may be faster"]
     enough = units.count(max(round(tuning.enough_ranks), 1), "rank")
-    gain = f"more than {enough} gain at most a tenth more"
+    gain = f"ranks beyond {enough} raise the rate by at most a tenth"
     return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
 
 

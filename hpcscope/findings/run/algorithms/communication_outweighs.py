@@ -65,8 +65,8 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
         ],
         advice=(
             "Use fewer ranks for this size, or larger problems on this number of ranks: computation grows "
-            "faster with the size than messages do. If one rank distributes and collects the data, this time "
-            "grows with the ranks: let each rank create or read its part."
+            "faster with the size than messages do. If one rank distributes and collects the data, communication "
+            "grows with the number of ranks: let each rank create or read its part."
         ),
         lost=communicate / (total.median or 1.0) if communicate < (total.median or 0.0) else None,
     )

@@ -51,7 +51,7 @@ def _finding(case: ProgramCase, part: str) -> Finding:
         advice=(
             ("" if ahead else "Use look_ahead=1. ")
             + "Try smaller blocks and more equations. A grid with fewer rows needs fewer messages per pivot; a "
-            "grid with fewer columns needs fewer per panel."
+            "grid with fewer columns needs fewer messages per panel."
         ),
         lost=share,
     )

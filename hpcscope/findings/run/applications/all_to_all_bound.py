@@ -33,7 +33,7 @@ def _finding(case: ProgramCase) -> Finding:
         severity="advice",
         title=(
             f"{case.name} on {total.ranks} ranks spends {units.quantity(exchange, 's')} in all-to-all "
-            f"exchanges and {units.quantity(compute, 's')} computing: {units.quantity(rate, 'B/s')} per rank"
+            f"exchanges ({units.quantity(rate, 'B/s')} per rank) and {units.quantity(compute, 's')} computing"
         ),
         where=case.where,
         evidence=[

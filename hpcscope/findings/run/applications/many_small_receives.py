@@ -82,7 +82,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
         title=(
             f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for {units.quantity(size, 'B')}, "
             f"{WAVES[total.benchmark]}: {in_percent(share)} of its time, "
-            f"{units.quantity(each_s, 's')} each{compared}"
+            f"{units.quantity(each_s, 's')} each time{compared}"
         ),
         where=case.where,
         evidence=[

@@ -40,8 +40,8 @@ def _finding(case: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
         severity="advice",
         title=(
             f"{both.name} computes only {gained.value:.2f} [{low:.2f}, {high:.2f}] times as fast on two cores as "
-            f"on one: {units.quantity(case.seconds('compute_s'), 's')} and "
-            f"{units.quantity(both.seconds('compute_s'), 's')}"
+            f"on one: {units.quantity(both.seconds('compute_s'), 's')} instead of "
+            f"{units.quantity(case.seconds('compute_s'), 's')}"
         ),
         where=both.where,
         evidence=[*case.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],

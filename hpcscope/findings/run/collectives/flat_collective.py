@@ -57,7 +57,7 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
                 Evidence(what=summary.label, value=summary.median, unit="s"),
                 Evidence(what=f"one crossing of the trunk of {trunk.name}", value=crossing_s, unit="s"),
                 Evidence(what="one crossing of the trunk, including path latency", value=needed_s, unit="s"),
-                Evidence(what="number of crossings in the measured time", value=summary.median / crossing_s),
+                Evidence(what="measured time / time of one crossing", value=summary.median / crossing_s),
                 *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
             ],
             advice="Number ranks cluster by cluster, and use the topology-aware collectives "

@@ -60,7 +60,7 @@ def _finding(run: Run, lost: float, fit: Fit) -> Finding:
         ],
         advice=(
             "If a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
-            f"{how.words}. On a hub or a shared cable this is expected."
+            f"{how.words}. On a hub or a shared cable, linear growth is expected."
         ),
         trials=how.trials,
         lost=lost,

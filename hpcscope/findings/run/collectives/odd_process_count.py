@@ -61,7 +61,7 @@ def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
         },
         evidence=[*run.evidence(odd, power), how_compared(odd, power)],
         advice=(
-            f"Likely, the library's algorithm favors powers of two: run such programs on {power.ranks} or "
+            f"Likely, the library's algorithm favors powers of two: run programs that use it on {power.ranks} or "
             f"{power.ranks // 2} ranks, or {how.words}."
         ),
         trials=how.trials,

@@ -19,8 +19,8 @@ def find(run: Run) -> list[Finding]:
             where={"host": several(names)},
             evidence=[Evidence(what="governor", value=governor)],
             advice=(
-                "Short cases may end before the frequency has risen. As root: `cpupower frequency-set -g "
-                "performance`; on a batch system request it, for example `srun --cpu-freq=performance`."
+                "Short cases may end before the frequency has risen. As root, run `cpupower frequency-set -g "
+                "performance`. In a batch job, request this governor: `srun --cpu-freq=performance`."
             ),
         )
         for governor, names in hosts.items()

@@ -34,11 +34,11 @@ def _finding(title: str, late: list[Summary]) -> Finding:
         cause="late starts",
         severity="warning",
         title=f"{title}: up to {units.share(worst[0].invalid_share)} of the repetitions started late on some rank "
-        f"in {units.count(len(late), 'case')}; they are excluded",
+        f"in {units.count(len(late), 'case')}; these repetitions are excluded",
         where={"benchmark": worst[0].benchmark, "ranks": worst[0].ranks},
         evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
         advice=(
             "Something keeps a rank off its core: look for other processes, interrupts or too few cores. "
-            "`sampling.synchronization=dissemination` needs no windows."
+            "`sampling.synchronization=dissemination` needs no agreed start."
         ),
     )

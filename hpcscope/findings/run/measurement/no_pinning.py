@@ -66,8 +66,8 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
             )
         ],
         advice=(
-            "Bind them: `scope run --binding core` (mpiexec --bind-to core). If the site forbids binding, more "
-            "launches (`--launches`) show the effect."
+            "Bind the ranks: `scope run --binding core` (mpiexec --bind-to core). If the site forbids binding, "
+            "more launches (`--launches`) show the effect."
         ),
     )
 

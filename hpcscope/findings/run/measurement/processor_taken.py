@@ -95,11 +95,11 @@ def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
             about="measurement",
             cause=machine_states.CAUSE if explains else "",
             severity="warning",
-            title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the visits to cases, in "
+            title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the measurements, in "
             f"{len(launches)} of {len({case.launch for case in seen})} launches",
             where={"cases": len(worst), "launches": len(launches)},
             evidence=[
-                Evidence(what=f"{taker.what} during a visit to {label}", value=seconds, unit="s")
+                Evidence(what=f"{taker.what} during a measurement of {label}", value=seconds, unit="s")
                 for label, seconds in list(worst.items())[:5]
             ],
             advice=taker.advice,

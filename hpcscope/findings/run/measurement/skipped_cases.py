@@ -60,7 +60,7 @@ def _unreached(run: Run, missing: list[str], planned: int) -> Finding:
         title=f"{len(missing)} of {planned} planned cases have no samples: the run is {run.record.status}",
         where={"benchmark": ", ".join(names)},
         evidence=[Evidence(what=f"missing cases of {name}", value=missing.count(name)) for name in names],
-        advice="`scope run --resume DIRECTORY` measures only these.",
+        advice="`scope run --resume DIRECTORY` measures only these cases.",
         lost=len(missing) / planned,
     )
 

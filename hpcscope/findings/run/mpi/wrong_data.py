@@ -55,7 +55,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
         evidence=[
             Evidence(what="first reason", value=visits[0].reason),
             *(
-                Evidence(what=f"visits of {case.label} with wrong data", value=_visits(run, visits, case))
+                Evidence(what=f"measurements of {case.label} with wrong data", value=_visits(run, visits, case))
                 for case in list(wrong.values())[:_MOST]
             ),
             *([Evidence(what=f"correct where {called} was wrong", value=", ".join(right))] if right else []),

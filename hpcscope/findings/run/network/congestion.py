@@ -48,7 +48,7 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         severity="warning",
         title=(
             f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
-            f"{len(loaded)} combinations are above {AT_LEAST:g} times"
+            f"{len(loaded)} combinations take over {AT_LEAST:g} times as long"
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
         evidence=[

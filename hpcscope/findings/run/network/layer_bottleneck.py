@@ -96,7 +96,7 @@ def _short(three: Three) -> tuple[Layer, float] | None:
 
 def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
     library, wire = three.library.value or 0.0, three.wire.value or 0.0
-    title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of the wire"
+    title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of the wire's rate"
     rungs = [three.wire, three.protocol, three.library]
     where: dict[str, str | int | float] = {"path": ladder.path, "layer": layer}
     half = _n_half(run, ladder, three.library)
@@ -105,8 +105,8 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
     short = _short(start) if start is not None else None
     if start is not None and short is not None:
         most, share = short
-        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "for short ones"
-        title += f"; {below} the {most} takes {units.share(share)} of the start-up time"
+        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "in short messages"
+        title += f"; {below}, the {most} takes {units.share(share)} of the start-up time"
         rungs += [start.wire, start.protocol, start.library]
     evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
     for rung in (three.protocol, three.library):

@@ -54,7 +54,7 @@ def _stalls(run: Run, cases: list[Summary]) -> Iterator[Finding]:
 
 def _stalled(run: Run, by_nagle: bool, waits_s: float, delayed: bool, pieces: Summary, plain: Summary) -> Finding:
     what = "a delayed acknowledgement" if delayed else "an acknowledgement (Nagle's algorithm)"
-    without, than = (" without TCP_NODELAY", "with it") if by_nagle else ("", "in one piece")
+    without, than = (" without TCP_NODELAY", "with TCP_NODELAY") if by_nagle else ("", "in one piece")
     return Finding(
         code="tcp-delayed-acknowledgement" if delayed else "tcp-nagle",
         severity="advice" if by_nagle else "warning",

@@ -56,7 +56,7 @@ def _is_used(run: Run) -> bool:
 def _advice(told: str | None) -> str:
     why = "The setting chose these kernels." if told else "The library does not recognize this processor."
     return (
-        f"{why} `scope tune blas` compares them with the kernels for this processor, and prints what to set."
+        f"{why} `scope tune blas` measures all kernels that this processor can run, and prints what to set."
         " If the library has no faster kernels, use a newer library."
     )
 

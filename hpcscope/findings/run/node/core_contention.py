@@ -34,7 +34,7 @@ def _finding(run: Run, one_core: Summary, all_cores: Summary) -> Finding | None:
     return Finding(
         code="core-contention",
         severity="advice",
-        title=f"With all {cores} cores busy, each reaches {in_percent(kept)} of its rate when it runs alone",
+        title=f"With all {cores} cores busy, each core reaches {in_percent(kept)} of the rate of one core alone",
         where={"layer": "node", "benchmark": PEAK, "ranks": cores, "placement": str(all_cores.placement)},
         evidence=run.evidence(one_core, all_cores),
         advice=(

@@ -14,10 +14,10 @@ def find(run: Run) -> list[Finding]:
         Finding(
             code="device-persistence-off",
             severity="advice",
-            title=f"Programs wait {start_ms / 1000:.1f} s for the driver of {slowest.device}: no persistence",
+            title=f"Programs wait {start_ms / 1000:.1f} s for the driver of {slowest.device}: no persistence mode",
             where={"layer": "device", "host": slowest.host},
             evidence=slowest.evidence,
-            advice="Start `nvidia-persistenced` or `nvidia-smi -pm 1` as root: the driver then stays loaded.",
+            advice="As root, start `nvidia-persistenced` or run `nvidia-smi -pm 1`: the driver then stays loaded.",
         )
         for visits in by_device(run).values()
         for slowest in [max(visits, key=lambda visit: visit.number("device_start_ms") or 0)]

@@ -36,7 +36,7 @@ def find(run: Run) -> list[Finding]:
                 code="device-slowed",
                 severity="warning" if cause == "heat" else "information",
                 title=f"{cause[0].upper()}{cause[1:]} lowered the clock of {name} for "
-                f"{units.percent(min(share, 1.0))} of a visit to {worst.case.label}",
+                f"{units.percent(min(share, 1.0))} of a measurement of {worst.case.label}",
                 where={"layer": "device", "benchmark": worst.case.benchmark},
                 evidence=[
                     Evidence(what=name, value=value) for name, value in sorted(facts.items()) if value != ""

@@ -132,8 +132,8 @@ def _finding(
         where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": count},
         evidence=[
             *run.evidence(*([knee[0]] if knee else []), figure),
-            Evidence(what="major page faults in all visits", value=swapping.faults),
-            Evidence(what="duration of these visits", value=swapping.duration_s, unit="s"),
+            Evidence(what="major page faults in all measurements of the case", value=swapping.faults),
+            Evidence(what="duration of these measurements", value=swapping.duration_s, unit="s"),
             *(
                 Evidence(what=f"memory of {host.name}", value=host.memory_bytes, unit="B")
                 for host in run.machine.hosts[:1]

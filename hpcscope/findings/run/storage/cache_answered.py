@@ -70,8 +70,8 @@ def _written(run: Run, loss: FileLoss) -> Finding:
         cause=CAUSE,
         severity="information",
         title=(
-            f"{buffered.label}: {written(buffered)} without a flush, {written(flushed)} with one: the data ended "
-            "up in memory"
+            f"{buffered.label}: {written(buffered)} without a flush, {written(flushed)} with a flush: the data "
+            "ended up in memory"
         ),
         where=where(buffered),
         evidence=run.evidence(buffered, flushed),

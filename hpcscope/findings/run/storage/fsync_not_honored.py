@@ -34,8 +34,8 @@ def find(run: Run) -> list[Finding]:
             code="fsync-not-honored",
             severity="warning",
             title=(
-                f"{flushed.label}: a flush takes {units.quantity(flush.median, 's')}; {written(flushed)} with it, "
-                f"{written(buffered)} without"
+                f"{flushed.label}: a flush takes {units.quantity(flush.median, 's')}; {written(flushed)} with a "
+                f"flush, {written(buffered)} without"
             ),
             where=where(flushed),
             evidence=[

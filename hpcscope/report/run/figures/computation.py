@@ -34,7 +34,7 @@ def _figure(run: Run, application: Application, key: str) -> Figure:
     return Figure(
         key=key,
         title="Computation and communication" + (f", {words}" if words else ""),
-        caption="Each part on the rank that spends most time on it. The line is t(p) = a0 / p (Tessera, "
+        caption="Each part is the longest time of any rank. The line is t(p) = a0 / p (Tessera, "
         f"NetFinity, sec. 3.1): {law(application)}.",
         traces=traces,
         layout={"xaxis": ranks_axis(counts, type="log"), "yaxis": log_axis("time", seconds, "s")},

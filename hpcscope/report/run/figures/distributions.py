@@ -45,7 +45,7 @@ def selected(run: Run) -> list[tuple[Summary, str]]:
     chosen: dict[str, tuple[Summary, str]] = {}
     for summary in times:
         if summary.label in rungs and len(chosen) < _FROM_LADDER:
-            chosen.setdefault(summary.label, (summary, "it is on the ladder"))
+            chosen.setdefault(summary.label, (summary, "the ladder contains it"))
     for reason, most, rank in _REASONS:
         left = [case for case in times if case.label not in chosen and rank(case) > 0]
         for summary in sorted(left, key=rank, reverse=True)[:most]:

@@ -114,7 +114,9 @@ def _told(speedup: Speedup, law: Amdahl) -> str:
         if law.critical_ranks
         else f"the critical number is {law.reason}"
     )
-    effective = f", most cost-effective on {_count(speedup.effective_ranks)}" if speedup.effective_ranks else ""
+    effective = (
+        f", most cost-effective on {_count(speedup.effective_ranks)} ranks" if speedup.effective_ranks else ""
+    )
     return f"{serial}; {critical}{effective}."
 
 

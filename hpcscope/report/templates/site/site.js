@@ -252,7 +252,7 @@ const site = (() => {
       const findings = run.findings.map(({ severity, title }) => made("li", `${severity}: ${title}`));
       const section = made("section", [
         made("h2", run.name), made("p", `${run.module}, since ${new Date(1000 * run.began).toISOString().slice(0, 19).replace("T", " ")} UTC`, "muted"), bar,
-        made("p", `${run.done} of ${run.visits} visits to cases, ${run.launches} of ${run.all_launches} launches${run.now ? `; now: ${run.now}` : ""}`),
+        made("p", `${run.done} of ${run.visits} measurements of cases, ${run.launches} of ${run.all_launches} launches${run.now ? `; now: ${run.now}` : ""}`),
       ]);
       if (findings.length) section.append(made("p", "Found so far:"), made("ul", findings));
       return section;
