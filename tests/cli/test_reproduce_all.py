@@ -100,7 +100,8 @@ def test_all_goes_on_where_it_ended(
 )
 def test_what_does_not_go_together(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch("reproduce", words) == 2
-    assert "--all" in capsys.readouterr().err
+    errors = capsys.readouterr().err
+    assert any(word in errors for word in words if word.startswith("--"))
 
 
 def test_places_that_cannot_be_measured_keep_no_other_from_it(
