@@ -79,7 +79,7 @@ def test_a_cut_file_gives_what_is_left(path: Path) -> None:
     one = profile.read(changed(path, data))
     assert len(one.tables["calls"]) == 2
     assert len(one.tables["partners"]) == 0
-    assert mentions(one.warnings[0], "table calls, ... 3 of 512 rows")
+    assert mentions(one.warnings[0], "table calls ... 3 of ... 512 rows")
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_what_a_file_does_not_tell_is_neither_drawn_nor_used(tmp_path: Path) -> 
         ("SwitchName=a Nodes=\n", "it names no host"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a\n", "it names no host"),
         ("SwitchName=t Switches=a\nSwitchName=a Switches=b\nSwitchName=b Switches=a\n", "loop"),
-        ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "n1 must be in one group only"),
+        ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "n1 must be listed only once"),
         ("SwitchName=a Nodes=n[1-\n", "must be"),
         (XML.replace("</topology>", ""), "no element found"),
         (XML.replace("HostName", "Other"), "it names no host"),
