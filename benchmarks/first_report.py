@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
-EVENTS = {"compiling": "compil", "launching": "launch 1 of", "first value": "so far:", "report": "Report "}
+EVENTS = {"compiling": "compiling the", "launching": "launch 1 of", "first value": "so far:", "report": "Report "}
 """What a line of Scope's output says."""
 LIMIT_S = 900
 TOOLS = ("sh", "env", "true", "uname", "hostname", "readlink", "timeout", "ssh")
