@@ -250,7 +250,7 @@ const Registration registration{{
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("resolution", "T42,T21,T63,T85,T106,T170",
-              "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
+              "triangular truncation and grid: T21 64 x 32, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
          problem("levels", "", 1, 1, 1000, "number of layers, which do not depend on one another")
@@ -269,8 +269,8 @@ const Registration registration{{
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
-                  "messages are sent after all contents are computed, or while others are computed; or all "
-                  "contents are copied through shared memory within a host")
+                  "messages are sent when all contents are computed, or while the next contents are computed; "
+                  "or, within a host, contents are copied through shared memory")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

@@ -209,8 +209,8 @@ class Threads : NotCopied {
     const auto usable = static_cast<std::int64_t>(allowed_processors().size());
     number_ = static_cast<int>(asked == 0 ? usable : asked);
     if (number_ > usable) {
-      throw Unavailable(sentence(
-          {"threads=", asked, ": this rank may use ", usable, " processors (placement=none binds it to none)"}));
+      throw Unavailable(sentence({"threads=", asked, ": this rank may use ", usable,
+                                  " processors (placement=none binds no rank to a core)"}));
     }
     blas::set_threads(number_);
   }

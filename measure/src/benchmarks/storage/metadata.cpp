@@ -92,8 +92,8 @@ class Metadata final : public Benchmark {
     const auto found = numbers();
     for (std::int64_t file = 0; file < files_ && problem_.empty(); ++file) {
       if (found[file] != file_bytes_) {
-        problem_ =
-            sentence({visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
+        problem_ = sentence(
+            {visited_.of(file), ": stat returns ", found[file], " B, but ", file_bytes_, " B were written"});
       }
     }
     if (problem_.empty() && (found[files_] != listed() || found[files_ + 1] != 0)) {
