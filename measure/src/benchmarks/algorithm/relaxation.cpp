@@ -553,7 +553,7 @@ const Registration registration{{
                        .worded("1=1 iteration,{} iterations"),
                    problem("method", "chaotic,jacobi,red_black",
                            "Gauss-Seidel inside a block with old values from neighbors (Melas 2000), or a "
-                           "method independent of the process grid")
+                           "method with the same result on any process grid")
                        .worded("chaotic,Jacobi,red-black"),
                    parallel("exchange", "blocking,overlapped",
                             "send-receives between sweeps, or messages in flight while the inner points are swept")

@@ -278,7 +278,7 @@ const Registration registration{{
     .parameters =
         {size("n", "", 64, 4, 4096, "cells along x and y").labeled("cells per side"),
          problem("depth", "", 0, 0, 4096, "cells along z; 0: as many as along x").labeled("cells in depth"),
-         problem("steps", "", 10, 1, 1'000'000, "time steps").worded("1=1 step,{} steps"),
+         problem("steps", "", 10, 1, 1'000'000, "number of time steps").worded("1=1 step,{} steps"),
          problem("case", "beltrami,taylor_green,ethier_steinman,cavity",
                  "Arnold-Beltrami-Childress flow or decaying Taylor-Green vortices in a periodic box, "
                  "Ethier-Steinman flow between walls, or a cavity under a moving lid")

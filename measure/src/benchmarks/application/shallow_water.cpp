@@ -255,7 +255,7 @@ const Registration registration{{
              .worded("T42,T21,T63,T85,T106,T170"),
          problem("levels", "", 1, 1, 1000, "number of layers, which do not depend on one another")
              .worded("1=1 level,{} levels"),
-         problem("steps", "", 24, 1, 1'000'000, "time steps of 20 minutes at T42").worded("1=1 step,{} steps"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps (T42: 20 minutes)").worded("1=1 step,{} steps"),
          problem("case", "zonal,bell,compact,low,mountain,wave",
                  "cases 2, 1, 3, 4, 5 and 6 of the standard test set: zonal flow, a bell in given winds, zonal "
                  "flow in a band, a forced low, flow over a mountain, a Rossby-Haurwitz wave")

@@ -260,7 +260,7 @@ const Registration registration{{
     .title = "metadata",
     .summary = "rates of file creation, stat, open, rename, listing and removal",
     .needs = {Requirement::file_system},
-    .parameters = {size("files", "", 256, 1, 1 << 22, "files of each rank"),
+    .parameters = {size("files", "", 256, 1, 1 << 22, "number of files of each rank"),
                    parallel("folder", "shared,own", "one directory for all ranks, or one for each")
                        .worded("one shared directory,a directory per rank"),
                    problem("file_bytes", "B", 0, 0, 1 << 24,
