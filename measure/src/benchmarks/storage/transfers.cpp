@@ -470,7 +470,7 @@ Declaration declared(Operation operation) {
   Declaration declaration{
       .name = "storage.write",
       .title = "file write",
-      .summary = "writing a new file by all ranks, through POSIX or MPI-IO",
+      .summary = "all ranks write a new file, through POSIX or MPI-IO",
       .needs = {Requirement::file_system},
       .routines = {calls_of("MPI_File_write_at", "interface=mpiio access=independent"),
                    calls_of("MPI_File_write_at_all", "interface=mpiio access=collective")},
@@ -498,20 +498,19 @@ Declaration declared(Operation operation) {
   if (operation == Operation::overwrite) {
     declaration.name = "storage.overwrite";
     declaration.title = "file overwrite";
-    declaration.summary = "writing over an existing file by all ranks, through POSIX or MPI-IO";
+    declaration.summary = "all ranks write over an existing file, through POSIX or MPI-IO";
     declaration.make = make<Transfers<Operation::overwrite>>;
   }
   if (operation == Operation::rewrite) {
     declaration.name = "storage.rewrite";
     declaration.title = "file rewrite";
-    declaration.summary =
-        "reading, changing and writing back each block of a file by all ranks, through POSIX or MPI-IO";
+    declaration.summary = "all ranks read, change and write back each block of a file, through POSIX or MPI-IO";
     declaration.make = make<Transfers<Operation::rewrite>>;
   }
   if (operation == Operation::read) {
     declaration.name = "storage.read";
     declaration.title = "file read";
-    declaration.summary = "reading a file by all ranks, through POSIX or MPI-IO";
+    declaration.summary = "all ranks read a file, through POSIX or MPI-IO";
     declaration.routines = {calls_of("MPI_File_read_at", "interface=mpiio access=independent"),
                             calls_of("MPI_File_read_at_all", "interface=mpiio access=collective")};
     declaration.rungs = {{Pattern::file_read, "bandwidth_bytes_per_s", "cache=dropped transfer_bytes=*"},
