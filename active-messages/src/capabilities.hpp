@@ -26,7 +26,7 @@ inline std::string program() {
   if ((error == EPERM || error == EACCES) && !capabilities.empty()) {
     std::string list;
     for (const std::string& name : capabilities) list += (list.empty() ? "" : ",") + name;
-    text += "; `sudo setcap " + list + "+ep " + program() + "` allows it to this program";
+    text += "; `sudo setcap " + list + "+ep " + program() + "` gives this program the permission";
   }
   throw Error(text);
 }

@@ -79,10 +79,10 @@ inline Interface interface_named(const std::string& name) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   Interface found{name, static_cast<unsigned>(answer(socket, name, SIOCGIFINDEX).ifr_ifindex), {}, 0};
   const ifreq hardware = answer(socket, name, SIOCGIFHWADDR);
-  if (hardware.ifr_hwaddr.sa_family != ARPHRD_ETHER) throw Error("interface '" + name + "': is no Ethernet");
+  if (hardware.ifr_hwaddr.sa_family != ARPHRD_ETHER) throw Error("interface '" + name + "': is not Ethernet");
   std::memcpy(found.address.data(), hardware.ifr_hwaddr.sa_data, found.address.size());
   if (!(answer(socket, name, SIOCGIFFLAGS).ifr_flags & IFF_UP))
-    throw Error("interface '" + name + "': is down; `ip link set " + name + " up` takes it up");
+    throw Error("interface '" + name + "': is down; `ip link set " + name + " up` brings it up");
   found.mtu = static_cast<std::size_t>(answer(socket, name, SIOCGIFMTU).ifr_mtu);
   return found;
 }

@@ -256,7 +256,7 @@ class SharedMemory final : public Channel {
     Incoming& in = incoming_[index];
     if (in.ring.damaged() && !in.ended) {
       ++damaged_;
-      end(in, sink, "wrote what no endpoint writes");
+      end(in, sink, "sent data that no endpoint sends");
     }
     if (in.granted - in.requests <= window / 2 && sink.open(in.peer)) grant(in);
     return delivered;
@@ -337,7 +337,7 @@ class SharedMemory final : public Channel {
         (heard && in->sender->gone.load(std::memory_order_acquire) != 0) || (out.inbox && out.inbox->closed());
     if (out.inbox && out.inbox->alive() && !farewell) return 0;
     if (heard && in->ring.front()) return 0;  // its last words first
-    return bury(out, sink, farewell, farewell ? "has left" : "has ended");
+    return bury(out, sink, farewell, farewell ? "has closed its endpoint" : "has ended");
   }
 
   void end(Incoming& in, Sink& sink, const char* how) {

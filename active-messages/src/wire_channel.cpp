@@ -308,7 +308,7 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
       break;
     case FrameKind::farewell:
       acknowledge(sink, remote, false);
-      bury(sink, remote, true, "has left");
+      bury(sink, remote, true, "has closed its endpoint");
       break;
     default: break;
   }

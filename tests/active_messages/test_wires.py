@@ -190,7 +190,7 @@ def test_wrong_interfaces_are_named(hosts: TwoHosts, interface: str, said: str) 
 
 def test_an_interface_that_is_down_is_named(hosts: TwoHosts) -> None:
     run(*hosts.inside(0, "ip", "link", "add", "down0", "type", "veth"))
-    said = "interface 'down0': is down; `ip link set down0 up` takes it up"
+    said = "interface 'down0': is down; `ip link set down0 up` brings it up"
     assert hosts.alone("down0", "packet").errors == f"scope-exchange: {said}\n"
 
 

@@ -199,7 +199,7 @@ def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
         ("network.latency protocol=active_messages wire=xdp", "one host, where messages go through shared memory"),
         ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: ... TCP"),
         ("network.bandwidth protocol=shm lost_per_million=5", "tcp, udp ... active_messages"),
-        ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: this protocol controls its flow"),
+        ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: the flow control of"),
     ],
 )
 def test_what_a_transport_has_not_is_unavailable(line: str, reason: str, measure: Measure) -> None:

@@ -65,7 +65,7 @@ def test_an_altered_point_fails_its_case(fault: str, rank: int, measure: Measure
 def test_what_does_not_fit_is_refused_in_one_line(measure: Measure) -> None:
     lines = {
         f"{NAME} grid_rows=3": "grid_rows=3: must divide 4 ranks",
-        f"{NAME} grid_rows=1 n=3": "n=3: every rank of the 1 x 4 grid needs a point",
+        f"{NAME} grid_rows=1 n=3": "n=3: every rank of the 1 x 4 grid needs at least one point",
         f"{NAME} method=red_black variant=tuned": "red_black has only a plain sweep",
     }
     ended = measure(4, list(lines))

@@ -18,13 +18,13 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
       {std::move(parameters),
        {layout("alignment", "line,page", "each message buffer begins at a cache line, or at a page")
             .worded(",aligned to pages"),
-        layout("offset_bytes", "B", 0, 0, 4095, "bytes from that boundary to the start of each buffer")
+        layout("offset_bytes", "B", 0, 0, 4095, "bytes from the alignment boundary to the start of each buffer")
             .labeled("buffer offset"),
-        layout("rotation", "", 1, 1, 1024, "message buffers, which successive operations use cyclically")
+        layout("rotation", "", 1, 1, 1024, "number of message buffers, which successive operations use cyclically")
             .labeled("rotating buffers")
             .worded("{} rotating buffers"),
         layout("cache", "warm,cold",
-               "cold: message buffers are flushed from all caches before each operation, which is a repetition")
+               "cold: message buffers are flushed from all caches before each repetition (one operation)")
             .worded(",cold caches")}});
 }
 

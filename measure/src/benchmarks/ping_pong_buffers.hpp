@@ -15,7 +15,7 @@ namespace scope {
 
 inline Parameter buffers_parameter() {
   return layout("buffers", "two,one",
-                "a rank sends from one buffer and receives into another, or echoes from a single one")
+                "a rank sends from one buffer and receives into another, or uses a single buffer for both")
       .worded(",echoed from one buffer");
 }
 

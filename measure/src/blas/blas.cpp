@@ -30,7 +30,7 @@ const std::string& prefix() {
 
 }  // namespace
 
-std::string absent() { return !library().empty() ? "" : "no BLAS was found; run scope doctor"; }
+std::string absent() { return !library().empty() ? "" : "no BLAS was found; run `scope doctor`"; }
 
 void make_global() {
   if (dlopen(library().c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) loaded();  // throws the reason

@@ -12,7 +12,7 @@ Moment raw_moment() { return moment_on(CLOCK_MONOTONIC_RAW, 100, serialized_regi
 TickClock::TickClock(ClockChoice choice) {
   if (mpi_simulates) return;
   const char* const objection =
-      choice == ClockChoice::clock_gettime ? "clock_gettime was asked for" : register_objection();
+      choice == ClockChoice::clock_gettime ? "clock_gettime was requested" : register_objection();
   register_ = objection == nullptr;
   if (!register_) fallback_reason_ = objection;
 }

@@ -73,8 +73,8 @@ Library opened(int newest) {
     try {
       const Library found(path);
       if (found.version(major_version) <= newest) return found;
-      throw Unavailable(
-          sentence({path, ": is of CUDA ", found.version(major_version), ", the driver takes ", newest}));
+      throw Unavailable(sentence(
+          {path, ": needs CUDA ", found.version(major_version), ", the driver supports at most ", newest}));
     } catch (const Unavailable& missing) {
       if (reason.empty()) reason = missing.what();
     }

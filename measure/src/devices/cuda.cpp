@@ -151,7 +151,7 @@ Compiler opened_compiler() {
       int minor = 0;
       found.require(found.nvrtcVersion(&major, &minor), "nvrtcVersion");
       if (major <= newest) return found;
-      throw Unavailable(sentence({path, ": compiles for CUDA ", major, ", the driver takes ", newest}));
+      throw Unavailable(sentence({path, ": compiles for CUDA ", major, ", the driver supports at most ", newest}));
     } catch (const Unavailable& missing) {
       if (reason.empty()) reason = missing.what();
     }

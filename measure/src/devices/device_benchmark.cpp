@@ -49,8 +49,8 @@ void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
   const std::int64_t largest = device->facts().largest_array_bytes;
   if (needed <= room && array_bytes <= largest) return;
   throw Unavailable(
-      sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may use ", room,
-                " B, its part of half of the free memory, and ", largest, " B for each array"}));
+      sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may use at most ",
+                room, " B in total (its part of half of the free memory), and ", largest, " B for each array"}));
 }
 
 std::vector<ControlVariable> DeviceOfRank::settings() const {

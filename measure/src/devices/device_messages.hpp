@@ -16,13 +16,13 @@ inline std::vector<Parameter> with_memory(std::vector<Parameter> parameters) {
   return together(
       {std::move(parameters),
        {of("sender_memory",
-           "location of rank 0's messages: host memory; a device; a device, copied through pinned memory",
+           "location of rank 0's messages: host memory, device memory, or device memory via pinned copies",
            ",from device memory,from staged device memory"),
         of("receiver_memory", "location of rank 1's messages", ",to device memory,to staged device memory")}});
 }
 inline Parameter memory_parameter() {
   return layout("memory", "host,device,staged",
-                "location of every rank's data: host memory; a device; a device, copied through pinned memory")
+                "location of every rank's data: host memory, device memory, or device memory via pinned copies")
       .worded(",in device memory,in staged device memory");
 }
 
@@ -60,7 +60,7 @@ using MakeMemory = std::unique_ptr<RankMemory>(const Parameters&, const Communic
 
 template <class Made, class... Parameters, class... Arguments>
 Made made(Made (*make)(Parameters...), const Arguments&... arguments) {
-  if (make == nullptr) throw Unavailable("the baseline's program does not support devices; run scope build");
+  if (make == nullptr) throw Unavailable("this program is compiled without devices; run `scope build`");
   return make(arguments...);
 }
 

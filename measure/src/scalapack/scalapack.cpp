@@ -63,9 +63,9 @@ Function* function(const std::string& name) {
 std::string absent() {
   if (!library().empty()) return "";
 #if defined(SCOPE_ANY_LIBRARY)
-  return "the program that comes with Scope has no ScaLAPACK; run scope build";
+  return "the program that comes with Scope has no ScaLAPACK; run `scope build`";
 #else
-  return "no ScaLAPACK for this MPI was found; for how to install one, run scope doctor";
+  return "no ScaLAPACK for this MPI was found; `scope doctor` says how to install one";
 #endif
 }
 

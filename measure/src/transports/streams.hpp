@@ -160,7 +160,7 @@ class Streams {
   void compare_last() {
     if (std::memcmp(arrived_.data(), contents_.data() + last_place_, last_bytes_) != 0 && problem_.empty())
       problem_ = sentence(
-          {"a stream differs within ", static_cast<std::int64_t>(last_bytes_), " B that arrived at once"});
+          {"a stream differs within ", static_cast<std::int64_t>(last_bytes_), " B that arrived together"});
   }
 
   const Partner& partner_;

@@ -85,13 +85,13 @@ void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& op
   if (!options.nodelay && protocol.connect != connect_tcp)
     throw Unavailable(name + "nodelay=off: only TCP has this option");
   if (options.wire != "automatic" && protocol.connect != connect_active_messages)
-    throw Unavailable(name + "wire=" + options.wire + ": only active messages choose their wire");
+    throw Unavailable(name + "wire=" + options.wire + ": only active_messages has this option");
   if (options.lost_per_million > 0 && !protocol.packets) {
     throw Unavailable(sentence({name, "lost_per_million=", options.lost_per_million,
                                 ": only tcp, udp and active_messages can be measured with losses"}));
   }
   if (!options.credits && !protocol.datagrams)
-    throw Unavailable(name + "flow=none: this protocol controls its flow");
+    throw Unavailable(name + "flow=none: the flow control of this protocol cannot be switched off");
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
       std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) { return name == p.name; });
   if (protocol == protocols.end()) throw Unavailable("protocol=" + name + ": no such protocol on this platform");
   if (protocol->connect == nullptr)
-    throw Unavailable("protocol=" + name + ": the baseline's program does not support it; run scope build");
+    throw Unavailable("protocol=" + name + ": this program is compiled without it; run `scope build`");
   refuse_what_it_has_not(*protocol, options);
   auto connected = protocol->connect(partner, options);
   // What the one half sends and the other receives goes wrong there, on request of a test.

@@ -71,7 +71,7 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
             *run.evidence(cases[OUT], cases[IN], cases[BOTH], duplex),
-            Evidence(what="busiest processor: fraction of the time", value=cases[PROCESSOR].median or 0.0),
+            Evidence(what="CPU demand of the busier side", value=cases[PROCESSOR].median or 0.0),
         ],
         advice=(
             "Likely causes are a half-duplex link, a bus, a radio link, or a shaper for both directions. Enable "

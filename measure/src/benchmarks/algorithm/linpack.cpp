@@ -451,7 +451,7 @@ std::vector<Parameter> parameters() {
             .worded(",binomial swap"),
         parallel("look_ahead", "", 1, 0, 1, "number of panels factored ahead of the current update"),
         problem("matrix", "hpl,singular,not_a_number",
-                "HPL's matrix, or one that must be rejected: with a column of zeros, or with a NaN")
+                "HPL's matrix, or one that the check must reject: one with a column of zeros, or one with a NaN")
             .worded(",singular matrix,matrix with a NaN")}});
 }
 

@@ -12,8 +12,8 @@ inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
     metrics.push_back(phase(name));
   }
   metrics.push_back(phase("solve_s").labeled("time without initialization"));
-  metrics.push_back(
-      condition("last_arrival_share", "1", Better::lower).labeled("fraction of exchanges entered last"));
+  metrics.push_back(condition("last_arrival_share", "1", Better::lower)
+                        .labeled("fraction of exchanges that a rank entered last"));
   return metrics;
 }
 

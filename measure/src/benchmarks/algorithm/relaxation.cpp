@@ -179,8 +179,8 @@ class Relaxation final : public Benchmark {
     if (tuned_ && method_ == Method::red_black)
       throw Unavailable("variant=tuned: method must be chaotic or jacobi; red_black has only a plain sweep");
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
-      throw Unavailable(sentence(
-          {"n=", size_, ": every rank of the ", grid_.rows(), " x ", grid_.columns(), " grid needs a point"}));
+      throw Unavailable(sentence({"n=", size_, ": every rank of the ", grid_.rows(), " x ", grid_.columns(),
+                                  " grid needs at least one point"}));
     }
     const std::int64_t side = size_;
     const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
@@ -553,7 +553,7 @@ const Registration registration{{
                        .worded("1=1 iteration,{} iterations"),
                    problem("method", "chaotic,jacobi,red_black",
                            "Gauss-Seidel inside a block with old values from neighbors (Melas 2000), or a "
-                           "method independent of the process grid")
+                           "method with the same result on any process grid")
                        .worded("chaotic,Jacobi,red-black"),
                    parallel("exchange", "blocking,overlapped",
                             "send-receives between sweeps, or messages in flight while the inner points are swept")

@@ -127,7 +127,7 @@ class BandSolve : public ScalapackCase<Real> {
     const std::int64_t size = (n + parts - 1) / parts;
     if (n - (parts - 1) * size < needed) {
       throw Unavailable(sentence({"every rank needs ", needed, " columns: n=", n, " on ", parts,
-                                  " ranks has fewer; n=", parts * std::max(needed, size), " would work"}));
+                                  " ranks is too small; n=", parts * std::max(needed, size), " would work"}));
     }
     return static_cast<int>(size);
   }

@@ -360,7 +360,7 @@ const Registration registration{{
         {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labeled("keys").worded("1=1 key,{} keys"),
          problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
          problem("input", "uniform,skewed,sorted,equal,with_nan",
-                 "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
+                 "distribution of the keys: uniform, uniform^8, sorted, all equal, or a quarter of them NaN")
              .worded(",skewed keys,sorted keys,equal keys,keys with NaN"),
          method("variant", "plain,tuned",
                 "qsort twice, or radix sort and merging with ties spread over partitions")
@@ -368,7 +368,7 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_element_s").labeled("time per key"),
-         condition("partition_imbalance", "1", Better::lower).labeled("largest partition over the mean")}),
+         condition("partition_imbalance", "1", Better::lower).labeled("largest partition / mean partition")}),
     .sweeps = {{"baseline", "ranks=1,2,4 variant=tuned n=256Ki,1Mi"},
                {"baseline", "ranks=1,2,4 variant=plain n=256Ki"},
                {"baseline", "ranks=2,4 variant=tuned input=equal n=1Mi"},

@@ -217,7 +217,7 @@ std::vector<Parameter> parameters() {
             .worded("N = {}"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labeled("block size"),
-        method("panel", "", 256, 1, 10'000, "number of columns of A multiplied in one step, in whole blocks")
+        method("panel", "", 256, 1, 10'000, "columns of A multiplied in one step, rounded down to whole blocks")
             .labeled("panel width")},
        grid_parameters(),
        {grid_order_parameter(),
@@ -229,7 +229,7 @@ std::vector<Parameter> parameters() {
 const Registration registration{{
     .name = "algorithm.summa",
     .title = "SUMMA",
-    .summary = "matrix multiplication by outer products of panels, overlapped, on any process grid",
+    .summary = "matrix multiplication on any process grid by outer products, overlapped with communication",
     .family = "matrix product",
     .needs = {Requirement::blas},
     .rungs = {communication(), arithmetic()},

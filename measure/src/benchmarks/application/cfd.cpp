@@ -278,21 +278,21 @@ const Registration registration{{
     .parameters =
         {size("n", "", 64, 4, 4096, "cells along x and y").labeled("cells per side"),
          problem("depth", "", 0, 0, 4096, "cells along z; 0: as many as along x").labeled("cells in depth"),
-         problem("steps", "", 10, 1, 1'000'000, "time steps").worded("1=1 step,{} steps"),
+         problem("steps", "", 10, 1, 1'000'000, "number of time steps").worded("1=1 step,{} steps"),
          problem("case", "beltrami,taylor_green,ethier_steinman,cavity",
                  "Arnold-Beltrami-Childress flow or decaying Taylor-Green vortices in a periodic box, "
                  "Ethier-Steinman flow between walls, or a cavity under a moving lid")
              .worded(",Taylor-Green vortices,Ethier-Steinman flow,lid-driven cavity"),
          problem("reynolds", "", 100, 1, 10'000, "Reynolds number").labeled("Reynolds number"),
          problem("digits", "", 5, 1, 12,
-                 "pressure criterion: flow out of a cell at most 10^-digits of the flow through a face at unit "
-                 "velocity")
+                 "pressure criterion: the flow out of a cell is at most 10^-digits of the flow through a "
+                 "face at unit velocity")
              .worded("divergence below 1e-{}"),
-         parallel("partition", "slabs,pencils,blocks", "the grid cut along one, two or three dimensions")
+         parallel("partition", "slabs,pencils,blocks", "the grid is cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
          parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures are sent before or while the interior is computed, or copied before it "
-                  "through shared memory within a host")
+                  "pressures are sent before the interior is computed, or meanwhile; or, within a host, they are "
+                  "copied through shared memory beforehand")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
                 "plain loops over one color after the other; or the widest vectors up to 256 bits, with "

@@ -250,12 +250,12 @@ const Registration registration{{
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("resolution", "T42,T21,T63,T85,T106,T170",
-              "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
+              "triangular truncation and grid: T21 64 x 32, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
          problem("levels", "", 1, 1, 1000, "number of layers, which do not depend on one another")
              .worded("1=1 level,{} levels"),
-         problem("steps", "", 24, 1, 1'000'000, "time steps of 20 minutes at T42").worded("1=1 step,{} steps"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps (T42: 20 minutes)").worded("1=1 step,{} steps"),
          problem("case", "zonal,bell,compact,low,mountain,wave",
                  "cases 2, 1, 3, 4, 5 and 6 of the standard test set: zonal flow, a bell in given winds, zonal "
                  "flow in a band, a forced low, flow over a mountain, a Rossby-Haurwitz wave")
@@ -269,8 +269,8 @@ const Registration registration{{
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
-                  "messages are sent after all contents are computed, or while others are computed; or all "
-                  "contents are copied through shared memory within a host")
+                  "messages are sent when all contents are computed, or while the next contents are computed; "
+                  "or, within a host, contents are copied through shared memory")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

@@ -76,7 +76,7 @@ const Registration registration{{
     .title = "atomic updates on a device",
     .summary = "time of an atomic addition on a device, with and without contention",
     .needs = {Requirement::device},
-    .parameters = {problem("counters", "", 1, 1, 1 << 24, "counters that all items of a rank add to"),
+    .parameters = {problem("counters", "", 1, 1, 1 << 24, "number of counters to which all items of a rank add"),
                    device_parameter()},
     .definition = Definition::max_rank,
     .metrics = {result_seconds("device_update_s").labeled("device-clock update"),

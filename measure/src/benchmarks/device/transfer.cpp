@@ -103,7 +103,7 @@ const Registration registration{{
                "direction=to_device memory=pinned,pageable device=*"},
               {Pattern::device_link, "bandwidth_bytes_per_s",
                "direction=to_host memory=pinned,pageable device=*"}},
-    .parameters = {problem("direction", "to_device,to_host,both", "to the device, to the host, or both together")
+    .parameters = {problem("direction", "to_device,to_host,both", "to the device, to the host, or both ways")
                        .worded("to the device,to the host,both ways"),
                    layout("memory", "pinned,pageable", "host memory: pinned by the driver, or ordinary (pageable)")
                        .worded(",pageable"),

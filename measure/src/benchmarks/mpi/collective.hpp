@@ -353,7 +353,7 @@ inline Parameter group_parameter() {
 inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "root rank in each group"); }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
-              "block of each rank: equal, proportional to the rank, none for one rank, all for one rank")
+              "blocks: all equal, each in proportion to its rank, one of them empty, or one with everything")
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
 inline Metric hidden_share() {

@@ -34,7 +34,7 @@ const Row rows[] = {
       SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op, a.comm)},
      Result::my_block},
     {{"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of different lengths",
-      "mean block that one rank receives", true,
+      "mean length of the block that one rank receives", true,
       SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op, a.comm)},
      Result::my_block},
 };

@@ -444,7 +444,7 @@ class Congestion final : public Benchmark {
 const Registration registration{{
     .name = "mpi.congestion",
     .title = "congestion",
-    .summary = "an exchange among every second host, with and without load from the other hosts",
+    .summary = "an exchange among every other host, with and without load from the hosts between them",
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),
@@ -452,7 +452,7 @@ const Registration registration{{
                  "exchange with both neighbors on a ring in random order or in rank order, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
-                 "load of the other ranks: all-to-all, all to one by messages or puts, broadcast, files, or none")
+                 "load by the other ranks: all-to-all, all to one by messages or puts, broadcast, files, or none")
              .worded("under all-to-all,under an incast,under an incast of puts,under broadcasts,under "
                      "file writes,without load"),
          problem("aggressor_bytes", "B", 4096, 1, 1 << 28, "payload of each of the aggressors' messages")},

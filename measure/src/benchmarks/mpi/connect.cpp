@@ -16,7 +16,7 @@ class Connect final : public Benchmark {
       : accepts_(communicator.root()), comm_(communicator.handle()) {
     int opened = accepts_ ? open_port() : MPI_SUCCESS;
     MPI_Bcast(&opened, 1, MPI_INT, 0, comm_);
-    if (opened != MPI_SUCCESS) throw Unavailable("the MPI library opens no port (MPI_Open_port)");
+    if (opened != MPI_SUCCESS) throw Unavailable("the MPI library cannot open a port (MPI_Open_port)");
     MPI_Bcast(port_.data(), static_cast<int>(port_.size()), MPI_CHAR, 0, comm_);
   }
   ~Connect() override {

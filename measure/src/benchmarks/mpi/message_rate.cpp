@@ -81,7 +81,7 @@ class MessageRate final : public Benchmark {
 const Registration registration{{
     .name = "mpi.message_rate",
     .title = "message rate",
-    .summary = "messages per second of all pairs together, first half of the ranks to second half",
+    .summary = "messages per second of all pairs together, from the first half of the ranks to the second half",
     .ranks = Ranks::even(),
     .parameters = {size("message_bytes", "B", 8, 0, 1 << 20, "payload of each message"),
                    call("window", "", 64, 1, 4096, "messages in flight from each sender")},

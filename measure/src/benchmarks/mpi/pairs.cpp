@@ -131,7 +131,7 @@ const Registration registration{{
     .rungs = {{Pattern::pair_matrix, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
                    problem("round", "", 1, 0, 1 << 24,
-                           "pairs i and j with i + j = round modulo the number of ranks"),
+                           "number of the round: i and j form a pair if i + j = round modulo the number of ranks"),
                    problem("load", "isolated,concurrent", "one pair at a time, or all pairs at the same time")
                        .worded("one pair at a time,all pairs at once")},
     .definition = Definition::local,
@@ -147,7 +147,7 @@ const Registration registration{{
 const Registration random_registration{{
     .name = "mpi.random_pairs",
     .title = "random pairs",
-    .summary = "ping-pong of pairs drawn at random, all pairs of a round together",
+    .summary = "ping-pong of pairs drawn at random, all pairs at the same time",
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::pair_sample, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),

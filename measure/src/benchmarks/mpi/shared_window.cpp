@@ -120,7 +120,7 @@ const Registration registration{{
                        .worded("store,load"),
                    call("signal", "flag,message",
                         "how the partner is notified: a flag in the window, or an empty message")
-                       .worded(",signalled by messages"),
+                       .worded(",signaled by messages"),
                    size("message_bytes", "B", 1024, 0, 1 << 30, "bytes that each copy moves")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},

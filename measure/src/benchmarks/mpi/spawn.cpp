@@ -67,10 +67,10 @@ class Spawn final : public Benchmark {
 const Registration registration{{
     .name = "mpi.spawn",
     .title = "process spawning",
-    .summary = "starting processes with MPI_Comm_spawn until they can communicate",
+    .summary = "time from the call of MPI_Comm_spawn until the new processes can communicate",
     .needs = {Requirement::spawn},
     .ranks = Ranks::at_most(1),
-    .parameters = {size("children", "", 1, 1, 4096, "processes started by one call").worded("{} at once")},
+    .parameters = {size("children", "", 1, 1, 4096, "processes started by one call").worded("{} by one call")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), seconds_per_step("time_per_child_s")},
     .sweeps = {{"advanced", "ranks=1 placement=none children=1,2,4"}},

@@ -146,7 +146,7 @@ const Registration registration{{
     .parameters = {problem("threads", "", 1, 1, 1024, "threads of each rank").worded("{} threads each"),
                    size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
                    problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
-                   call("communicators", "own,shared", "one for each thread, or one for all threads")
+                   call("communicators", "own,shared", "one communicator for each thread, or one for all threads")
                        .worded(",one communicator"),
                    call("oversubscription", "refused,allowed", "whether more threads than processors are allowed")
                        .worded(",oversubscribed")},

@@ -111,7 +111,7 @@ const Registration registration{{
          result("both_bytes_per_s", "B/s", Better::higher).labeled("rate both ways at once"),
          result("symmetry", "", Better::higher).labeled("slower direction / faster direction"),
          result("duplex", "", Better::higher).labeled("rate both ways at once / sum of the two one-way rates"),
-         condition("processor_share", "1", Better::lower).labeled("busiest processor: fraction of the time")},
+         condition("processor_share", "1", Better::lower).labeled("CPU demand of the busier side")},
     .sweeps = {{"standard", "ranks=2 placement=node"}, {"advanced", "ranks=2 placement=node flows=1,2,8"}},
     .make = make<Directions>,
 }};

@@ -92,7 +92,7 @@ const Registration registration{{
          call("pieces", "", 1, 1, 64, "number of sends that make up the request").worded("1=1 piece,{} pieces"),
          path("connection", "used,fresh", "one connection for all requests, or a new one for each")
              .worded(",new connection"),
-         path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),
+         path("nodelay", "on,off", "TCP_NODELAY: send small messages immediately").worded(",without TCP_NODELAY"),
          path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel").worded(",sleeping")},
     .definition = Definition::local,
     .metrics = {seconds("response_s")},

@@ -15,15 +15,15 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
         size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")},
        further,
        {path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel").worded(",sleeping"),
-        path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),
+        path("nodelay", "on,off", "TCP_NODELAY: send small messages immediately").worded(",without TCP_NODELAY"),
         path("flow", "credits,none",
              "udp, ethernet, active_messages: stop before the receiver's buffer is full, or keep sending")
             .worded(",without flow control"),
         path("wire", "automatic,xdp,packet",
-             "active_messages: AF_XDP if it works, otherwise AF_PACKET; or the named wire")
+             "active_messages: AF_XDP if it works, otherwise AF_PACKET; or always one of the two")
             .worded(",AF_XDP,AF_PACKET"),
         path("lost_per_million", "", 0, 0, 500'000,
-             "tcp, udp, active_messages: arriving packets per million that the kernel drops, as a bad link would")
+             "tcp, udp, active_messages: packets per million that the kernel drops on arrival, like a bad link")
             .labeled("lost packets per million"),
         path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
             .labeled("socket buffer")}}));

@@ -216,7 +216,7 @@ const Registration registration{{
                  "file; or read a file")
              .worded("write,overwrite,rewrite,read"),
          call("cache", "fsync,direct,cached",
-              "flush and evict the file from the page cache, bypass the cache (O_DIRECT), or use the cache")
+              "flush the file and evict it from the page cache, bypass the cache (O_DIRECT), or use the cache")
              .worded(",direct,through the page cache"),
          size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
          call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},

@@ -209,8 +209,8 @@ class Threads : NotCopied {
     const auto usable = static_cast<std::int64_t>(allowed_processors().size());
     number_ = static_cast<int>(asked == 0 ? usable : asked);
     if (number_ > usable) {
-      throw Unavailable(sentence(
-          {"threads=", asked, ": this rank may use ", usable, " processors (placement=none binds it to none)"}));
+      throw Unavailable(sentence({"threads=", asked, ": this rank may use ", usable,
+                                  " processors (placement=none binds no rank to a core)"}));
     }
     blas::set_threads(number_);
   }
@@ -302,7 +302,7 @@ const Registration registration{{
                        .worded("LU,Cholesky,QR,eigenvalues,singular values,xGESV,xPOSV,xGELS"),
                    problem("precision", "double,single", "double or single precision").worded(",single precision"),
                    parallel("threads", "", 1, 0, 4096,
-                            "threads of the library; 0: one thread for each processor that the rank may use")
+                            "number of threads of the library; 0: one for each processor that the rank may use")
                        .worded("0=one thread per processor,{} threads"),
                    size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
                        .labeled("matrix order")

@@ -155,7 +155,7 @@ const Registration registration{{
     .parameters = {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work per repetition"),
                    size("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work").labeled("quantum")},
     .definition = Definition::max_rank,
-    .metrics = {result("noise_share", "1", Better::lower).labeled("fraction lost to the operating system"),
+    .metrics = {result("noise_share", "1", Better::lower).labeled("CPU time lost to the operating system"),
                 result_seconds("longest_detour_s"),
                 result("detours_per_s", "1/s", Better::lower).labeled("detours per second"),
                 result_seconds("period_s").labeled("period of the detours"), seconds("time_s")},

@@ -41,8 +41,8 @@ class ThreadSync final : public Benchmark {
         turns_(static_cast<std::size_t>(threads_)) {
     const int usable = usable_processors({processors_}, processor_quota());
     if (threads_ > usable)
-      throw Unavailable(sentence({"threads=", threads_, ": needs as many processors; usable: ", usable,
-                                  " (placement=none binds no rank)"}));
+      throw Unavailable(sentence({"threads=", threads_, ": needs one processor for each thread; usable: ", usable,
+                                  " (placement=none binds no rank to a core)"}));
     pthread_barrier_init(&barrier_, nullptr, static_cast<unsigned>(threads_));
   }
   ~ThreadSync() override { pthread_barrier_destroy(&barrier_); }
@@ -89,7 +89,7 @@ class ThreadSync final : public Benchmark {
     const std::int64_t right = operation_ == "barrier" ? 0 : rounds_ * threads_;
     if (results_[0] != right) return {2, sentence({"counted ", results_[0], " synchronizations of ", right})};
     if (results_[1] != 0)
-      return {2, sentence({"a thread left the barrier before another came, ", results_[1], " times"})};
+      return {2, sentence({results_[1], " times, a thread left the barrier before another thread came"})};
     return {2, ""};
   }
 

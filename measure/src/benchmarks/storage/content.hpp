@@ -129,14 +129,14 @@ class Content {
   std::string described(const std::uint64_t* page, const Version& expected, std::int64_t place) const {
     const auto word = static_cast<std::size_t>(place) % words;
     const std::uint64_t value = page[word];
-    if (value == 0) return " was never written: zeros";
+    if (value == 0) return " was never written: it is zero";
     constexpr std::uint64_t generations_back = 64;
     std::uint64_t earlier[words];
     for (std::uint64_t back = 1; back <= std::min(generations_back, expected.generation); ++back) {
       make_page(earlier, {expected.generation - back, expected.owner}, place / static_cast<std::int64_t>(words));
       if (earlier[word] == value) {
         return sentence(
-            {" is stale: as it was written ", back, back == 1 ? " repetition" : " repetitions", " before"});
+            {" is stale: it was written ", back, back == 1 ? " repetition" : " repetitions", " earlier"});
       }
     }
     if (word == 2) return sentence({" was written by rank ", static_cast<std::int64_t>(value)});

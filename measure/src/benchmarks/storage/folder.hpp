@@ -144,7 +144,7 @@ class Folder : NotCopied {
       const std::string mark = variable("SCOPE_STORAGE_MARK");
       path_ = place_ + "/scope-storage-" + (mark.empty() ? "" : mark + "-") + "XXXXXX";
       made_ = mkdtemp(path_.data()) != nullptr;
-      if (!made_) problem = place_ + ": cannot make a folder: " + last_error();
+      if (!made_) problem = place_ + ": cannot create a directory: " + last_error();
     }
     agree(communicator, problem);
     place_ = communicator.broadcast(place_, 0);
@@ -167,11 +167,11 @@ class Folder : NotCopied {
       if (turn == rank && !seen()) {
         made_ = mkdir(path_.c_str(), S_IRWXU) == 0;
         if (!made_)
-          problem = sentence({place_, " on host ", hosts_[rank], ": cannot make a folder: ", last_error()});
+          problem = sentence({place_, " on host ", hosts_[rank], ": cannot create a directory: ", last_error()});
       }
       MPI_Barrier(communicator.handle());
     }
-    if (problem.empty() && !seen()) problem = sentence({path_, " is not seen on host ", hosts_[rank]});
+    if (problem.empty() && !seen()) problem = sentence({path_, " is not visible on host ", hosts_[rank]});
     agree(communicator, problem);
   }
   void require_room(const Communicator& communicator, const Needs& needs) const {

@@ -92,8 +92,8 @@ class Metadata final : public Benchmark {
     const auto found = numbers();
     for (std::int64_t file = 0; file < files_ && problem_.empty(); ++file) {
       if (found[file] != file_bytes_) {
-        problem_ =
-            sentence({visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
+        problem_ = sentence(
+            {visited_.of(file), ": stat returns ", found[file], " B, but ", file_bytes_, " B were written"});
       }
     }
     if (problem_.empty() && (found[files_] != listed() || found[files_ + 1] != 0)) {
@@ -260,7 +260,7 @@ const Registration registration{{
     .title = "metadata",
     .summary = "rates of file creation, stat, open, rename, listing and removal",
     .needs = {Requirement::file_system},
-    .parameters = {size("files", "", 256, 1, 1 << 22, "files of each rank"),
+    .parameters = {size("files", "", 256, 1, 1 << 22, "number of files of each rank"),
                    parallel("folder", "shared,own", "one directory for all ranks, or one for each")
                        .worded("one shared directory,a directory per rank"),
                    problem("file_bytes", "B", 0, 0, 1 << 24,

@@ -61,9 +61,9 @@ std::vector<Parameter> method_parameters() {
 std::vector<Parameter> hint_parameters() {
   return {
       call("collective_buffering", "automatic,on,off",
-           "hint: few ranks access the file for all (romio_cb_write, romio_cb_read, collective_buffering)"),
+           "hint: few ranks do the I/O of all ranks (romio_cb_write, romio_cb_read, collective_buffering)"),
       call("aggregators", "", 0, 0, 1 << 20,
-           "hint: number of ranks that access the file for all (cb_nodes); 0: the library's choice"),
+           "hint: number of ranks that do the I/O of all ranks (cb_nodes); 0: the library's choice"),
       call("data_sieving", "automatic,on,off",
            "hint: large blocks are read and written instead of many small ones (romio_ds_write, romio_ds_read)"),
       call("stripe_count", "", 0, 0, 1 << 20,

@@ -237,7 +237,7 @@ class Transfers final : public Benchmark {
     }
     file->close();
     if (communicator_.any(!file->problem().empty()))
-      throw Unavailable(file->problem().empty() ? "another rank cannot write" : file->problem());
+      throw Unavailable(file->problem().empty() ? "another rank cannot write its data" : file->problem());
     done = communicator_.largest(done);
     if (!layout_.shared || communicator_.root()) unlink(path(rank).c_str());
     layout_.rank_bytes = std::min(rounded_up(done, layout_.block_bytes), layout_.rank_bytes);
@@ -371,7 +371,7 @@ class Transfers final : public Benchmark {
       for (std::int64_t i = 0; i < transfers(); ++i)
         wanted += pattern_word(static_cast<std::uint64_t>(owner), static_cast<std::uint64_t>(i * transfer_bytes_));
     if (communicator_.sum(came_) != wanted && problem_.empty())
-      problem_ = "some data are missing from the file, and others are in it twice";
+      problem_ = "some data are missing from the file, and other data are in it twice";
   }
 
   const Communicator& communicator_;
@@ -408,15 +408,15 @@ class Transfers final : public Benchmark {
 std::vector<Parameter> parameters_of(Operation operation) {
   const bool reads = operation == Operation::read;
   std::vector<Parameter> own = {
-      size("file_bytes", "B", 16 << 20, 1, std::int64_t{1} << 44, "data of each rank"),
+      size("file_bytes", "B", 16 << 20, 1, std::int64_t{1} << 44, "bytes that each rank transfers"),
       parallel("file", "shared,per_process", "one file for all ranks, or one for each")
           .worded("one shared file,a file per rank"),
       parallel("layout", "segmented,strided",
-               "for a shared file: each rank's data in one piece, or in blocks, rank after rank")
+               "for a shared file: each rank's data in one piece, or blocks of all ranks interleaved")
           .worded(",strided"),
       parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "for a strided file: consecutive bytes of one rank"),
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
-      call("order", "sequential,random", "of a rank's transfers").worded(",random"),
+      call("order", "sequential,random", "order of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
            "buffer through which a rank's data pass repeatedly; a buffer that fits in a cache is faster than an "
            "application's data"),
@@ -470,7 +470,7 @@ Declaration declared(Operation operation) {
   Declaration declaration{
       .name = "storage.write",
       .title = "file write",
-      .summary = "writing a new file by all ranks, through POSIX or MPI-IO",
+      .summary = "all ranks write a new file, through POSIX or MPI-IO",
       .needs = {Requirement::file_system},
       .routines = {calls_of("MPI_File_write_at", "interface=mpiio access=independent"),
                    calls_of("MPI_File_write_at_all", "interface=mpiio access=collective")},
@@ -498,20 +498,19 @@ Declaration declared(Operation operation) {
   if (operation == Operation::overwrite) {
     declaration.name = "storage.overwrite";
     declaration.title = "file overwrite";
-    declaration.summary = "writing over an existing file by all ranks, through POSIX or MPI-IO";
+    declaration.summary = "all ranks write over an existing file, through POSIX or MPI-IO";
     declaration.make = make<Transfers<Operation::overwrite>>;
   }
   if (operation == Operation::rewrite) {
     declaration.name = "storage.rewrite";
     declaration.title = "file rewrite";
-    declaration.summary =
-        "reading, changing and writing back each block of a file by all ranks, through POSIX or MPI-IO";
+    declaration.summary = "all ranks read, change and write back each block of a file, through POSIX or MPI-IO";
     declaration.make = make<Transfers<Operation::rewrite>>;
   }
   if (operation == Operation::read) {
     declaration.name = "storage.read";
     declaration.title = "file read";
-    declaration.summary = "reading a file by all ranks, through POSIX or MPI-IO";
+    declaration.summary = "all ranks read a file, through POSIX or MPI-IO";
     declaration.routines = {calls_of("MPI_File_read_at", "interface=mpiio access=independent"),
                             calls_of("MPI_File_read_at_all", "interface=mpiio access=collective")};
     declaration.rungs = {{Pattern::file_read, "bandwidth_bytes_per_s", "cache=dropped transfer_bytes=*"},

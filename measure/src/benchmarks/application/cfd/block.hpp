@@ -56,8 +56,8 @@ class Block {
         int rank)
       : cells_(cells), periodic_(periodic), processes_(chosen(cells, partitioning, processes)) {
     if (processes_[0] == 0) {
-      throw Unavailable(sentence({cells[0], " x ", cells[1], " x ", cells[2], " cells: every one of ", processes,
-                                  " ranks needs a layer of them"}));
+      throw Unavailable(sentence({cells[0], " x ", cells[1], " x ", cells[2], " cells: each of ", processes,
+                                  " ranks needs at least one layer of cells"}));
     }
     place_ = {rank % processes_[0], rank / processes_[0] % processes_[1], rank / processes_[0] / processes_[1]};
     for (int d = 0; d < 3; ++d) {

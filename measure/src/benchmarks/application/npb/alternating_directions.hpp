@@ -29,9 +29,9 @@ class Multipartition {
     const auto fits = [&](int count) { return n / slabs_of(count)[0] >= fewest_points; };
     if (!fits(processes)) {
       throw Unavailable(
-          sentence({benchmark, " needs cells of at least ", fewest_points, " points along each axis; an axis has ",
-                    n, " points and q cells on q*q ranks, or p on any other number p; ", processes,
-                    " ranks were given: ", nearest_counts(processes, fits)}));
+          sentence({benchmark, " needs cells of at least ", fewest_points, " points along each axis. An axis has ",
+                    n, " points, cut into q cells on q*q ranks, or into p cells on any other number p of ranks; ",
+                    processes, " ranks were given: ", nearest_counts(processes, fits)}));
     }
   }
 

@@ -178,8 +178,8 @@ class Decomposition {
         refuse({"fft=transposition: the ", pairs, " pairs of latitudes of a grid row are too few for ", columns,
                 " grid columns"});
     } else if (!std::has_single_bit(static_cast<unsigned>(columns)) || resolution_.longitudes % columns != 0) {
-      refuse({"fft=distributed: the grid columns must be a power of two that divides the ", resolution_.longitudes,
-              " longitudes"});
+      refuse({"fft=distributed: the number of grid columns must be a power of two that divides the ",
+              resolution_.longitudes, " longitudes"});
     }
   }
   // The wave numbers of a column are m = residue, residue + columns, ...
