@@ -349,8 +349,8 @@ class Repository:
         else:
             raise UsageError(f"RUN = {name}: must be `latest` or the first {SHORTEST_ID} to 16 digits of an id")
         if len(found) != 1:
-            what = "no such run" if not found else "several runs begin with it"
-            raise UsageError(f"RUN = {name}: {what}; `scope repository list` lists all")
+            what = "no such run" if not found else "several ids begin with these digits"
+            raise UsageError(f"RUN = {name}: {what}; `scope repository list` lists all runs")
         return found[0]
 
     def _noted(

@@ -48,7 +48,7 @@ def up(name: Name, check: Annotated[bool, typer.Option(help="Measure links of ev
 
 def down(
     name: Annotated[str | None, typer.Argument(metavar="LAB", help="Name of a lab that is up.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="End all labs of this user.")] = False,
 ) -> None:
     """End a lab and every process inside."""
     from hpcscope.engine import lab
@@ -100,7 +100,9 @@ def storage(name: Name, json: Json = False) -> None:
 def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this directory.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="Command, run in the current directory.")
+    ],
     *,
     given: Given,
 ) -> None:
@@ -115,7 +117,8 @@ def exec_command(
 
 
 def within(
-    name: Name, words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")]
+    name: Name,
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Scope command, such as run.")],
 ) -> None:
     """Run a command of scope on the first host of a lab.
 
