@@ -72,9 +72,7 @@ def command(
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN", help="Run with which two or more other runs are compared; default: the first."
-        ),
+        typer.Option(metavar="RUN", help="Run with which all other runs are compared; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,

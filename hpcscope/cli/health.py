@@ -60,7 +60,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="FORMAT:FILE",
-            help="Write verdicts as junit, nhc or openmetrics; FORMAT:- prints them instead of the table; repeatable.",
+            help="Write verdicts as junit, nhc or openmetrics; FORMAT:- prints them, not the table; repeatable.",
         ),
     ] = None,
     drain_command: Annotated[
@@ -212,7 +212,7 @@ def announce(cost: Cost) -> None:
     paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
     print(
         f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n{paired}"
-        f"  per host and measurement: at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} "
-        f"written, {units.quantity(cost.program_bytes, 'B')} copied",
+        f"  per host and measurement: at most {units.size(cost.memory_bytes)} of memory, "
+        f"{units.size(cost.file_bytes)} written, {units.quantity(cost.program_bytes, 'B')} copied",
         file=sys.stderr,
     )

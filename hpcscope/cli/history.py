@@ -33,8 +33,7 @@ MENTIONED = 0.02
 @takes(options=declared(HistorySettings))
 def command(
     benchmarks: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="BENCHMARK", help="Benchmark names, levels or patterns; default: all."),
+        list[str] | None, typer.Argument(metavar="BENCHMARK", help="Benchmarks, levels, patterns; default: all.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: cluster of the newest run.")

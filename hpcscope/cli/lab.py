@@ -100,9 +100,7 @@ def storage(name: Name, json: Json = False) -> None:
 def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
-    words: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND...", help="Command, run in the current directory.")
-    ],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run in this directory.")],
     *,
     given: Given,
 ) -> None:
@@ -117,8 +115,7 @@ def exec_command(
 
 
 def within(
-    name: Name,
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Scope command, such as run.")],
+    name: Name, words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of `scope`.")]
 ) -> None:
     """Run a command of scope on the first host of a lab.
 

@@ -59,10 +59,8 @@ def list_runs(
     benchmark: Annotated[
         str, typer.Option(metavar="PATTERN", help="Only runs that measured a benchmark matching PATTERN.")
     ] = "",
-    since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Only runs since DATE, such as 2026-03-01.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="Only runs before DATE.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="Runs since DATE, such as 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="Runs before DATE.")] = None,
     most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="Only the newest N runs.")] = 50,
     folder: Place = None,
     json: Json = False,

@@ -136,11 +136,7 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
     ratios = ", ".join(f"{measure} {ratio:.3g}" for measure, ratio in change.sentinel.items())
-    took = (
-        f"; times of a small fixed workload in the state that lasted longest, {b} / {a}: {ratios}"
-        if ratios
-        else ""
-    )
+    took = f"; times of a small fixed workload in the longest state, {b} / {a}: {ratios}" if ratios else ""
     if len(change.a) == len(change.b) == 1:
         return f"The machine was in another state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."

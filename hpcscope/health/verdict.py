@@ -193,9 +193,7 @@ def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) ->
         return ""
     answered = [visit for visit in record.visits if visit.answered]
     if len(answered) < FEWEST_VISITS:
-        return (
-            node.evidence[0].text if node.evidence else f"{len(answered)} of {FEWEST_VISITS} measurements in time"
-        )
+        return node.evidence[0].text if node.evidence else f"{len(answered)} of {FEWEST_VISITS} answers in time"
     return "" if any(reference.fits(answered[0].facts) for reference in known) else "no reference of this hardware"
 
 

@@ -20,7 +20,7 @@ _UNITS = {
 }
 """How a unit ends the name of a metric of Scope, and of Prometheus, which writes base units out."""
 _FIGURES = {"": "median", "low": "ci_low", "high": "ci_high"}
-_MEANINGS = {"": "median", "low": "lower end of the median's 95 % CI", "high": "upper end of the median's 95 % CI"}
+_MEANINGS = {"": "median", "low": "lower end of the 95 % CI", "high": "upper end of the 95 % CI"}
 
 
 def write(runs: Sequence[Run]) -> str:
@@ -29,13 +29,7 @@ def write(runs: Sequence[Run]) -> str:
     gauges: dict[str, list[str]] = {}
     about = {"run": run.record.name, "status": run.record.status, "scope_version": run.record.scope_version}
     add(gauges, "scope_run_info", "run that the other gauges describe", about, 1)
-    add(
-        gauges,
-        "scope_run_finished_timestamp_seconds",
-        "time at which the run ended",
-        {},
-        run.record.finished_unix_s,
-    )
+    add(gauges, "scope_run_finished_timestamp_seconds", "time of the run's end", {}, run.record.finished_unix_s)
     add(gauges, "scope_run_hosts", "number of hosts of the run", {}, len(run.machine.hosts))
     for case in run.headlines:
         for part, name in _FIGURES.items():
