@@ -364,7 +364,7 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
     for factor in clusters.groups[0].chosen:
         rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in clusters.groups)])
     best = max(clusters.silhouettes.values(), default=0.0)
-    chance = f"a single broad group would look at least as divided in {units.share(clusters.p_value)} of all cases"
+    chance = f"a single broad group would look as clearly divided in {units.share(clusters.p_value)} of all cases"
     what = "points (the medians of their runs)" if clusters.of_points else "runs"
     if count > 1:
         verdict = f"The {what} form {count} groups; {chance}"
@@ -404,7 +404,7 @@ def _second_opinion(clusters: Clusters) -> str:
         return "HDBSCAN finds no dense group."
     return (
         f"HDBSCAN finds {units.count(clusters.dense_groups, 'dense group')} and"
-        f" {clusters.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
+        f" {clusters.dense_outliers} outliers; the adjusted Rand index of its groups and these is"
         f" {units.digits(clusters.agreement)}."
     )
 

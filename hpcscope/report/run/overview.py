@@ -223,4 +223,4 @@ def _clock(launches: Sequence[LaunchRecord]) -> Iterator[Fact]:
     text = f"{worst.source.replace('_', ' ')}, resolution {units.quantity(worst.resolution_s, 's')}"
     text += f"; hosts agree within {units.quantity(error, 's')}" if hosts > 1 else ""
     steady = all(launch.clock.monotonic for launch in launches)
-    yield Fact("Clock", text + ("" if steady else "; it went backwards"), not steady)
+    yield Fact("Clock", text + ("" if steady else "; the clock went backwards"), not steady)

@@ -260,8 +260,8 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     if starts:
         lag_s, spread_s = max(start.lag_s for start in starts), max(start.spread_s for start in starts)
         pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
-        pairs.append(("Last entry after the first", units.quantity(spread_s, "s")))
-    return [FactGroup("Clock, the worst of all launches", pairs)]
+        pairs.append(("First entry to last entry", units.quantity(spread_s, "s")))
+    return [FactGroup("Clock, worst values of all launches", pairs)]
 
 
 def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:

@@ -41,14 +41,14 @@ def _controls(congestion: Congestion, known: list[Congestion]) -> list[float]:
 def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
     worst = max(hit, key=lambda congestion: congestion.median.value)
     tail = worst.tail
-    tails = [] if tail is None else [Evidence(what=f"at the 99 % quantile: {in_unit(tail)}", value=tail.value)]
+    tails = [] if tail is None else [Evidence(what=f"impact, 99 % quantile: {in_unit(tail)}", value=tail.value)]
     loaded = [congestion for congestion in known if not _is_control(congestion)]
     return Finding(
         code="congestion",
         severity="warning",
         title=(
-            f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
-            f"{len(loaded)} combinations take over {AT_LEAST:g} times as long"
+            f"{worst.case.label} takes {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
+            f"{len(loaded)} combinations take more than {AT_LEAST:g} times as long"
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
         evidence=[

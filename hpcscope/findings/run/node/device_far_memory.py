@@ -34,5 +34,5 @@ def _finding(far: DeviceVisit, near: int, visits: int) -> Finding:
         where={"layer": "device", "host": far.host, "benchmark": TRANSFER},
         evidence=[Evidence(what="measurements", value=visits), *far.evidence],
         advice=f"Such copies cross the link between the sockets. Start programs at the device's node "
-        f"(`numactl --cpunodebind={near} --membind={near}`) and compare.",
+        f"(`numactl --cpunodebind={near} --membind={near}`) and compare the rates.",
     )
