@@ -418,7 +418,7 @@ def _refuse_other(target: str) -> None:
     listed = _started(["--list-only", "--", f"{target}/"])
     names = {line.split(None, 4)[4] for line in listed.stdout.splitlines() if len(line.split(None, 4)) == 5}
     if listed.returncode == 0 and MARK not in names and names - {"."}:
-        raise UsageError(f"{target}: is not a repository; must be new, empty or a repository")
+        raise UsageError(f"{target}: must be a new or empty directory, or a repository")
 
 
 def _rsync(source: str, target: str, *options: str, files: str = "") -> int:

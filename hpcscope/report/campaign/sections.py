@@ -326,7 +326,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "scaling",
         "Scaling of times",
-        "A law has the terms of lowest BIC without a negative coefficient. Intervals are bootstrapped over runs. "
+        "Of the laws without a negative coefficient, the one of lowest BIC is shown. Intervals are bootstrapped. "
         "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone (perfect scaling), with its error.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
@@ -482,7 +482,7 @@ def _endurance(endurance: Endurance) -> TableSection:
         rate = in_unit(growth.bytes_per_s, "B/s")
         rows.append(["memory growth of a rank within a run", rate, f"second half of each of {growth.runs} runs"])
         worst = units.quantity(growth.worst_bytes_per_s.value, "B/s")
-        rows.append([f"of rank {growth.worst_rank}, which grows fastest", worst, ""])
+        rows.append([f"memory growth of rank {growth.worst_rank}, the fastest", worst, ""])
     rows += [
         [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
         for reason, count in endurance.reasons.items()
@@ -515,7 +515,7 @@ def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     return TableSection(
         "failed",
         "Runs without a valid result",
-        f"{left} more are in runs.jsonl." if left > 0 else "No other table includes them.",
+        f"{left} more runs are in runs.jsonl." if left > 0 else "No other table includes these runs.",
         Table(["run", *map(_head, varying), "status", "reason"], rows),
     )
 

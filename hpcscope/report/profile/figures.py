@@ -81,8 +81,8 @@ def by_routine(merged: Merged) -> Figure:
     return Figure(
         key="by-routine",
         title="Time in each routine, all ranks together",
-        caption="For nonblocking messages this is only the time of the call; their completion is part of the wait "
-        "routines." + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
+        caption="For nonblocking messages, this is the time of the call; completion is part of the wait routines."
+        + (f" The table has {len(ordered) - len(shown)} more routines." if len(ordered) > len(shown) else ""),
         traces=[
             bars(
                 part,
