@@ -82,7 +82,7 @@ def prune(
     from hpcscope.archive import runs as kept_runs
 
     if keep is None and older is None:
-        raise UsageError("--keep or --older: one of them must select the runs to remove")
+        raise UsageError("--keep or --older: one of them must say which runs to keep")
     old = kept_runs.outdated(kept_runs.listed(folder), keep, older)
     if old:
         _remove(old, yes)

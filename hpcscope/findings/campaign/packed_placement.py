@@ -50,7 +50,7 @@ def _filling(layout: LayoutComparison) -> Finding:
             "Ranks waited for a core because other processes ran: the increase does not measure memory contention."
             if waited
             else "If the total work does not depend on the number of ranks, the increase is the cost of shared "
-            "caches and memory. `scope run node.stream` shows how many cores the memory can feed."
+            "caches and memory. `scope run node.stream` shows how many cores saturate the memory."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
     )
@@ -102,7 +102,7 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     return (
         "from memory contention",
         "The ranks of a node share caches and memory channels: `scope run node.stream` shows how many cores "
-        "the memory can feed. It may be faster to leave cores idle, or to run fewer ranks with threads.",
+        "saturate the memory. It may be faster to leave cores idle, or to run fewer ranks with threads.",
     )
 
 

@@ -173,7 +173,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more cannot be distinguished from this point" if best.rivals else ""
+        rivals = f"; {best.rivals} more points cannot be distinguished from it" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -279,7 +279,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
         "overhead",
         "Wall-clock and CPU time",
         "Times per rank. (a) - (b) is the time off the processor, in which the rank waits for messages,"
-        " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see the last column.",
+        " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see 'in MPI'.",
         Table(columns, rows),
     )
 
@@ -404,7 +404,7 @@ def _second_opinion(clusters: Clusters) -> str:
         return "HDBSCAN finds no dense group."
     return (
         f"HDBSCAN finds {units.count(clusters.dense_groups, 'dense group')} and"
-        f" {clusters.dense_outliers} outliers; the adjusted Rand index of its groups and these is"
+        f" {clusters.dense_outliers} outliers; the adjusted Rand index between them and these groups is"
         f" {units.digits(clusters.agreement)}."
     )
 

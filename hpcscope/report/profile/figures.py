@@ -308,7 +308,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
             },
         },
         table=Table(
-            ["rank", "in MPI over all"],
+            ["rank", "in MPI / all"],
             [
                 [str(process.rank), units.share(process.mpi_s / process.wall_s if process.wall_s else None)]
                 for process in merged.processes

@@ -163,7 +163,7 @@ def _states(run: Run) -> Fact:
     slowest = course.states[-1]
     text = (
         f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in a state "
-        f"{slowest.factor:.3g} times as slow"
+        f"{slowest.factor:.3g} times as slow as the fastest"
     )
     return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)
 

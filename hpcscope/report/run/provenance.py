@@ -100,7 +100,7 @@ def _lateness(relay: RelayedLink) -> str:
     if relay.frames == 0:
         return "no frames before the run"
     median, worst = (units.quantity(late * 1e-6, "s") for late in (relay.late_median_us, relay.late_p99_us))
-    return f"{relay.frames} frames, {median} late (median), {worst} (99th percentile)"
+    return f"{relay.frames} frames, delayed by {median} (median), {worst} (99th percentile)"
 
 
 def _seed(experiment: str) -> str:

@@ -18,9 +18,9 @@ FORMULAS = (
     " If a model was fitted to the case itself, its error is marked, because it validates nothing."
 )
 FITTED = "fitted"
-GAINS = "Gain of the change: more work in the same time"
+GAINS = "Gain of the change: additional work in the same time"
 SMALL_GAINS = "Gains smaller than the simulation error may not be real."
-OFFERS = "The offers side by side: more work in the same time, and the cost per percent"
+OFFERS = "The offers side by side: additional work in the same time, and the cost per percent"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def errors(record: Simulation) -> Table:
         for name in names
     ]
     if whole:
-        others = "all except inputs" if set(names) & set(record.inputs) else "all"
+        others = "all except inputs of the platform" if set(names) & set(record.inputs) else "all"
         rows.append([others, *_error_words(whole), _formula_words(record, None)])
     return _without_empty(
         Table(["benchmark", "cases", "most ranks", "median error", "lowest", "highest", "formulas"], rows)

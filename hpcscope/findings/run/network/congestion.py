@@ -48,7 +48,7 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         severity="warning",
         title=(
             f"{worst.case.label} takes {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
-            f"{len(loaded)} combinations take more than {AT_LEAST:g} times as long"
+            f"{len(loaded)} combinations of load and exchange take more than {AT_LEAST:g} times as long"
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
         evidence=[
@@ -58,7 +58,7 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
             ),
             *tails,
             *(
-                Evidence(what="impact factor, no load, upper bound", value=control)
+                Evidence(what="impact factor without load, upper bound", value=control)
                 for control in _controls(worst, known)
             ),
             Evidence(what="launches", value=worst.launches),

@@ -29,7 +29,7 @@ def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
             f"(unequal with {len(hit)} of {len(measured)} loads)"
         ),
         where={"benchmark": worst.benchmark, "layer": "network"},
-        evidence=[*run.evidence(*hit), Evidence(what="index of equal shares", value=1.0)],
+        evidence=[*run.evidence(*hit), Evidence(what="Jain's index of equal shares", value=1.0)],
         advice=(
             "Something treats connections differently: a policer, classes of service, or a hash of the ports "
             "that fills bonded links or equal routes unequally. Check the switch's counters and `ip -s link`. "
