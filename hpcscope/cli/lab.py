@@ -99,7 +99,7 @@ def storage(name: Name, json: Json = False) -> None:
 @takes(given=chosen(Experiment, "transport"))
 def exec_command(
     name: Name,
-    host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="A host, for example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run in this directory.")],
     *,
     given: Given,

@@ -17,8 +17,8 @@ _rate = Number(0.1, 10_000)
 class Disturbance(SettingsTable):
     """Exactly one disturbance, of a host or of a trunk."""
 
-    host: str | None = setting(None, Text(metavar="HOST"), "For example hpc3.")
-    trunk: str | None = setting(None, Text(metavar="TRUNK"), "For example giza-router.")
+    host: str | None = setting(None, Text(metavar="HOST"), "Host with the fault, for example hpc3.")
+    trunk: str | None = setting(None, Text(metavar="TRUNK"), "Trunk with the fault, for example giza-router.")
     direction: Direction = setting(
         "both",
         Choice(*get_args(Direction)),

@@ -39,7 +39,7 @@ class LinpackSearch(SettingsTable):
 class StorageSearch(SettingsTable):
     """The ways to access files to search."""
 
-    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "What to optimize.")
+    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "Which bandwidth to optimize.")
     file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Data of each rank.", option="file-bytes")
     file: Literal["shared", "per_process"] | None = setting(
         None, Choice("shared", "per_process"), "Choose only among files of this kind."
