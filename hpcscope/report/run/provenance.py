@@ -259,7 +259,7 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     starts = [launch.common_start for launch in launches if launch.common_start is not None]
     if starts:
         lag_s, spread_s = max(start.lag_s for start in starts), max(start.spread_s for start in starts)
-        pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
+        pairs.append(("Delay of entry after agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
         pairs.append(("First entry to last entry", units.quantity(spread_s, "s")))
     return [FactGroup("Clock, worst values of all launches", pairs)]
 

@@ -58,7 +58,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
                 Evidence(what=f"measurements of {case.label} with wrong data", value=_visits(run, visits, case))
                 for case in list(wrong.values())[:_MOST]
             ),
-            *([Evidence(what=f"correct where {called} was wrong", value=", ".join(right))] if right else []),
+            *([Evidence(what="routines with right data", value=", ".join(right))] if right else []),
             *(_of_the_program(called, seen) if seen else []),
         ],
         advice=_advice(called, seen, right),
