@@ -40,7 +40,7 @@ class StorageSearch(SettingsTable):
     """The ways to access files to search."""
 
     direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "Which bandwidth to optimize.")
-    file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Data of each rank.", option="file-bytes")
+    file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Amount of data per rank.", option="file-bytes")
     file: Literal["shared", "per_process"] | None = setting(
         None, Choice("shared", "per_process"), "Choose only among files of this kind."
     )
