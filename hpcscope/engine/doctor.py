@@ -51,7 +51,7 @@ def _building() -> Iterator[Check]:
     for installation in compiling:
         yield from logical(installation)
     made = collectives.built(here[0]) if here else None
-    advice = "" if made else "scope build --collectives compiles them"
+    advice = "" if made else "`scope build --collectives` compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
     yield Check("build cache", True, str(cmake.cache_directory() / "build"))
 
