@@ -302,7 +302,7 @@ def _speedups(analysis: Analysis, head: Head) -> TableSection:
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians. Intervals are bootstrapped over runs."
         " Oversubscribed points are excluded.",
-        Table(["of", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
+        Table(["runs", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
     )
 
 
@@ -329,7 +329,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
         "Of the laws without a negative coefficient, the one of lowest BIC is shown. Intervals are bootstrapped. "
         "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone (perfect scaling), with its error.",
-        Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
+        Table(["time", "over", "runs", "law", "error", "support", "a0 / p"], rows),
         charts=list(
             charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")
         ),

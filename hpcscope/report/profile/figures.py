@@ -95,7 +95,7 @@ def by_routine(merged: Merged) -> Figure:
         ],
         layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
         table=Table(
-            ["routine", "time", "of the time in MPI", "calls", "a call", "bytes"],
+            ["routine", "time", "fraction of MPI", "calls", "per call", "bytes"],
             [
                 [
                     name,
@@ -326,7 +326,7 @@ def _line(name: str, slot: int, moments: Sequence[float], values: Sequence[float
 
 def _course_table(moments: Sequence[float], columns: dict[str, list[str]]) -> Table:
     return Table(
-        ["after", *columns],
+        ["time after MPI_Init", *columns],
         [[_s(moment), *(values[index] for values in columns.values())] for index, moment in enumerate(moments)],
     )
 

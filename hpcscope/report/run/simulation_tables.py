@@ -73,7 +73,7 @@ def cases(record: Simulation) -> Table:
         ]
         for row in record.validation
     ]
-    return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "its error"], rows))
+    return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "formula's error"], rows))
 
 
 def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
@@ -113,7 +113,7 @@ def offers(record: Simulation) -> Table:
         ]
         for offer in sorted(record.offers, key=price)
     ]
-    columns = ["offer", "changes", "cost", "figures", "median gain", "least", "most", "cost of a percent"]
+    columns = ["offer", "changes", "cost", "values", "median gain", "least", "most", "cost of a percent"]
     return Table(columns, rows)
 
 
@@ -143,7 +143,7 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
     ]
     return New(
         f"Simulated with {' '.join(record.changes)}" if record.changes else "Simulated, not measured",
-        _without_empty(Table([*columns, "by formula", "its error", "beyond"], rows)),
+        _without_empty(Table([*columns, "by formula", "formula's error", "beyond"], rows)),
         [f"{letter}  beyond the validation: {reason}" for reason, letter in marks.items()],
     )
 
