@@ -344,7 +344,7 @@ def _untested(pair: Pair) -> ComparedCase:
         reason = "identical samples in both runs"
         one = {"ratio": 1.0, "ratio_low": 1.0, "ratio_high": 1.0}
         return _compared(pair.a, pair.b, verdict="no difference", reason=reason, basis="same data", **one)
-    reason = f"a verdict needs {LAUNCHES_FOR_VERDICT} launches; there are only {pair.fewest_launches}"
+    reason = f"a verdict needs {LAUNCHES_FOR_VERDICT} launches; this case has {pair.fewest_launches}"
     if not pair.is_of_one_statistic:
         reason = f"{pair.a.printed or 'median'} in A, {pair.b.printed or 'median'} in B"
     ratio = (pair.b.median or 0.0) / pair.a.median if pair.a.median else None
