@@ -72,7 +72,7 @@ class Folder:
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             if any(self.path.iterdir()):
-                raise UsageError(f"{self.path}: is not a repository; must be new, empty or a repository")
+                raise UsageError(f"{self.path}: must be a new or empty directory, or a repository")
             (self.path / RUNS).mkdir()
         except OSError as error:
             raise ScopeError(f"{error.filename or self.path}: cannot be made: {error.strerror}") from error

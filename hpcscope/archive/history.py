@@ -112,7 +112,7 @@ def history(
         courses = [course for choice in asked for course in index.courses(choice)]
     if not courses:
         of = f" of {', '.join(benchmarks)}" if benchmarks else ""
-        raise UsageError(f"{repository.folder.path}: no values{of} of the cluster {name}")
+        raise UsageError(f"{repository.folder.path}: no values{of} from the cluster {name}")
     return of_courses(repository, name, courses)
 
 

@@ -349,8 +349,8 @@ class Repository:
         else:
             raise UsageError(f"RUN = {name}: must be `latest` or the first {SHORTEST_ID} to 16 digits of an id")
         if len(found) != 1:
-            what = "no such run" if not found else "several runs begin with it"
-            raise UsageError(f"RUN = {name}: {what}; `scope repository list` lists all")
+            what = "no such run" if not found else "several ids begin with these digits"
+            raise UsageError(f"RUN = {name}: {what}; `scope repository list` lists all runs")
         return found[0]
 
     def _noted(
@@ -418,7 +418,7 @@ def _refuse_other(target: str) -> None:
     listed = _started(["--list-only", "--", f"{target}/"])
     names = {line.split(None, 4)[4] for line in listed.stdout.splitlines() if len(line.split(None, 4)) == 5}
     if listed.returncode == 0 and MARK not in names and names - {"."}:
-        raise UsageError(f"{target}: is not a repository; must be new, empty or a repository")
+        raise UsageError(f"{target}: must be a new or empty directory, or a repository")
 
 
 def _rsync(source: str, target: str, *options: str, files: str = "") -> int:

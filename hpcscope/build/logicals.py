@@ -76,7 +76,7 @@ def wrong(logicals: Logicals, mpi: MpiInstallation) -> list[str] | None:
     if len(read) != len(cases):
         raise ScopeError(f"{logicals.compiler}, {mpi.name}: {len(read)} results instead of {len(cases)}")
     return [
-        f"{name} of {_fortran(one)} and {_fortran(other)} reads {_fortran(result)}"
+        f"{name} of {_fortran(one)} and {_fortran(other)} gives {_fortran(result)}"
         for (name, one, other), result in zip(cases, read, strict=True)
         if result != OPERATIONS[name](one, other)
     ]

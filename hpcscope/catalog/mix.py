@@ -23,7 +23,7 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
         foreign(
             JOB,
             "job",
-            "one job, alone or in the mix, from the start of its launcher until it ends",
+            "one job, alone or in the mix, from the start of its launcher to the launcher's end",
             [
                 _metric("turnaround_s", "s", "turnaround time"),
                 _metric("slowdown", "1", "slowdown in the mix"),

@@ -58,7 +58,7 @@ def command(
         return
     print(f"program   {build.program} ({build.source})")
     print(f"mpi       {build.mpi.name} {build.mpi.version} ({build.mpi.origin}), {build.mpi.compiler}")
-    print(f"launcher  {build.mpi.launcher or 'none next to the compiler; scope run needs --mpiexec'}")
+    print(f"launcher  {build.mpi.launcher or 'none next to the compiler; `scope run` needs --mpiexec'}")
     print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")
     print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
     print(f"compiler  {build.compiler}, {build.labelled_flags}")

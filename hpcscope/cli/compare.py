@@ -32,7 +32,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="A B [C]...",
-            help="Run directories: before and after, or any number. With --measure: two runs, experiments "
+            help="Run directories: two (before, after) or more. With --measure: two runs, experiments "
             "(.toml), MPIs or native programs. A FRACTION may follow --fail-on-regression.",
             show_default=False,
         ),
@@ -68,11 +68,11 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option("--normalized", help="Divide cases of B by cases of A with default settings; A may be B."),
+        typer.Option("--normalized", help="Divide each modified case of B by its default case of A; A may be B."),
     ] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Run to which two or more others are compared; default: the first."),
+        typer.Option(metavar="RUN", help="Run with which all other runs are compared; default: the first."),
     ] = None,
     published: Annotated[
         list[str] | None,
@@ -104,7 +104,7 @@ def command(
     if len(given) > 2 or published:
         if measure or confirm or normalized:
             what = "--published" if published else f"{len(given)} runs given"
-            raise UsageError(f"{what}: --measure, --confirm and --normalized take two")
+            raise UsageError(f"{what}: --measure, --confirm and --normalized compare exactly two runs")
         _refuse_unmeasured(measure or confirm, options, only, output)
         found = _side_by_side(given, baseline, asked.threshold, across_machines, efficiency, html, published or [])
         _print_side_by_side(*found, every, json)

@@ -10,7 +10,7 @@ from hpcscope.cli.output import put
 
 
 def command(
-    format_: Annotated[str, typer.Argument(metavar="FORMAT", help="One of those above.", show_default=False)],
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help="A format listed above.", show_default=False)],
     runs: RunFolders,
     only: Annotated[
         list[str] | None,

@@ -145,7 +145,9 @@ def _prolog(
         print(f"{UNDECIDED}: {one_line(problem)}")
         return 0
     print(
-        one_line(f"{node.verdict}: {node.evidence[0].text if node.evidence else f'{len(record.visits)} visits'}")
+        one_line(
+            f"{node.verdict}: {node.evidence[0].text if node.evidence else f'{len(record.visits)} measurements'}"
+        )
     )
     return 1 if node.verdict == verdict.BAD else 0
 
@@ -210,7 +212,7 @@ def announce(cost: Cost) -> None:
     paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
     print(
         f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n{paired}"
-        f"  per host, each time: at most {units.size(cost.memory_bytes)} of memory, {units.size(cost.file_bytes)} "
-        f"written, {units.quantity(cost.program_bytes, 'B')} copied",
+        f"  per host and measurement: at most {units.size(cost.memory_bytes)} of memory, "
+        f"{units.size(cost.file_bytes)} written, {units.quantity(cost.program_bytes, 'B')} copied",
         file=sys.stderr,
     )

@@ -46,7 +46,7 @@ class GroupedOptions(TyperCommand):
                         formatter.write_text(", ".join(name.split()[0] for name, _ in lines))
         if not whole:
             formatter.write_paragraph()
-            formatter.write_text(f"{ctx.command_path} {HELP_ALL} explains all of them.")
+            formatter.write_text(f"{ctx.command_path} {HELP_ALL} explains all options.")
 
 
 def _in_usage(argument: Parameter) -> str:

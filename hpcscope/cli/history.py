@@ -33,18 +33,18 @@ MENTIONED = 0.02
 @takes(options=declared(HistorySettings))
 def command(
     benchmarks: Annotated[
-        list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
+        list[str] | None, typer.Argument(metavar="BENCHMARK", help="Benchmarks, levels, patterns; default: all.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: cluster of the newest run.")
     ] = None,
-    most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
+    most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Use only the newest N runs.")] = None,
     *,
     options: Given,
     confirm: Annotated[
         bool,
         typer.Option(
-            "--confirm", help="Measure the worst regressions again on this machine; only confirmed ones count."
+            "--confirm", help="Measure the worst regressions again on this machine; ignore unconfirmed ones."
         ),
     ] = False,
     folder: Place = None,

@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """Import the output of other programs as a run or a monitored run, and show it.
 
-    Several outputs of the same cases count as launches. Values that a program does not print are marked unknown;
+    Outputs that repeat a case are taken as its launches. Values that a program does not print are marked unknown;
     unrecognized lines are listed with file and line number. Values have the origin "imported".
 
     \b

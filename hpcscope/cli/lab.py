@@ -48,7 +48,7 @@ def up(name: Name, check: Annotated[bool, typer.Option(help="Measure links of ev
 
 def down(
     name: Annotated[str | None, typer.Argument(metavar="LAB", help="Name of a lab that is up.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="End all labs of this user.")] = False,
 ) -> None:
     """End a lab and every process inside."""
     from hpcscope.engine import lab
@@ -99,8 +99,8 @@ def storage(name: Name, json: Json = False) -> None:
 @takes(given=chosen(Experiment, "transport"))
 def exec_command(
     name: Name,
-    host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this directory.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="A host, for example hpc1.")],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run in this directory.")],
     *,
     given: Given,
 ) -> None:
@@ -115,7 +115,7 @@ def exec_command(
 
 
 def within(
-    name: Name, words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")]
+    name: Name, words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of `scope`.")]
 ) -> None:
     """Run a command of scope on the first host of a lab.
 

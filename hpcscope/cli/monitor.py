@@ -73,5 +73,5 @@ def _no_profile(words: list[str], code: int) -> str:
     failed = f" (exit code {code}); likely causes: a failure (see above)," if code else "; likely causes:"
     return (
         f"no rank of `{' '.join(words)}` left a profile{failed} no call of MPI_Init, a static MPI, a launcher "
-        "that does not forward LD_PRELOAD, or LD_PRELOAD in the command"
+        "that does not forward LD_PRELOAD, or a command that sets LD_PRELOAD itself"
     )

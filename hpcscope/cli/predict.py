@@ -27,7 +27,7 @@ def command(
     n: Annotated[
         str, typer.Option("--n", help="Order of the matrix or grid, number of keys (8Mi), or truncation (T42).")
     ],
-    variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Variant: plain, transposed, overlapped or tuned.")] = None,
     *,
     given: Given,
     choose: Annotated[

@@ -62,7 +62,7 @@ def campaign_progress(head: Head) -> Iterator[CampaignListener]:
         refresh_per_second=REFRESHES_PER_S,
         disable=not screen.is_terminal,
     ) as bar:
-        task = bar.add_task("the first run", total=head.soak_s if head.kind == "soak" else None)
+        task = bar.add_task("first run", total=head.soak_s if head.kind == "soak" else None)
 
         def run_ended(record: RunRecord, done: int, total: int | None) -> None:
             if record.status != "ok":
@@ -81,7 +81,7 @@ def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
     On a terminal the job that ended last is shown meanwhile.
     """
     screen = console(sys.stderr)
-    with screen.status("the first job") as status:
+    with screen.status("first job in progress") as status:
         jobs = 0
 
         def ended(record: JobRecord | RoundRecord) -> None:

@@ -19,7 +19,7 @@ def command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Default: report.html in the run directory; NAME.html for a packed run.",
+            help="File to write; default: report.html in the run directory, or NAME.html for a packed run.",
         ),
     ] = None,
     node: Annotated[

@@ -55,13 +55,13 @@ def add(
 def list_runs(
     cluster: Cluster = None,
     tag: Tags = None,
-    name: Annotated[str, typer.Option(metavar="PATTERN", help="Name of the runs.")] = "",
+    name: Annotated[str, typer.Option(metavar="PATTERN", help="Only runs whose name matches PATTERN.")] = "",
     benchmark: Annotated[
         str, typer.Option(metavar="PATTERN", help="Only runs that measured a benchmark matching PATTERN.")
     ] = "",
-    since: Annotated[str | None, typer.Option(metavar="DATE", help="Not before, for example 2026-03-01.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="Before this date.")] = None,
-    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="The newest N.")] = 50,
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="Runs since DATE, such as 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="Runs before DATE.")] = None,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="Only the newest N runs.")] = 50,
     folder: Place = None,
     json: Json = False,
 ) -> None:
@@ -236,7 +236,7 @@ def pull(
 
 def published(
     machine: Annotated[
-        str | None, typer.Argument(metavar="MACHINE", help="Print this machine's values.", show_default=False)
+        str | None, typer.Argument(metavar="MACHINE", help="Machine whose values to print.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:

@@ -119,7 +119,7 @@ def _all(options: ReproduceOptions, json: bool) -> None:
             str(each) if one.stated else "–"
             for each in (one.stated, one.yes, one.no, one.undecided, one.not_judged)
         ]
-        lines.append([outcome.name, *counts, outcome.reason or ("" if one.stated else "states no relation")])
+        lines.append([outcome.name, *counts, outcome.reason or ("" if one.stated else "no relation is stated")])
     heads = ["experiment", "relations", "hold", "do not hold", "undecided", "not judged", "remark"]
     screen.print(grid(heads, lines))
     screen.print(Text(f"\n{counted(overview.tally)}"))

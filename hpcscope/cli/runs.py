@@ -25,7 +25,7 @@ RUNS = Path("runs")
 def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     """List the runs, newest first.
 
-    The list says when, what, on which hosts, how it ended, and the size of the directory.
+    For each run, the list has its start, benchmarks, hosts, status, and the size of its directory.
     """
     from hpcscope.archive import runs as kept_runs
 
@@ -50,7 +50,7 @@ def open_report(
 
     report = kept_runs.named(folder, run).report.absolute()
     if not report.exists():
-        raise UsageError(f"{report}: does not exist; `scope report` draws it")
+        raise UsageError(f"{report}: does not exist; `scope report` writes it")
     print(report)
     webbrowser.open(report.as_uri())
 
@@ -67,7 +67,7 @@ def remove_runs(
 
 
 def prune(
-    keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N.")] = None,
+    keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N runs.")] = None,
     older: Annotated[
         float | None, typer.Option(metavar="DAYS", min=0, help="Keep the runs of the last DAYS days.")
     ] = None,
@@ -82,7 +82,7 @@ def prune(
     from hpcscope.archive import runs as kept_runs
 
     if keep is None and older is None:
-        raise UsageError("--keep or --older: one of them must select the runs to remove")
+        raise UsageError("--keep or --older: one of them must say which runs to keep")
     old = kept_runs.outdated(kept_runs.listed(folder), keep, older)
     if old:
         _remove(old, yes)

@@ -65,8 +65,8 @@ def command(
     """Simulate a run: its own cases first, to show the error, then more ranks or another platform.
 
     The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform built
-    from the run's values. The result is a run with origin "simulated". Computation takes as long as on this
-    machine.
+    from the run's values. The result is a run with origin "simulated". Simulated computation takes as long as
+    computation on this machine.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.simulate import offers as several

@@ -72,8 +72,8 @@ def load(
 ) -> None:
     """Load trunks and bisection; compare the rates with the file.
 
-    Loads are 10, 50, 80 and 100 % of the predicted rate. The arriving rate is compared with the prediction, and
-    small messages are timed during the load.
+    Loads are 10, 50, 80 and 100 % of the predicted rate. The rate at which data arrive is compared with the
+    prediction, and small messages are timed during the load.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine
@@ -99,7 +99,7 @@ def show(
             show_default=False,
         ),
     ],
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Only write an offline HTML page.")] = None,
     json: Json = False,
 ) -> None:
     """Draw a topology: groups, rates, shared media, exceptions."""

@@ -31,7 +31,7 @@ def linpack(
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Resume this search; if it has finished, print it.")
+        Path | None, typer.Option(metavar="DIR", help="Resume this search; if it has finished, print its result.")
     ] = None,
 ) -> None:
     """Find good settings of LINPACK for this machine.
@@ -91,8 +91,8 @@ def blas(
 ) -> None:
     """Find the fastest kernels of OpenBLAS for this host's processors.
 
-    OPENBLAS_CORETYPE chooses them. Matrix products are measured with the current kernels, interleaved with all
-    other kernels that these processors can run. The directory holds tune-blas.json and the runs of both sides.
+    OPENBLAS_CORETYPE sets the kernels. Matrix products are measured with the current kernels, interleaved with all
+    other kernels that these processors can run. The directory holds tune-blas.json and the runs with all kernels.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.comparison.kernels import FILE

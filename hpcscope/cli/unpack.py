@@ -7,7 +7,7 @@ import typer
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that scope pack wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `scope pack` wrote.")],
     folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="The directory of the runs.")] = Path("runs"),
 ) -> None:
     """Unpack a packed run into its own directory below runs/, and print that directory.

@@ -288,7 +288,7 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Ru
     explained = "" if pair.is_in_states else states.explains(rules.states, pair.a.better, found.ratio)
     is_change = verdict in ("worse", "better")
     if verdict == "no difference" and pair.is_in_states and apart > np.log1p(rules.threshold):
-        verdict, reason = "states differ", f"in equal states {units.change(found.ratio - 1)}"
+        verdict, reason = "states differ", f"in equal states, the change is {units.change(found.ratio - 1)}"
     elif is_change and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
         verdict, reason = "common change", f"{units.change(beside.ratio - 1)} relative to the common change"
@@ -344,7 +344,7 @@ def _untested(pair: Pair) -> ComparedCase:
         reason = "identical samples in both runs"
         one = {"ratio": 1.0, "ratio_low": 1.0, "ratio_high": 1.0}
         return _compared(pair.a, pair.b, verdict="no difference", reason=reason, basis="same data", **one)
-    reason = f"needs {LAUNCHES_FOR_VERDICT} launches, has {pair.fewest_launches}"
+    reason = f"a verdict needs {LAUNCHES_FOR_VERDICT} launches; this case has {pair.fewest_launches}"
     if not pair.is_of_one_statistic:
         reason = f"{pair.a.printed or 'median'} in A, {pair.b.printed or 'median'} in B"
     ratio = (pair.b.median or 0.0) / pair.a.median if pair.a.median else None

@@ -83,6 +83,6 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
     yield Text(
         f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; at most "
         f"{units.percent(comparison.level)} of verdicts are expected to be false, no matter when measuring ends. "
-        "A and B: in a typical round. Rounds: the smallest and the largest ratio of B to A.",
+        "A and B: values in a typical round. Rounds: smallest and largest ratio of B to A.",
         style="dim",
     )

@@ -62,7 +62,7 @@ def _catalog(mpi: MpiInstallation) -> Catalog:
     if part is not None:
         return catalogs.of_program(native.build(mpi, part))
     if extra := native.extra_benchmarks():
-        logger.info("%s: benchmarks from there are %s (scope build)", extra, catalogs.UNKNOWN)
+        logger.info("%s: its benchmarks are %s (`scope build`)", extra, catalogs.UNKNOWN)
     return catalogs.kept()
 
 

@@ -56,7 +56,7 @@ def _built_on(host: HostSlots, architecture: str, cluster: Cluster, mpi: MpiInst
         return NativeBuild.model_validate_json(said[begin : end + 1])
     except ValidationError as error:
         raise ScopeError(
-            f"host {host.name}: {architecture}: scope build answered: {said.strip()[-200:]}"
+            f"host {host.name}: {architecture}: `scope build` answered: {said.strip()[-200:]}"
         ) from error
 
 

@@ -51,7 +51,7 @@ def _building() -> Iterator[Check]:
     for installation in compiling:
         yield from logical(installation)
     made = collectives.built(here[0]) if here else None
-    advice = "" if made else "scope build --collectives compiles them"
+    advice = "" if made else "`scope build --collectives` compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
     yield Check("build cache", True, str(cmake.cache_directory() / "build"))
 
@@ -85,10 +85,10 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
         if wrong is None:
             unchecked.append(f"not checked: {compiler}: this MPI was built without Fortran")
         elif wrong:
-            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong, first {wrong[0]}")
+            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong; first: {wrong[0]}")
         else:
             right.append(bits)
-    only = ", no second compiler to disagree with" if len(names) == 1 else ""
+    only = "; there is no second compiler to compare with" if len(names) == 1 else ""
     sound = [f"reductions are right for {', '.join(right)}{only}"] if right else []
     advice = "compile Fortran programs and MPI with one compiler, or reduce integers instead of LOGICAL"
     yield Check(name, not faults, "; ".join([*faults, *sound, *unchecked]), advice if faults else "")
@@ -100,7 +100,7 @@ def _surroundings() -> Iterator[Check]:
         yield Check("labs", False, reason, "only --lab needs them")
     else:
         relays = os.access("/dev/net/tun", os.R_OK | os.W_OK)
-        who = "in a user namespace" if emulation.needs_user_namespace() else "by root"
+        who = "available in a user namespace" if emulation.needs_user_namespace() else "available to root"
         found = f"{who}; {'with' if relays else 'without'} latency, buses and loss (/dev/net/tun)"
         yield Check("labs", True, found)
     commands = {"Slurm": "sbatch", "Grid Engine": "qconf", "PBS": "pbsnodes", "LSF": "bsub"}

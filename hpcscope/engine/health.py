@@ -268,8 +268,8 @@ class _Tour:
         going = list(hosts)
         for number in range(VISITS[stage - 1]):
             self.random.shuffle(going)
-            what = "every host" if stage == 1 else f"{len(going)} suspects and partners"
-            tell(f"visit {number + 1} of {VISITS[stage - 1]} of {what}")
+            what = "every host" if stage == 1 else f"{len(going)} suspected and comparison hosts"
+            tell(f"measurement {number + 1} of {VISITS[stage - 1]} of {what}")
             made: list[Visit] = []
             options = (stage, self.binary, self.words, self.limit_s)
             jobs = [partial(self._visit, host, *options) for host in going]
@@ -283,7 +283,7 @@ class _Tour:
         while (going := [host for host, visits in left.items() if visits]) and time.monotonic() < end_s:
             if sum(one.ended_unix_s - one.started_unix_s for one in self.visits) >= budget_s:
                 break
-            tell(f"{len(left) - len(going)} of {len(left)} hosts are checked")
+            tell(f"checked {len(left) - len(going)} of {len(left)} hosts so far")
             self.random.shuffle(going)
             made: list[Visit] = []
             options = (stage, self.binary, (*self.words, "--idle-only"), self.limit_s)

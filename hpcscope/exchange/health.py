@@ -46,13 +46,11 @@ def junit(record: HealthFile, health: Health) -> str:
 def openmetrics(record: HealthFile, health: Health) -> str:
     """Return gauges: the verdict of each node, 1 for the one that holds, and the median of each check."""
     gauges: dict[str, list[str]] = {}
-    add(gauges, "scope_health_finished_timestamp_seconds", "end of the check", {}, record.finished_unix_s)
+    add(gauges, "scope_health_finished_timestamp_seconds", "time of the check's end", {}, record.finished_unix_s)
     for node in health.nodes:
         for verdict in ORDER:
-            labels = {"node": node.host, "verdict": verdict}
-            add(
-                gauges, "scope_health_verdict", "1 for the verdict of a node", labels, int(node.verdict == verdict)
-            )
+            labels, has = {"node": node.host, "verdict": verdict}, int(node.verdict == verdict)
+            add(gauges, "scope_health_verdict", "1 if the node has this verdict, otherwise 0", labels, has)
     for sight in health.sights:
         name = f"scope_health_{sight.check.name}{UNITS[sight.check.unit]}"
         for host, row in sight.rows.items():

@@ -65,7 +65,7 @@ CHECKS = (
     ),
     HealthCheck(
         "undisturbed",
-        "time left to a program",
+        "CPU time that a program gets",
         "",
         True,
         "other processes, interrupts, or a hypervisor that gives CPU time to others",

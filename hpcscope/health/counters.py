@@ -73,7 +73,7 @@ def _stolen(visits: Sequence[Visit]) -> list[Sign]:
     if share <= MOST_STOLEN:
         return []
     evidence = f"the hypervisor took {units.percent(share)} of the processors' time"
-    return [Sign(False, evidence, "its host has too many virtual machines", "move it, or its neighbors")]
+    return [Sign(False, evidence, "its host has too many virtual machines", "move this one, or its neighbors")]
 
 
 def _grown(visit: Visit, name: str) -> int:

@@ -265,7 +265,7 @@ def evidence(
         doubt = "" if link.confirmed else ", not measured again"
         if link.kind == "host":
             own, others = map(link.metric.value, (link.own, link.others))
-            values = f"{own} with {link.pairs} {partners}, others {others}"
+            values = f"{own} with {link.pairs} {partners}, other hosts {others}"
             text = f"link: {link.metric.label} {values} ({much}){doubt}"
             verdict = BAD if link.confirmed else SUSPECT
             against.append((link.members[0], NodeEvidence(verdict, text, CAUSE, ADVICE, share)))

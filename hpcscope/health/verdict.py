@@ -193,7 +193,7 @@ def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) ->
         return ""
     answered = [visit for visit in record.visits if visit.answered]
     if len(answered) < FEWEST_VISITS:
-        return node.evidence[0].text if node.evidence else f"{len(answered)} of {FEWEST_VISITS} visits in time"
+        return node.evidence[0].text if node.evidence else f"{len(answered)} of {FEWEST_VISITS} answers in time"
     return "" if any(reference.fits(answered[0].facts) for reference in known) else "no reference of this hardware"
 
 
@@ -240,12 +240,12 @@ def _first(visits: Sequence[Visit]) -> Visit | None:
 def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
     silent = [visit for visit in visits if not visit.answered]
     if not visits:
-        yield NodeEvidence(UNSEEN, "it was not visited", "an interrupted check, or a busy host", "check it later")
+        yield NodeEvidence(UNSEEN, "it was not measured", "an interrupted check, or a busy host", "check it later")
     elif silent[-2:] == list(visits)[-2:]:  # in stage 2, too, a silent host is tried once
         cause = "the host is down, hangs, or cannot be reached"
         yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
     elif silent:
-        text = f"no answer to {len(silent)} of {len(visits)} visits: {silent[0].error}"
+        text = f"no answer to {len(silent)} of {len(visits)} measurements: {silent[0].error}"
         yield NodeEvidence(SUSPECT, text, "the host or its network hung", "look at its kernel's messages")
 
 
@@ -274,7 +274,7 @@ def _judge_speed(
     partners = [host for host in sight.partners if host in again]
     for host in set(sight.suspects) - set(suspects if partners else []):
         slower = units.share(sight.screening.slowness(sight.rows[host]))
-        text = f"{sight.label} {slower} {_worse(sight)} than its peers, but not measured again"
+        text = f"{sight.label} {slower} {_worse(sight)} than its peers, but the node was not measured again"
         evidence[host].append(NodeEvidence(SUSPECT, text, sight.check.cause, sight.check.advice))
     if not suspects or not partners:
         return []

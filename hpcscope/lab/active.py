@@ -66,7 +66,7 @@ class Fault(Strict):
         amount["queue"] = f" of {units.quantity(self.value, 'B')}"
         amount["black-hole"] = f" (packets above {self.value:g} B)"
         amount["pausing"] = f" ({self.value:g} ms of every 100 ms)"
-        amount["policing"] = f" (every second connection, {self.value:g} Mbit/s)"
+        amount["policing"] = f" (every other connection, {self.value:g} Mbit/s)"
         amount["slow-disk"] = f" ({self.value:g} MB/s)"
         amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"

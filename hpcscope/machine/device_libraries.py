@@ -108,7 +108,7 @@ def _cublas(newest: int | None) -> Iterator[Library]:
             library.cublasGetProperty(which, byref(part))
         return parts[0].value, parts[1].value
 
-    yield from _of_cuda("cuBLAS", devices.PRODUCTS, usual, newest, version, "no tuned products of matrices")
+    yield from _of_cuda("cuBLAS", devices.PRODUCTS, usual, newest, version, "no tuned matrix products")
 
 
 def _of_cuda(

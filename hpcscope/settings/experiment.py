@@ -151,7 +151,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     module: Module = setting(
-        "baseline", Choice(*get_args(Module)), "Set of benchmarks: about 2 minutes, 25 minutes, or more."
+        "baseline", Choice(*get_args(Module)), "Set of benchmarks (baseline 2 min, standard 25, advanced more)."
     )
     case: tuple[Selection, ...] = setting(
         (),
@@ -179,7 +179,7 @@ class Experiment(SettingsTable):
         "What carries MPI messages: default, tcp, active-messages or active-messages.no-flow-control.",
         MPI_AND_HOSTS,
     )
-    refine: bool = setting(False, Flag(), "Measure sizes around the breakpoints of the curves.", PROCEDURE)
+    refine: bool = setting(False, Flag(), "Also measure sizes around the breakpoints of the curves.", PROCEDURE)
     launches: int | None = setting(
         None,
         Whole(1, 1000),
@@ -193,12 +193,12 @@ class Experiment(SettingsTable):
         None, Duration(30 * DAY_S), "Time limit of a case; default: 20 times its budget, at least 30 s.", PROCEDURE
     )
     seed: int | None = setting(
-        None, Whole(0, 2**31 - 1), "Seed of the random order; default: drawn and recorded.", PROCEDURE
+        None, Whole(0, 2**31 - 1), "Seed of the random order; default: random, and recorded.", PROCEDURE
     )
     mpi: str | None = setting(
         None,
         Text(metavar="MPI"),
-        "openmpi, mpich, embedded, a directory of an installation, or an mpicxx; default: first found.",
+        "openmpi, mpich, embedded, an installation's directory, or an mpicxx; default: first MPI found.",
         MPI_AND_HOSTS,
     )
     sampling: Sampling = Sampling()

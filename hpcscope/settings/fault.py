@@ -17,8 +17,8 @@ _rate = Number(0.1, 10_000)
 class Disturbance(SettingsTable):
     """Exactly one disturbance, of a host or of a trunk."""
 
-    host: str | None = setting(None, Text(metavar="HOST"), "For example hpc3.")
-    trunk: str | None = setting(None, Text(metavar="TRUNK"), "For example giza-router.")
+    host: str | None = setting(None, Text(metavar="HOST"), "Host with the fault, for example hpc3.")
+    trunk: str | None = setting(None, Text(metavar="TRUNK"), "Trunk with the fault, for example giza-router.")
     direction: Direction = setting(
         "both",
         Choice(*get_args(Direction)),
@@ -41,7 +41,7 @@ class Disturbance(SettingsTable):
     policed_mbit_per_s: float | None = setting(
         None,
         Number(0, 10_000, above=True),
-        "Limit every second TCP connection to this many Mbit/s, by dropping packets.",
+        "Limit every other TCP connection to this many Mbit/s, by dropping packets.",
         option="police",
     )
     half_duplex: bool = setting(False, Flag(), "Let both directions share the link.")

@@ -29,4 +29,4 @@ class HealthSettings(SettingsTable):
     topology: str | None = setting(
         None, Text(metavar="FILE"), "topology.toml, or topology.conf of Slurm: Scope then names slow switches."
     )
-    seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are visited.")
+    seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are measured.")

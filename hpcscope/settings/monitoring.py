@@ -37,7 +37,7 @@ class MonitorSettings(SettingsTable):
     sample_hz: float = setting(
         0.0,
         Number(0, 1000, metavar="HZ"),
-        "Samples of the program's computation per second of CPU time.",
+        "Number of samples of the program's computation per second of CPU time.",
         option="sample",
     )
     wrappers: tuple[str, ...] = setting(

@@ -48,7 +48,7 @@ class SoakSettings(SettingsTable):
     check: str | None = setting(None, *_check)
     limit_s: float | None = setting(None, *_limit)
     interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a rank's memory.")
-    unmonitored: bool = setting(False, Flag(), "No monitor: records only times and exit codes.")
+    unmonitored: bool = setting(False, Flag(), "Run without the monitor: record only times and exit codes.")
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class LinpackSearch(SettingsTable):
         Several(Whole(1, 4096), metavar="64,128"),
         "Block sizes (NB) to choose from; default: sizes that are often best.",
     )
-    trials: int = setting(8, _trials, "Combinations of block size and grid to measure.")
+    trials: int = setting(8, _trials, "Number of combinations of block size and grid to measure.")
     launches: int = setting(6, *_launches)
 
 
@@ -39,8 +39,8 @@ class LinpackSearch(SettingsTable):
 class StorageSearch(SettingsTable):
     """The ways to access files to search."""
 
-    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "What to optimize.")
-    file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Data of each rank.", option="file-bytes")
+    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "Which bandwidth to optimize.")
+    file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Amount of data per rank.", option="file-bytes")
     file: Literal["shared", "per_process"] | None = setting(
         None, Choice("shared", "per_process"), "Choose only among files of this kind."
     )
@@ -49,7 +49,7 @@ class StorageSearch(SettingsTable):
         Several(Whole(1, MOST_RANKS), metavar="1,2,4"),
         "Numbers of ranks to choose from; default: powers of two.",
     )
-    trials: int = setting(6, _trials, "Best predictions to measure.")
+    trials: int = setting(6, _trials, "Number of the best predictions that are measured.")
     time_s: float | None = setting(
         None,
         Duration(30 * DAY_S),

@@ -69,4 +69,4 @@ class PredictionSettings(SettingsTable):
         0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, mostly a square."
     )
     grids: bool = setting(False, Flag(), "Predict all process grids of each number of ranks, best first.")
-    transport: str = setting("default", Text(metavar="NAME"), "default or tcp.")
+    transport: str = setting("default", Text(metavar="NAME"), "Transport of MPI messages: default or tcp.")

@@ -171,5 +171,5 @@ def simulated_time_s(
         raise ScopeError(f"{what}: its ranks wait for each other forever")
     match = TIME.search(said)
     if match is None:
-        raise ScopeError(f"{what}: SMPI told no time")
+        raise ScopeError(f"{what}: SMPI printed no time")
     return float(match[1])

@@ -121,7 +121,7 @@ def prolog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[HealthF
 @pytest.mark.parametrize(
     ("made", "code", "says"),
     [
-        (one(record()), 0, "healthy: 6 visits\n"),
+        (one(record()), 0, "healthy: 6 measurements\n"),
         (one(record(change=slower(2, "arithmetic", {"n1"}))), 1, "bad: arithmetic of all cores"),
         (
             one(record(change=on("n1", facts={**FACTS, "governor": "x\x1b[2J"}))),

@@ -72,7 +72,7 @@ def test_the_law_that_the_models_choose_is_told(
     assert ratio.published is None, "no such ratio is printed"
     assert mentions(ratio.remark, f"12 ... 6 ... {law}")
     assert (ratio.relation, ratio.holds) == (
-        "logarithmic in the ranks",
+        "logarithmic in the number of ranks",
         "yes" if law == "logarithmic" else "no",
     )
     assert step.published == printed_s

@@ -220,7 +220,7 @@ def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
     assert "emulated" in contents_sentence(text)
     provenance = html.unescape(text[text.index('<section id="provenance">') :])
     for word in ("Two clusters (pair)", "a1 slow out (5 Mbit/s)", "1.00 MB/s", "940 kB/s", "-6.0 %", "71 %",
-                 "1200 frames, 1.50 µs late (median), 20.0 µs (99th percentile)"):  # fmt: skip
+                 "1200 frames, delayed by 1.50 µs (median), 20.0 µs (99th percentile)"):  # fmt: skip
         assert word in provenance, word
 
 

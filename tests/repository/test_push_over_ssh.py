@@ -99,6 +99,6 @@ def test_nothing_is_pushed_to_a_folder_of_other_things(golden_run: Path, host: s
     other = tmp_path / "home"
     other.mkdir()
     (other / "repository").write_text("mine")
-    with pytest.raises(UsageError, match="must be new, empty or a repository"):
+    with pytest.raises(UsageError, match="must be a new or empty directory, or a repository"):
         here.push(f"{host}:{other}")
     assert [file.name for file in other.iterdir()] == ["repository"]

@@ -98,7 +98,7 @@ def _manifest(folder: Path) -> Manifest:
         refuse_future(str(mark), read_json(mark, dict[str, Any]).get("format", FORMAT))
         return read_json(mark, Manifest)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder}: is neither empty nor a site; must be new, empty, or a site")
+        raise UsageError(f"{folder}: must be a new or empty directory, or a site")
     return Manifest(files=[])
 
 

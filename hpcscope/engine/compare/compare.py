@@ -304,7 +304,7 @@ def _case(a: Measured, b: Measured | None) -> PairedCase:
     ratios = {number: ratio for number, ratio in ratios.items() if np.isfinite(ratio) and ratio > 0}
     reason = _why_incomparable(case, other, b is not None)
     if not reason and len(ratios) < 2:
-        reason = "has no two rounds with results"
+        reason = "fewer than two rounds have results"
     level = float(np.median([a.rounds[n] * ratio**0.5 for n, ratio in ratios.items()])) if ratios else None
     return PairedCase(
         a=case.spelling,

@@ -63,7 +63,7 @@ def observed(places: Sequence[ReproductionPlace], folder: Path) -> dict[str, Obs
             )
     if not observed_places:
         names = ", ".join(dict.fromkeys(place.folder for place in places))
-        raise UsageError(f"{folder}: must contain a finished run of at least one place: {names}")
+        raise UsageError(f"{folder}: must contain at least one finished run: {names}")
     return observed_places
 
 

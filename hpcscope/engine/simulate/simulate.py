@@ -467,7 +467,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank use a binomial tree, and "
             f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular all-to-alls, and "
             "reduce-scatters in shared memory, work pairwise. Irregular allgathers use a ring. A case has "
-            "one repetition; a case that computes has up to two"
+            "one repetition, or up to two repetitions if it computes"
         )
     if request.options.share_memory:
         yield (

@@ -62,7 +62,7 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
     )
     others = list(_others(library, set(now.settled.machine.hosts[0].processor.flags)))
     for chosen, value in others:
-        stage(f"{chosen.core} kernels beside {library.core} kernels")
+        stage(f"{chosen.core} kernels interleaved with {library.core} kernels")
         other = _with(now, chosen, value)
         kept = Kept(path / chosen.core, command)
         sides = now, other

@@ -20,7 +20,7 @@ _UNITS = {
 }
 """How a unit ends the name of a metric of Scope, and of Prometheus, which writes base units out."""
 _FIGURES = {"": "median", "low": "ci_low", "high": "ci_high"}
-_MEANINGS = {"": "median", "low": "lower end of the median's 95 % CI", "high": "upper end of that interval"}
+_MEANINGS = {"": "median", "low": "lower end of the 95 % CI", "high": "upper end of the 95 % CI"}
 
 
 def write(runs: Sequence[Run]) -> str:
@@ -28,9 +28,9 @@ def write(runs: Sequence[Run]) -> str:
     run = only(runs, "openmetrics")
     gauges: dict[str, list[str]] = {}
     about = {"run": run.record.name, "status": run.record.status, "scope_version": run.record.scope_version}
-    add(gauges, "scope_run_info", "the run of all other gauges", about, 1)
-    add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, run.record.finished_unix_s)
-    add(gauges, "scope_run_hosts", "hosts of the run", {}, len(run.machine.hosts))
+    add(gauges, "scope_run_info", "run that the other gauges describe", about, 1)
+    add(gauges, "scope_run_finished_timestamp_seconds", "time of the run's end", {}, run.record.finished_unix_s)
+    add(gauges, "scope_run_hosts", "number of hosts of the run", {}, len(run.machine.hosts))
     for case in run.headlines:
         for part, name in _FIGURES.items():
             meaning = f"{run.benchmarks.metric_label(case.metric, case.benchmark)}, {_MEANINGS[part]}"

@@ -19,7 +19,7 @@ _CHECK = '''\
 """Measures cases of Scope again and compares their results with those of an earlier run.
 
     reframe -c FILE -r                                   a test for each benchmark
-    reframe -c FILE -r -S ScopeCheck.least_tolerance=0.2  tolerate 20 % in any figure
+    reframe -c FILE -r -S ScopeCheck.least_tolerance=0.2  tolerate 20 % in any value
     reframe -c FILE -r -S ScopeCheck.program=/path/scope
 
 Written by `scope export reframe`.

@@ -55,7 +55,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
         understood=understood,
         benchmarks=undeclared(found),
         hosts=list(hosts),
-        differences=["launches count as one, because the file lacks their medians"],
+        differences=["all launches are treated as one, because the file lacks their medians"],
     )
 
 

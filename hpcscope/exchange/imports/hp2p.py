@@ -34,7 +34,7 @@ _METRICS = {
     "bandwidth": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth of a pair", "higher"), 0, 2**20),
     "latency": (TIME, -6, 1),
     "bisection bandwidth": (metric("bisection_bytes_per_s", "B/s", "bandwidth of all pairs", "higher"), 0, 2**20),
-    "bisection efficiency": (metric("efficiency", "1", "bandwidth, all pairs over one", "higher"), -2, 1),
+    "bisection efficiency": (metric("efficiency", "1", "bandwidth, all pairs / one pair", "higher"), -2, 1),
 }
 _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
 

@@ -259,7 +259,7 @@ def _benchmarks() -> list[Benchmark]:
         ("node.hpcc_fft", "HPCC SingleFFT", "Fourier transform of one rank", "n"),
         ("node.hpcc_star_fft", "HPCC StarFFT", "Fourier transform, mean over all ranks", "n"),
         ("node.hpcc_random_access", "HPCC SingleRandomAccess", "updates of a table, one rank", "n generator"),
-        ("node.hpcc_star_random_access", "HPCC StarRandomAccess", "the same, mean over all ranks", "n generator"),
+        ("node.hpcc_star_random_access", "HPCC StarRandomAccess", "updates, mean over all ranks", "n generator"),
         ("node.hpcc_star_stream", "HPCC StarSTREAM", "STREAM, mean over all ranks", "array_bytes kernel"),
         ("mpi.hpcc_ping_pong", "HPCC ping-pong", "ping-pong of 8 B and 2 MB over pairs of ranks", "pair"),
         ("mpi.hpcc_ring", "HPCC ring", "exchange of 8 B and 2 MB with both neighbors", "order"),

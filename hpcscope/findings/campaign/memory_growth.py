@@ -45,7 +45,7 @@ def _within(growth: Growth) -> Finding:
             Evidence(what="at least (95 %)", value=rate.low or 0.0, unit="B/s"),
             Evidence(what="at most (95 %)", value=rate.high or 0.0, unit="B/s"),
             Evidence(
-                what=f"rank {growth.worst_rank}, which grows most",
+                what=f"growth on rank {growth.worst_rank}, the largest",
                 value=growth.worst_bytes_per_s.value,
                 unit="B/s",
             ),

@@ -17,8 +17,8 @@ def find(facts: CampaignFacts) -> list[Finding]:
             where={},
             evidence=[Evidence(what="first of these runs", value=analysis.unprofiled_reason)],
             advice=(
-                "The program may not use MPI, it may be linked statically, or an MPI other than the study's "
-                "(`mpi`) started it. `monitored = false` records run times alone."
+                "Likely causes: the program does not use MPI, is linked statically, or was started by another MPI "
+                "than the study's (`mpi`). With `monitored = false`, only run times are recorded."
             ),
         )
     ]

@@ -44,13 +44,13 @@ def _filling(layout: LayoutComparison) -> Finding:
         where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
             *_share("computation of all ranks, packed / spread - 1", layout.inflation),
-            *_share("fraction of the time without a core", layout.off_processor),
+            *_share("fraction of the time in which ranks had no core", layout.off_processor),
         ],
         advice=(
             "Ranks waited for a core because other processes ran: the increase does not measure memory contention."
             if waited
             else "If the total work does not depend on the number of ranks, the increase is the cost of shared "
-            "caches and memory. `scope run node.stream` shows how many cores the memory can feed."
+            "caches and memory. `scope run node.stream` shows how many cores saturate the memory."
         ),
         lost=layout.inflation.value / (1 + layout.inflation.value),
     )
@@ -64,7 +64,7 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         code="packed-placement",
         severity="advice" if layout.slowdown.value >= MUCH else "information",
         title=(
-            f"Packed placement costs {units.share(layout.slowdown.value)} on {layout.packed.ranks} ranks:"
+            f"Packed placement takes {units.share(layout.slowdown.value)} longer on {layout.packed.ranks} ranks:"
             f" {units.share(part.value)} {cause}"
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
@@ -91,8 +91,8 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if layout.mostly == "communication":
         return (
             "from communication",
-            "Ranks of a node share its network interface; messages inside a node go through memory. Check the "
-            "pairs (`scope run mpi.pairs`), and place neighbors that exchange much data on one node.",
+            "Ranks of a node share its network interface; messages inside a node go through memory. Look for "
+            "slow pairs (`scope run mpi.pairs`), and place neighbors that exchange much data on one node.",
         )
     if waits:
         return (
@@ -102,7 +102,7 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     return (
         "from memory contention",
         "The ranks of a node share caches and memory channels: `scope run node.stream` shows how many cores "
-        "the memory can feed. Idle cores, or fewer ranks with threads on shared data, may cost less.",
+        "saturate the memory. It may be faster to leave cores idle, or to run fewer ranks with threads.",
     )
 
 

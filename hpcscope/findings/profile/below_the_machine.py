@@ -49,7 +49,7 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         ),
         where=_where(facts, routine),
         evidence=[
-            Evidence(what="time of a call in the program", value=routine.mean_s, unit="s"),
+            Evidence(what="mean time of a call in the program", value=routine.mean_s, unit="s"),
             Evidence(what=f"{routine.benchmark} on {routine.ranks} ranks", value=routine.machine_s, unit="s"),
             Evidence(what="calls, all ranks", value=routine.calls),
             Evidence(what="beyond the benchmark's time, all ranks", value=routine.avoidable_s, unit="s"),
@@ -77,12 +77,12 @@ def _advice(routine: RoutineComparison) -> str:
         )
     if routine.pairwise:
         return (
-            "Messages may wait for the other side or share their path. Check the order of sends and"
+            "Messages may wait for the other rank, or share their path with others. Check the order of sends and"
             " receives, post receives early, and record a trace (`scope monitor --trace`)."
         )
     return (
         "Ranks may arrive late, buffers may be cold, or other traffic may share the network. Check the "
-        "balance before the call, and record a trace (`scope monitor --trace`)."
+        "load balance before the call, and record a trace (`scope monitor --trace`)."
     )
 
 
@@ -124,7 +124,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move this limit (the models of the measured run name its setting)."
+            + ", or move the limit between them (the models of the measured run name its setting)."
         ),
         lost=saved_s / facts.total_s,
     )

@@ -35,7 +35,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="advice",
             title=(
                 "Files are read and written independently through views with gaps:"
-                f" {units.share(time_s / facts.total_s)} of the time"
+                f" this takes {units.share(time_s / facts.total_s)} of the time"
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[

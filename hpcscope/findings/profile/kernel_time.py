@@ -38,7 +38,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 ),
             ],
             advice=(
-                "Most of this may be page faults, from memory that is allocated and freed repeatedly. Reuse "
+                "Most of this time may be page faults, from memory that is allocated and freed repeatedly. Reuse "
                 "buffers, set `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` high, or use huge pages."
                 if memory
                 else "Sockets or files are the likely cause: use a kernel-bypass transport (shared memory, RDMA),"

@@ -37,7 +37,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="warning",
             title=(
                 f"All ranks wait for rank {rank} on {late.host}, the last to enter collectives:"
-                f" {units.quantity(waiting_s, 's')} of their time"
+                f" they wait for {units.quantity(waiting_s, 's')} in total"
             ),
             where={"rank": rank, "host": late.host, "layer": "balance"},
             evidence=[
@@ -56,7 +56,7 @@ def _advice(late: ProfiledProcess, others: list[ProfiledProcess]) -> str:
     theirs = [process.usage.processor_s for process in others if process.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
-            f"This rank gets less CPU time than others: look for other processes on {late.host}, check"
+            f"This rank gets less CPU time than the others: look for other processes on {late.host}, check"
             " the binding, and check whether this rank waits for files."
         )
     if late.compute_s <= _mean(others, "compute_s"):

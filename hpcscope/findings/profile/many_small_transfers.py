@@ -35,7 +35,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="advice",
             title=(
                 f"Files are read and written in {number} pieces of {units.quantity(moved / number, 'B')} on"
-                f" average: {units.share(time_s / facts.total_s)} of the time"
+                f" average: this takes {units.share(time_s / facts.total_s)} of the time"
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
@@ -45,7 +45,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="rate", value=moved / time_s, unit="B/s"),
             ],
             advice=(
-                "Move more with each call: collect the data in a buffer of 1 MiB or more, or use streams "
+                "Move more data with each call: collect the data in a buffer of 1 MiB or more, or use streams "
                 "(`fwrite`). With collective MPI-IO and a file view, the library combines all ranks' pieces."
             ),
             lost=time_s / facts.total_s,

@@ -7,7 +7,7 @@ from hpcscope.findings.profile import ProfileFacts
 from hpcscope.programs.profiles.records import ProfiledProcess
 
 _WAYS = {
-    "running": "had not ended: killed, crashed, or still running",
+    "running": "had not ended (killed, crashed, or still running)",
     "aborted": "called MPI_Abort",
     "exited": "exited without MPI_Finalize",
 }
@@ -56,6 +56,6 @@ def _finding(state: str, routine: str, processes: list[ProfiledProcess]) -> Find
         ],
         advice=(
             "Check the messages of the program and the kernel (`dmesg`: out of memory, segmentation fault). "
-            "Ranks inside a call when others ended are often victims, not the cause."
+            "Ranks that were inside a call when other ranks ended are often victims, not the cause."
         ),
     )

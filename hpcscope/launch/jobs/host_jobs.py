@@ -78,7 +78,7 @@ class HostJobs:
 
     def why_not(self, job: HostJob) -> str:
         """Return the hosts that kept a job from running, each with its state: node3 (drained: disk)."""
-        seen = [self.nodes.get(host, SlurmNode(host, "not known to this partition")) for host in job.hosts]
+        seen = [self.nodes.get(host, SlurmNode(host, "not in this partition")) for host in job.hosts]
         busy = [node for node in seen if not node.idle] or seen
         return ", ".join(f"{node.name} ({node.state}{': ' + node.reason if node.reason else ''})" for node in busy)
 

@@ -62,7 +62,7 @@ class LogGP:
         order = ["L_s", "o_s_s", "o_r_s", "g_s", "G_s_per_byte"]
         known = sorted((p for p in parameters if p is not None), key=lambda p: order.index(p.name))
         fit = make_fit(self, curve, gap, [*known], left_out=left_out)
-        notes = [f"o_s, o_r and L hold up to {units.size(up_to)}"]
+        notes = [f"o_s, o_r and L are valid up to {units.size(up_to)}"]
         return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "notes": notes})
 
 

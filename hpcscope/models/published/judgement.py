@@ -157,7 +157,7 @@ def says(statement: Statement) -> str:
 def relation(statement: Statement) -> str:
     """Return the relation that must hold, in words."""
     if statement.law is not None:
-        return f"{statement.law} in the ranks"
+        return f"{statement.law} in the number of ranks"
     if statement.factor is not None:
         return f"within a factor of {statement.factor:g}"
     low, high = (units.quantity(bound, statement.kind) if bound is not None else "" for bound in statement.bounds)

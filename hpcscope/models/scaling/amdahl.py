@@ -103,7 +103,7 @@ def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str
     if np.isfinite(counts[0]) and np.isfinite(high):
         value = float(counts[0])
         return Estimate(value=value, low=min(float(low), value), high=max(float(high), value)), ""
-    known = f"; it is beyond {low:.0f}" if np.isfinite(low) else ""
+    known = f"; the number is above {low:.0f}" if np.isfinite(low) else ""
     return None, f"not within reach: the cost of a further rank cannot be distinguished from 0{known}"
 
 

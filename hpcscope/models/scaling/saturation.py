@@ -121,5 +121,5 @@ def _limit(own: Floats, shared: Floats) -> tuple[Estimate | None, Estimate | Non
     low, high = np.quantile(counts[1:], [0.025, 0.975], method="inverted_cdf")
     if np.isfinite(counts[0]) and np.isfinite(high):
         return estimate(limits), estimate(counts), ""
-    known = f"; it takes more than {low:.0f} ranks" if np.isfinite(low) else ""
+    known = f"; saturation takes more than {low:.0f} ranks" if np.isfinite(low) else ""
     return None, None, f"no saturation within reach{known}"

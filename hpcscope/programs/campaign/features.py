@@ -41,7 +41,7 @@ NAMES = {
     "compute_imbalance": "slowest rank's computation / mean computation - 1",
     "peak_resident_bytes": "peak memory of a rank",
     "memory_slope_bytes_per_s": "memory growth in the second half, mean over the ranks",
-    "memory_slope_worst_bytes_per_s": "memory growth of the rank that grows most",
+    "memory_slope_worst_bytes_per_s": "largest memory growth of a rank",
     "memory_slope_worst_rank": "that rank",
 }
 

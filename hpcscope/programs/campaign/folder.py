@@ -123,7 +123,7 @@ def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
         raise UsageError(f"{folder.path}: is not a campaign: it has no {folder.head.name}")
     head = read_json(folder.head, Head)
     if kind is not None and head.kind != kind:
-        raise UsageError(f"{folder.path}: is a {head.kind}; scope {head.kind} --resume resumes it")
+        raise UsageError(f"{folder.path}: is a {head.kind}; `scope {head.kind} --resume` resumes it")
     return head
 
 

@@ -99,7 +99,7 @@ def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
         most = max((len({record.point.factors[variable] for record in group}) for group in groups), default=1)
         fewest = FEWEST_COUNTS if processes else FEWEST_SIZES
         where = " without oversubscription" if processes else ""
-        missing.append(f"No law over {variable}: {most} different values{where}; at least {fewest} are needed")
+        missing.append(f"No law fitted over {variable}: the runs have {most} values{where}; a law needs {fewest}")
     return missing
 
 

@@ -173,7 +173,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more cannot be distinguished from this point" if best.rivals else ""
+        rivals = f"; {best.rivals} more points cannot be distinguished from it" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -279,7 +279,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
         "overhead",
         "Wall-clock and CPU time",
         "Times per rank. (a) - (b) is the time off the processor, in which the rank waits for messages,"
-        " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see the last column.",
+        " the disk, or the scheduler. A polling MPI library uses CPU time while it waits; see 'in MPI'.",
         Table(columns, rows),
     )
 
@@ -302,7 +302,7 @@ def _speedups(analysis: Analysis, head: Head) -> TableSection:
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians. Intervals are bootstrapped over runs."
         " Oversubscribed points are excluded.",
-        Table(["of", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
+        Table(["runs", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
     )
 
 
@@ -326,10 +326,10 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "scaling",
         "Scaling of times",
-        "A law has the terms of lowest BIC without a negative coefficient. Intervals are bootstrapped over runs. "
+        "Of the laws without a negative coefficient, the one of lowest BIC is shown. Intervals are bootstrapped. "
         "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone (perfect scaling), with its error.",
-        Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
+        Table(["time", "over", "runs", "law", "error", "support", "a0 / p"], rows),
         charts=list(
             charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")
         ),
@@ -364,7 +364,7 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
     for factor in clusters.groups[0].chosen:
         rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in clusters.groups)])
     best = max(clusters.silhouettes.values(), default=0.0)
-    chance = f"a single broad group would look at least as divided in {units.share(clusters.p_value)} of all cases"
+    chance = f"a single broad group would look as clearly divided in {units.share(clusters.p_value)} of all cases"
     what = "points (the medians of their runs)" if clusters.of_points else "runs"
     if count > 1:
         verdict = f"The {what} form {count} groups; {chance}"
@@ -404,7 +404,7 @@ def _second_opinion(clusters: Clusters) -> str:
         return "HDBSCAN finds no dense group."
     return (
         f"HDBSCAN finds {units.count(clusters.dense_groups, 'dense group')} and"
-        f" {clusters.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
+        f" {clusters.dense_outliers} outliers; the adjusted Rand index between them and these groups is"
         f" {units.digits(clusters.agreement)}."
     )
 
@@ -482,7 +482,7 @@ def _endurance(endurance: Endurance) -> TableSection:
         rate = in_unit(growth.bytes_per_s, "B/s")
         rows.append(["memory growth of a rank within a run", rate, f"second half of each of {growth.runs} runs"])
         worst = units.quantity(growth.worst_bytes_per_s.value, "B/s")
-        rows.append([f"of rank {growth.worst_rank}, which grows fastest", worst, ""])
+        rows.append([f"memory growth of rank {growth.worst_rank}, the fastest", worst, ""])
     rows += [
         [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
         for reason, count in endurance.reasons.items()
@@ -515,7 +515,7 @@ def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     return TableSection(
         "failed",
         "Runs without a valid result",
-        f"{left} more are in runs.jsonl." if left > 0 else "No other table includes them.",
+        f"{left} more runs are in runs.jsonl." if left > 0 else "No other table includes these runs.",
         Table(["run", *map(_head, varying), "status", "reason"], rows),
     )
 

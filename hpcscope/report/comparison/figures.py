@@ -52,7 +52,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
     return Figure(
         key=f"ratio-{cases[0].benchmark}",
         title=cases[0].label.partition(",")[0],
-        caption="B over A with 95 % CIs as bands. Above the dashed line, times are worse and rates are better."
+        caption="B / A with 95 % CIs as bands. Above the dashed line, times are worse and rates are better."
         + (f" {left} more curves are in the tables below." if left else ""),
         traces=[
             scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines"),
@@ -64,10 +64,10 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
         ],
         layout={
             "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
-            "yaxis": log_axis("B over A", [*ys, 1.0], ""),
+            "yaxis": log_axis("B / A", [*ys, 1.0], ""),
         },
         table=Table(
-            ["case", "B over A [95 %]"], [[case.label, _shown(case)] for line in drawn.values() for case in line]
+            ["case", "B / A [95 %]"], [[case.label, _shown(case)] for line in drawn.values() for case in line]
         ),
         origins=sorted({origin for line in drawn.values() for case in line for origin in case.origins}),
     )
@@ -147,7 +147,7 @@ def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Fig
             "yaxis": places("ranks", range(len(counts)), [str(count) for count in counts]),
         },
         table=Table(
-            ["ranks", by, "B over A [95 %]"],
+            ["ranks", by, "B / A [95 %]"],
             [
                 [str(ranks), units.parameter(variable, size), _shown(case)]
                 for (size, ranks), case in sorted(grid.items(), key=lambda item: (item[0][1], item[0][0]))

@@ -81,8 +81,8 @@ def by_routine(merged: Merged) -> Figure:
     return Figure(
         key="by-routine",
         title="Time in each routine, all ranks together",
-        caption="For nonblocking messages this is only the time of the call; their completion is part of the wait "
-        "routines." + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
+        caption="For nonblocking messages, this is the time of the call; completion is part of the wait routines."
+        + (f" The table has {len(ordered) - len(shown)} more routines." if len(ordered) > len(shown) else ""),
         traces=[
             bars(
                 part,
@@ -95,7 +95,7 @@ def by_routine(merged: Merged) -> Figure:
         ],
         layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
         table=Table(
-            ["routine", "time", "of the time in MPI", "calls", "a call", "bytes"],
+            ["routine", "time", "fraction of MPI", "calls", "per call", "bytes"],
             [
                 [
                     name,
@@ -308,7 +308,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
             },
         },
         table=Table(
-            ["rank", "in MPI over all"],
+            ["rank", "in MPI / all"],
             [
                 [str(process.rank), units.share(process.mpi_s / process.wall_s if process.wall_s else None)]
                 for process in merged.processes
@@ -326,7 +326,7 @@ def _line(name: str, slot: int, moments: Sequence[float], values: Sequence[float
 
 def _course_table(moments: Sequence[float], columns: dict[str, list[str]]) -> Table:
     return Table(
-        ["after", *columns],
+        ["time after MPI_Init", *columns],
         [[_s(moment), *(values[index] for values in columns.values())] for index, moment in enumerate(moments)],
     )
 

@@ -75,7 +75,7 @@ def graph(merged: Merged) -> FlameGraph | None:
         height=_LINE * (1 + max((times.levels[place] for place in shown), default=0)),
         line=_LINE,
         table=Table(
-            ["call path", "all", "of it MPI", "own computation", "calls of MPI", "bytes"],
+            ["call path", "total time", "of it in MPI", "own computation", "calls of MPI", "bytes"],
             [_row(found, times, place) for place in shown],
         ),
     )
@@ -108,7 +108,7 @@ def functions(merged: Merged, most: int) -> Table:
     ranks = found.ranks if found else []
     sampled = " (sampled)" if found and found.sample_hz else ""
     return Table(
-        ["function", f"computation{sampled}", "largest", "in MPI", "largest", "calls of MPI", "bytes"],
+        ["function", f"computation{sampled}", "largest rank", "in MPI", "largest rank", "calls of MPI", "bytes"],
         [
             [
                 function.name,

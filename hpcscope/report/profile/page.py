@@ -293,8 +293,8 @@ def _machine_comparison(comparison: MachineComparison) -> ProfileSection:
     return ProfileSection(
         "machine-comparison",
         "Comparison with the machine",
-        f"The same routines as measured by {comparison.run} on {comparison.machine}{library}. The excess over the"
-        " machine's time is avoidable; for blocking messages it includes waiting for the other side.",
+        f"'On the machine' is the time in the run {comparison.run} on {comparison.machine}{library}. The excess"
+        " over this time is avoidable; for blocking messages it includes waiting for the other side.",
         table=tables.machine_comparison(comparison, _LINES),
         notes=[f"Without a benchmark: {', '.join(left)}."] if left else [],
     )

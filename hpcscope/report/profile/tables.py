@@ -105,7 +105,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
 def collectives(merged: Merged, most: int) -> Table:
     """Return the waiting time in synchronizing collectives."""
     return Table(
-        ["collective", "ranks", "size", "time", "waiting at least", "at most", "last", "calls per rank"],
+        ["collective", "ranks", "size", "time", "waiting at least", "at most", "last rank", "calls per rank"],
         [
             [
                 collective.routine,
@@ -177,7 +177,7 @@ def files(merged: Merged, most: int) -> Table:
     return Table(
         [
             *("file", "layer", "ranks", "time", "opens", "read", "written", "per transfer"),
-            *("in order", "unaligned", "collective", "gaps in the file", "in memory"),
+            *("in order", "unaligned", "collective", "gaps in the file", "gaps in memory"),
         ],
         [
             [
@@ -292,7 +292,7 @@ def late(merged: Merged, most: int) -> Table:
         :most
     ]
     return Table(
-        ["rank", "waited", "others waited for its sends", "for its receives"],
+        ["rank", "waited", "others waited for its sends", "others waited for its receives"],
         [
             [
                 str(late_rank.rank),

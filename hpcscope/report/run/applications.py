@@ -56,7 +56,7 @@ def laws(applications: Sequence[Application], catalog: Catalog) -> list[str]:
 def law(application: Application) -> str:
     """Return the law of computation in words, or why there is none."""
     if application.computation_s is None:
-        return f"no law of computation: {application.reason}"
+        return f"no law of the computation time: {application.reason}"
     a0, off = f"a0 = {in_unit(application.computation_s, 's')}", units.share(application.deviation)
     if (application.deviation or 0.0) > WORST_ERROR:
         return f"{a0}, which does not describe the measurements: computation deviates by up to {off} from a0/p"

@@ -88,7 +88,7 @@ def cluster(run: Run) -> str:
     }
     if run.record.imported is not None:
         programs = dict.fromkeys(program for file in run.record.imported.files for program in file.programs)
-        return f"Figures printed by {sentence(list(programs))}."
+        return f"Values printed by {sentence(list(programs))}."
     words = [machine_kind(machine)]
     if len(machine.hosts) > 1:
         rates = [units.quantity(rate, "bit/s") if rate else "unknown rate" for _, rate in sorted(links, key=str)]

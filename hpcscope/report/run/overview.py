@@ -163,7 +163,7 @@ def _states(run: Run) -> Fact:
     slowest = course.states[-1]
     text = (
         f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in a state "
-        f"{slowest.factor:.3g} times as slow"
+        f"{slowest.factor:.3g} times as slow as the fastest"
     )
     return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)
 
@@ -223,4 +223,4 @@ def _clock(launches: Sequence[LaunchRecord]) -> Iterator[Fact]:
     text = f"{worst.source.replace('_', ' ')}, resolution {units.quantity(worst.resolution_s, 's')}"
     text += f"; hosts agree within {units.quantity(error, 's')}" if hosts > 1 else ""
     steady = all(launch.clock.monotonic for launch in launches)
-    yield Fact("Clock", text + ("" if steady else "; it went backwards"), not steady)
+    yield Fact("Clock", text + ("" if steady else "; the clock went backwards"), not steady)

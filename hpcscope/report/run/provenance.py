@@ -100,7 +100,7 @@ def _lateness(relay: RelayedLink) -> str:
     if relay.frames == 0:
         return "no frames before the run"
     median, worst = (units.quantity(late * 1e-6, "s") for late in (relay.late_median_us, relay.late_p99_us))
-    return f"{relay.frames} frames, {median} late (median), {worst} (99th percentile)"
+    return f"{relay.frames} frames, delayed by {median} (median), {worst} (99th percentile)"
 
 
 def _seed(experiment: str) -> str:
@@ -259,9 +259,9 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     starts = [launch.common_start for launch in launches if launch.common_start is not None]
     if starts:
         lag_s, spread_s = max(start.lag_s for start in starts), max(start.spread_s for start in starts)
-        pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
-        pairs.append(("Last entry after the first", units.quantity(spread_s, "s")))
-    return [FactGroup("Clock, the worst of all launches", pairs)]
+        pairs.append(("Delay of entry after agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
+        pairs.append(("First entry to last entry", units.quantity(spread_s, "s")))
+    return [FactGroup("Clock, worst values of all launches", pairs)]
 
 
 def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:

@@ -18,9 +18,9 @@ FORMULAS = (
     " If a model was fitted to the case itself, its error is marked, because it validates nothing."
 )
 FITTED = "fitted"
-GAINS = "Gain of the change: more work in the same time"
+GAINS = "Gain of the change: additional work in the same time"
 SMALL_GAINS = "Gains smaller than the simulation error may not be real."
-OFFERS = "The offers side by side: more work in the same time, and the cost per percent"
+OFFERS = "The offers side by side: additional work in the same time, and the cost per percent"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def errors(record: Simulation) -> Table:
         for name in names
     ]
     if whole:
-        others = "all except inputs" if set(names) & set(record.inputs) else "all"
+        others = "all except inputs of the platform" if set(names) & set(record.inputs) else "all"
         rows.append([others, *_error_words(whole), _formula_words(record, None)])
     return _without_empty(
         Table(["benchmark", "cases", "most ranks", "median error", "lowest", "highest", "formulas"], rows)
@@ -73,7 +73,7 @@ def cases(record: Simulation) -> Table:
         ]
         for row in record.validation
     ]
-    return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "its error"], rows))
+    return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "formula's error"], rows))
 
 
 def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
@@ -113,7 +113,7 @@ def offers(record: Simulation) -> Table:
         ]
         for offer in sorted(record.offers, key=price)
     ]
-    columns = ["offer", "changes", "cost", "figures", "median gain", "least", "most", "cost of a percent"]
+    columns = ["offer", "changes", "cost", "values", "median gain", "least", "most", "cost of a percent"]
     return Table(columns, rows)
 
 
@@ -143,7 +143,7 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
     ]
     return New(
         f"Simulated with {' '.join(record.changes)}" if record.changes else "Simulated, not measured",
-        _without_empty(Table([*columns, "by formula", "its error", "beyond"], rows)),
+        _without_empty(Table([*columns, "by formula", "formula's error", "beyond"], rows)),
         [f"{letter}  beyond the validation: {reason}" for reason, letter in marks.items()],
     )
 

@@ -102,7 +102,7 @@ def figures(rates: LinpackRates) -> Iterator[str]:
     if rates.efficiency is not None and rates.product_rate is not None:
         share = in_percent(rates.efficiency)
         product = units.quantity(rates.product_rate.value, "flop/s")
-        yield f"{share} of matrix products (DGEMM) on the same number of ranks, {product}"
+        yield f"{share} of the rate of matrix products (DGEMM) on the same number of ranks, {product}"
 
 
 def half(rates: LinpackRates) -> str:

@@ -62,8 +62,8 @@ def _severities(findings: list[Finding]) -> str:
 def _finding(finding: Finding, others: int, width: int, with_advice: bool) -> Iterator[Text]:
     """Yield the worst finding of its kind with the number of others, and its whole advice."""
     indent = " " * (2 + LABEL_COLUMNS)
-    causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
-    title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
+    causes = f" (and {len(finding.also)} more findings with this cause)" if finding.also else ""
+    title = finding.title + (causes or (f" (and {others} more findings of this kind)" if others else ""))
     lines = textwrap.wrap(title, width - len(indent)) or [finding.code]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{LABEL_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent

@@ -143,7 +143,7 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
         yield from _broken(said, "")
     busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
     emulated = ", emulated" if record.origin == "emulated" else ""
-    visits = f"{len(record.visits):,} visits" if len(record.visits) != 1 else "1 visit"
+    visits = f"{len(record.visits):,} measurements" if len(record.visits) != 1 else "1 measurement"
     yield f"{visits}, {busy:,.0f} s of node time{emulated}."
 
 

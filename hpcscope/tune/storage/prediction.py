@@ -28,7 +28,7 @@ def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> 
     most, usual = max(ranks), min(USUAL_TRANSFER, file_bytes)
     at_most = [access for access in every if access.ranks == most]
     if not at_most:
-        raise ScopeError("no way to access files is left")
+        raise ScopeError("no way to access files satisfies the options")
     base = at_most[0].model_copy(update={"transfer_bytes": usual})
     methods = [access for access in at_most if access.transfer_bytes == usual]
     sizes = sorted({access.transfer_bytes for access in every})

@@ -91,7 +91,7 @@ def _same_on(run: Run, case: Summary, grid: Grid) -> Summary | None:
 def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summary | None) -> Finding:
     took, busy, least = case.median or 0.0, mine.busiest, better.busiest
     gained_s = took - (other.median or 0.0) if other else busy.seconds - least.seconds
-    seconds = f", and took {units.quantity(other.median, 's')}" if other else ""
+    seconds = f" (measured: {units.quantity(other.median, 's')} in total)" if other else ""
     evidence = [
         Evidence(what=f"{what} the uplink of {crossing.group}, busier direction, {words}", value=value, unit=unit)
         for crossing, words in ((busy, f"grid {mine.grid}"), (least, f"grid {better.grid}"))

@@ -90,7 +90,7 @@ def why(faster: ProgramCase, slower: ProgramCase) -> str:
         return text
     return (
         f"{text}; it sends {two.messages:.0f} messages of {units.quantity(two.bytes / two.messages, 'B')} on "
-        f"average, {faster.name} {one.messages:.0f} messages of {units.quantity(one.bytes / one.messages, 'B')}"
+        f"average; {faster.name} sends {one.messages:.0f} of {units.quantity(one.bytes / one.messages, 'B')}"
     )
 
 

@@ -59,7 +59,7 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
         evidence=[
             *(many.evidence("compute_s", "time_s") if many else []),
             *(sequential.evidence("compute_s", "time_s") if sequential else []),
-            *([] if share is None else [Evidence(what="computation, all ranks over one", value=share)]),
+            *([] if share is None else [Evidence(what="computation of all ranks / of one rank", value=share)]),
             *_memory(run, one, point),
         ],
         advice=(
@@ -113,7 +113,7 @@ def _memory(run: Run, speedup: Speedup, point: SpeedupPoint) -> list[Evidence]:
     whole = costs.touched_bytes(speedup.size)
     memory = [
         Evidence(what="working set of one rank", value=whole, unit="B"),
-        Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
+        Evidence(what=f"working set of each of {point.ranks} ranks", value=whole / point.ranks, unit="B"),
     ]
     for benchmark, (metric, arrays) in MEMORY.items():
         known = [s for s in run.measurements.of(benchmark, metric) if s.ranks == 1]

@@ -66,7 +66,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
     each_s = case.seconds("exchange_s") / waits
     beside = each_s / ping.estimate.value if ping else None
     slow = beside is not None and beside > SLOW
-    compared = f", {beside:.1f} times the ping-pong" if beside else ""
+    compared = f", {beside:.1f} times as long as the ping-pong" if beside else ""
     advice = (
         "Combine several planes into one message if the program can, or use fewer ranks: each receive costs one "
         "latency at any size. "
@@ -81,7 +81,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
         severity="warning" if slow else "advice",
         title=(
             f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for {units.quantity(size, 'B')}, "
-            f"{WAVES[total.benchmark]}: {in_percent(share)} of its time, "
+            f"{WAVES[total.benchmark]}: this takes {in_percent(share)} of its time, "
             f"{units.quantity(each_s, 's')} each time{compared}"
         ),
         where=case.where,

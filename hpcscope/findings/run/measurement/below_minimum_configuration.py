@@ -17,14 +17,14 @@ def find(run: Run) -> list[Finding]:
             code="below-minimum-configuration",
             about="measurement",
             severity="information",
-            title=f"Below the minimum configuration ({', '.join(lack.words for lack in lacks)}): {cases} left out",
+            title=f"Below the minimum configuration ({', '.join(lack.words for lack in lacks)}): {cases} skipped",
             where={"benchmark": ", ".join(sorted({skipped.benchmark for skipped in left_out}))},
             evidence=[
                 *(Evidence(what=f"{lack.resource} of {lack.needed}", value=lack.found) for lack in lacks),
                 Evidence(what="cases left out", value=len(left_out)),
             ],
             advice=(
-                "The measured cases are comparable with other clusters; the cases left out lack resources. "
+                "The measured cases are comparable with other clusters; the other cases need more resources. "
                 "`--oversubscribe` runs such cases on too few cores: this shows that they work, but not how fast."
             ),
         )

@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
             cause=CAUSE,
             severity="warning",
             title=f"The machine changed state {_times(course.changes)}: values of {len(mixed)} of {len(cases)} "
-            f"cases differ by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
+            f"cases differ between states by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
             advice=(

@@ -67,7 +67,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         ],
         advice=(
             "Bind the ranks: `scope run --binding core` (mpiexec --bind-to core). If the site forbids binding, "
-            "more launches (`--launches`) show the effect."
+            "more launches (`--launches`) show how much the times change."
         ),
     )
 
@@ -85,6 +85,6 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
             "Messages of these ranks wait for the operating system's scheduler (milliseconds). Concurrent "
-            "launchers all bind from processor 0 of a host: use `scope run --binding none`, or bind explicitly."
+            "launchers all bind from processor 0 upward: use `scope run --binding none`, or bind explicitly."
         ),
     )

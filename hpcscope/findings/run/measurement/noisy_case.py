@@ -21,7 +21,7 @@ def find(run: Run) -> list[Finding]:
         return []
     worst = sorted(noisy, key=lambda s: -(s.relative_interval or float("inf")))
     wide = worst[0].relative_interval
-    spread = f"up to ±{units.share(wide)}" if wide is not None else "some have none"
+    spread = f"up to ±{units.share(wide)}" if wide is not None else "some cases have no interval"
     return [
         Finding(
             code="noisy-case",

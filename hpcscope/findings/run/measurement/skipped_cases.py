@@ -74,6 +74,6 @@ def _without_rounds(run: Run) -> Finding:
         title=f"{missing} of {planned} rounds have no samples: the run is {run.record.status}",
         where={"mix": run.record.mix},
         evidence=[Evidence(what="missing rounds", value=missing)],
-        advice="`scope throughput --resume DIRECTORY` measures only these.",
+        advice="`scope throughput --resume DIRECTORY` measures only these rounds.",
         lost=missing / planned,
     )

@@ -94,7 +94,7 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
         if point.settings:
             full = " or ".join(f"the {setting.name} ({setting.value:,} B)" for setting in point.settings)
             fit_or_not = "just fit" if point.jump_s.value > 0 else "no longer fit"
-            words = f"Messages that {fit_or_not} are cheaper: {full} fills up between {last} and {first}."
+            words = f"Between {last} and {first}, {full} fills up: messages that {fit_or_not} are cheaper."
         return Advised(words, [])
     longer = point.jump_s.value > 0
     parameters = {**fit.subject.parameters, fit.variable: int(point.first_after if longer else point.last_before)}

@@ -58,7 +58,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
                 Evidence(what=f"measurements of {case.label} with wrong data", value=_visits(run, visits, case))
                 for case in list(wrong.values())[:_MOST]
             ),
-            *([Evidence(what=f"correct where {called} was wrong", value=", ".join(right))] if right else []),
+            *([Evidence(what="routines with right data", value=", ".join(right))] if right else []),
             *(_of_the_program(called, seen) if seen else []),
         ],
         advice=_advice(called, seen, right),
@@ -117,7 +117,7 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
 
     name = f"wrong-data/{called}.c"
     sizes = {"right": seen.right, "wrong": seen.wrong}
-    evidence = [Evidence(what=f"{name}: {what}", value=listed(each)) for what, each in sizes.items()]
+    evidence = [Evidence(what=f"{name}: {what} data at", value=listed(each)) for what, each in sizes.items()]
     if seen.wrong:
         evidence.append(Evidence(what=f"{name}: what arrived instead", value=", ".join(seen.details)))
     return evidence
@@ -131,9 +131,9 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:
         return (
-            f"{program} shows the fault without Scope: its cause is the library or below.{apart} Send the program"
-            f" and its output to the developers. Until then use {f'{right[0]} or ' if right else ''}another"
-            " version (`scope run --mpi NAME`)."
+            f"{program} shows the fault without Scope: the cause is in the library or below it.{apart} Send the"
+            f" program and its output to the developers. Until then, use {f'{right[0]} or ' if right else ''}"
+            "another version (`scope run --mpi NAME`)."
         )
     return (
         f"{program} makes the same call without Scope, and its data were correct. Either another part of the case "

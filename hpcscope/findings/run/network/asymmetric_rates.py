@@ -42,7 +42,7 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         title=(
             f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way "
             f"back {units.quantity(max(out, into), 'B/s')}: "
-            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
+            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction's rate"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(cases[OUT], cases[IN], share),

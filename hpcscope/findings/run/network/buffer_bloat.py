@@ -35,7 +35,7 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
         severity="warning",
         title=(
             f"A small message takes {written(loaded)} instead of {written(alone)} while streams fill the path "
-            f"({len(hit)} of {of} loads, worst: {loaded.label})"
+            f"(with {len(hit)} of {of} loads; the worst: {loaded.label})"
         ),
         where={"benchmark": loaded.benchmark, "layer": "network"},
         evidence=[

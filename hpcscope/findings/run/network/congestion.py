@@ -41,14 +41,14 @@ def _controls(congestion: Congestion, known: list[Congestion]) -> list[float]:
 def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
     worst = max(hit, key=lambda congestion: congestion.median.value)
     tail = worst.tail
-    tails = [] if tail is None else [Evidence(what=f"at the 99 % quantile: {in_unit(tail)}", value=tail.value)]
+    tails = [] if tail is None else [Evidence(what=f"impact, 99 % quantile: {in_unit(tail)}", value=tail.value)]
     loaded = [congestion for congestion in known if not _is_control(congestion)]
     return Finding(
         code="congestion",
         severity="warning",
         title=(
-            f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
-            f"{len(loaded)} combinations take over {AT_LEAST:g} times as long"
+            f"{worst.case.label} takes {in_unit(worst.median)} times as long as without the load; {len(hit)} of "
+            f"{len(loaded)} combinations of load and exchange take more than {AT_LEAST:g} times as long"
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
         evidence=[
@@ -58,7 +58,7 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
             ),
             *tails,
             *(
-                Evidence(what="impact factor, no load, upper bound", value=control)
+                Evidence(what="impact factor without load, upper bound", value=control)
                 for control in _controls(worst, known)
             ),
             Evidence(what="launches", value=worst.launches),

@@ -66,7 +66,7 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
         severity="warning",
         title=(
             f"Between {first} and {second} {_share(share)} of the packets of streams are lost and sent again "
-            f"({len(hit)} of {of} loads, worst: {share.label})"
+            f"(with {len(hit)} of {of} loads; the worst: {share.label})"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[

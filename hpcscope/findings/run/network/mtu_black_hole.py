@@ -41,7 +41,7 @@ def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
         evidence=[
             *run.evidence(cases[OUT], cases[IN], cases[MTU]),
             Evidence(what="repetitions in which a full packet arrived", value=f"0 of {cases[DELIVERED].n}"),
-            Evidence(what="ICMP messages about the size", value="none"),
+            Evidence(what="ICMP messages about the packet size", value="none"),
         ],
         advice=(
             f"Raise the MTU of the switch, tunnel or VLAN on the way, or lower the hosts' MTU to {largest:.0f} "

@@ -210,7 +210,7 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
         evidence=[
             Evidence(what=f"{comparison.host}: excess over the typical host, median over launches", value=slower),
             Evidence(
-                what=f"{comparison.host}: chance of such an excess among equal hosts", value=comparison.chance
+                what=f"{comparison.host}: probability of this excess among equal hosts", value=comparison.chance
             ),
             Evidence(what=f"{comparison.host}: slow launches", value=often),
             *(
@@ -225,7 +225,7 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
         advice=(
             f"Check {comparison.host} for other processes (`top`), throttling (`dmesg`, temperatures), the "
             "governor, the installed memory (`dmidecode -t memory`) and firmware settings. A job on all hosts "
-            f"loses {units.share(comparison.lost)} of its computing time waiting for it."
+            f"loses {units.share(comparison.lost)} of its computing time because it waits for {comparison.host}."
         ),
         lost=comparison.lost,
     )

@@ -35,7 +35,7 @@ PAIRS = SampleKind(
     "slow-pair",
     "Messages between {names}, and only these, take",
     "Messages between {number} pairs of hosts, among them {names}, take",
-    "With other partners, each of these hosts is as fast as others. Check what only these pairs use, such as a "
+    "With other partners, each host is as fast as other hosts. Check what only these pairs use, such as a "
     "route or a link of the fabric (error counters of the switches, adaptive routing).",
 )
 GROUPS = SampleKind(

@@ -26,10 +26,10 @@ def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
         severity="warning",
         title=(
             f"Equal streams get unequal shares of a path: Jain's index {index} in {worst.label} "
-            f"({len(hit)} of {len(measured)} loads)"
+            f"(unequal with {len(hit)} of {len(measured)} loads)"
         ),
         where={"benchmark": worst.benchmark, "layer": "network"},
-        evidence=[*run.evidence(*hit), Evidence(what="index of equal shares", value=1.0)],
+        evidence=[*run.evidence(*hit), Evidence(what="Jain's index of equal shares", value=1.0)],
         advice=(
             "Something treats connections differently: a policer, classes of service, or a hash of the ports "
             "that fills bonded links or equal routes unequally. Check the switch's counters and `ip -s link`. "

@@ -32,7 +32,7 @@ def _finding(far: DeviceVisit, near: int, visits: int) -> Finding:
         severity="advice",
         title=f"{far.device} is at NUMA node {near}; it copied from and to memory at node {node}",
         where={"layer": "device", "host": far.host, "benchmark": TRANSFER},
-        evidence=[Evidence(what="visits", value=visits), *far.evidence],
+        evidence=[Evidence(what="measurements", value=visits), *far.evidence],
         advice=f"Such copies cross the link between the sockets. Start programs at the device's node "
-        f"(`numactl --cpunodebind={near} --membind={near}`) and compare.",
+        f"(`numactl --cpunodebind={near} --membind={near}`) and compare the rates.",
     )

@@ -14,7 +14,7 @@ def find(run: Run) -> list[Finding]:
         Finding(
             code="device-persistence-off",
             severity="advice",
-            title=f"Programs wait {start_ms / 1000:.1f} s for the driver of {slowest.device}: no persistence mode",
+            title=f"Programs wait {start_ms / 1000:.1f} s for the driver of {slowest.device}: persistence is off",
             where={"layer": "device", "host": slowest.host},
             evidence=slowest.evidence,
             advice="As root, start `nvidia-persistenced` or run `nvidia-smi -pm 1`: the driver then stays loaded.",

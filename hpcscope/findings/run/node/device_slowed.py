@@ -41,7 +41,7 @@ def find(run: Run) -> list[Finding]:
                 evidence=[
                     Evidence(what=name, value=value) for name, value in sorted(facts.items()) if value != ""
                 ],
-                advice=f"{advice} These cases measured a slowed device.",
+                advice=f"{advice} The values of such cases describe a slowed device.",
             )
         )
     return found

@@ -38,7 +38,7 @@ def _finding(run: Run, share: Summary) -> Finding:
     return Finding(
         code="noise",
         severity="warning" if (share.median or 0) > 5 * TOLERATED else "advice",
-        title=f"{who} loses {lost} of its processor to interruptions{beat}",
+        title=f"{who} loses {lost} of its CPU time to interruptions{beat}",
         where={
             "layer": "node",
             "benchmark": NOISE,

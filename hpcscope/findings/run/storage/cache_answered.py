@@ -76,6 +76,6 @@ def _written(run: Run, loss: FileLoss) -> Finding:
         where=where(buffered),
         evidence=run.evidence(buffered, flushed),
         advice=(
-            "Compare storage by writes with `sync=fsync`. A program that needs its data after a crash must flush."
+            "To compare storage, write with `sync=fsync`. A program that needs its data after a crash must flush."
         ),
     )

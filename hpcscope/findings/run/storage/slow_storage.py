@@ -73,7 +73,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
     case, hosts = uneven.summary, uneven.slow_hosts
     times = f"{units.digits(uneven.worst)} times as long as the typical rank"
     if hosts:
-        title = f"{case.label}: ranks on {', '.join(hosts)} take {times} in every launch: slow client"
+        title = f"{case.label}: ranks on {', '.join(hosts)} take {times} in every launch: a slow client"
         advice = "Compare the network, mount options and load of the slow client with the other hosts."
     else:
         title = (
@@ -89,7 +89,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         severity="warning",
         title=title,
         where={**where(case), **({"host": ", ".join(hosts)} if hosts else {})},
-        evidence=[*run.evidence(case), Evidence(what="slowest rank over the typical one", value=uneven.worst)],
+        evidence=[*run.evidence(case), Evidence(what="time of the slowest / typical rank", value=uneven.worst)],
         advice=advice,
         lost=1 - 1 / uneven.worst,
     )

@@ -42,8 +42,8 @@ def _finding(run: Run, loss: FileLoss, enough: int) -> Finding:
         code="small-transfers",
         severity="advice",
         title=(
-            f"{loss.slow.label}: transfers of {units.size(size_of(loss.slow))} reach {written(loss.slow)} of "
-            f"{written(loss.fast)}"
+            f"{loss.slow.label}: transfers of {units.size(size_of(loss.slow))} reach {written(loss.slow)}; "
+            f"transfers of {units.size(size_of(loss.fast))} reach {written(loss.fast)}"
         ),
         where={**where(loss.slow), PARAMETER: size_of(loss.slow)},
         evidence=run.evidence(loss.slow, loss.fast),

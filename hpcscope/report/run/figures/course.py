@@ -81,7 +81,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
 
 def _caption(course: Course, samples: Samples) -> str:
     words = "Times of cases and of the sentinel during the run, relative to their typical times. "
-    words += "Points beyond the frame are drawn at its edge. Vertical lines are launches. "
+    words += "Points beyond the frame are drawn at its edge. Vertical lines mark starts of launches. "
     if course.changes:
         slow = course.states[-1]
         shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"

@@ -38,7 +38,7 @@ def _figure(run: Run, held: list[Prediction], key: str) -> Figure:
     return Figure(
         key=key,
         title="Predicted and measured time",
-        caption=f"Cost formulas ({held[0].source}) with the rates of one rank and the message times of the MPI "
+        caption=f"Predicted: cost formulas ({held[0].source}) with one-rank rates and message times of the MPI "
         f"benchmarks, not the program's times on several ranks. On the dashed line both times agree. {errors}",
         traces=[equal(values), *(_trace(prediction, slot, catalog) for slot, prediction in enumerate(held))],
         layout={"xaxis": log_axis("measured", values, "s"), "yaxis": log_axis("predicted", values, "s")},

@@ -181,7 +181,7 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
         *(words for kind in sample.attributes for words in _named(f"paths, {kind.name}", kind.slow_between)),
         *_named("pairs", sample.slow_pairs),
     ]
-    yield f"Slower than usual: {'; '.join(slow)}." if slow else "Nothing stands out."
+    yield f"Slower than usual: {'; '.join(slow)}." if slow else "No host or path stands out."
 
 
 def _named(kind: str, slow: list[Slow]) -> Iterator[str]:

@@ -47,7 +47,7 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
     return Figure(
         key=key,
         title=f"Residuals by {by}" + (" and number of ranks" if variable == "message_bytes_and_ranks" else ""),
-        caption="Measured over fitted time, minus 1. A model that fits leaves points scattered around 0 without a "
+        caption="Measured time / fitted time - 1. A model that fits leaves points scattered around 0 without a "
         "pattern; a slope or a step shows what the model misses.",
         traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
         layout={"xaxis": axis, "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True}},

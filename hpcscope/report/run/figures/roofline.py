@@ -73,7 +73,7 @@ def _figure(run: Run, of: Roof) -> Iterator[Figure]:
         title=of.title,
         caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
         f"operands ({memory.label}). Points above the slope have their data in a cache. The benchmarks declare "
-        "the bytes.",
+        "the bytes; they are not counted by hardware.",
         traces=traces,
         layout={"xaxis": axis, "yaxis": log_axis("arithmetic rate", [*ys, top, slope * low], "flop/s")},
         table=Table(
