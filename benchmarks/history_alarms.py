@@ -50,7 +50,7 @@ def worlds(random: np.random.Generator, series: int) -> Iterator[tuple[str, Floa
     shapes = {
         "a drift of 5 % in a year": 0.05 * time,
         "a drift of 20 % in a year": 0.2 * time,
-        "a drift of 10 % that slows down": 0.1 * (1 - np.exp(-5 * time)),
+        "a drift that levels off at 10 %": 0.1 * (1 - np.exp(-5 * time)),
     }
     for words, shape in shapes.items():
         yield words, nights(random, series, YEAR, 0.0) + shape, None

@@ -121,7 +121,7 @@ def remove(run: KeptRun) -> None:
     """
     if run.status == DAMAGED:
         raise UsageError(
-            f"{run.path}: perhaps not a run: its {run.kind} file has no `format`; remove the directory yourself"
+            f"{run.path}: cannot be recognized as a run ({run.kind} file without `format`); delete it with `rm -r`"
         )
     try:
         with held(run.path):

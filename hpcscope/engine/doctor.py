@@ -29,7 +29,7 @@ def _building() -> Iterator[Check]:
         found = f"included in Scope for the ABI {ready.abi}, used with {ready.library}"
         yield Check("native program", True, found)
     for installation in here:
-        advice = "" if installation.launcher else "no mpiexec of the same MPI next to it; name one with --mpiexec"
+        advice = "" if installation.launcher else "Scope found no mpiexec of this MPI; name one with --mpiexec"
         launcher = installation.launcher or "no mpiexec"
         found = f"{installation.version} ({installation.origin}), {installation.compiler}, {launcher}"
         yield Check(installation.name, bool(installation.launcher), found, advice)

@@ -115,7 +115,7 @@ class Benchmark : NotCopied {
   // Settings that a library granted to this case on this rank, recorded beside it. Rank 0 speaks for all.
   virtual std::vector<ControlVariable> settings() const { return {}; }
 
-  // False where every operation needs fresh buffers, so that it cannot be looped inside one timing.
+  // False where every operation needs fresh buffers: each timing then covers exactly one operation.
   virtual bool loops() const { return true; }
 
   // True where `run` prepares before the timed part, as by writing a file that is then read: ranks come to it at

@@ -10,7 +10,7 @@ from hpcscope.tune.storage.record import StorageTuning, Trial
 from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
-LEGEND = "error: predicted / measured bandwidth - 1. Trials without a prediction are the basis of all predictions."
+LEGEND = "error: predicted / measured bandwidth - 1. Predictions are based on the first trials, which have none."
 
 
 def page(tuning: StorageTuning) -> RenderableType:

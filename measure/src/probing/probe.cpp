@@ -71,7 +71,7 @@ void check(bool allowed, const std::string& what) {
 
 Transfer read_ends(std::istream& words, int ranks) {
   Transfer transfer;
-  check(static_cast<bool>(words >> transfer.from >> transfer.to), "FROM and TO must be numbers of ranks");
+  check(static_cast<bool>(words >> transfer.from >> transfer.to), "FROM and TO must be rank numbers");
   const auto rank = [ranks](int number) { return number >= 0 && number < ranks; };
   check(rank(transfer.from) && rank(transfer.to), "FROM and TO must be below " + std::to_string(ranks));
   check(transfer.from != transfer.to, "FROM and TO must differ");

@@ -97,7 +97,7 @@ def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
             *(Evidence(what=f"fraction of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
         ],
         advice=(
-            "The resolution averages out over repetitions, and the cost is subtracted: ignore differences "
-            f"below this fraction of a repetition. {_other_cadences(cases)}"
+            "The resolution averages out over repetitions, and the cost is subtracted. Still, ignore differences "
+            f"of less than {units.share(share)} of a repetition. {_other_cadences(cases)}"
         ),
     )
