@@ -50,7 +50,10 @@ class Path:
 
 
 def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
-    """Return the paths between rank 0 and rank 1 that were measured, the default first, inside before outside."""
+    """Return the paths between rank 0 and rank 1 that were measured, the default first.
+
+    Where a run has several hosts, it is about what lies between them: that comes before shared memory.
+    """
     placements: dict[tuple[str, bool], set[Placement]] = {}
     for launch in launches:
         hosts = {process.rank: process.host for process in launch.processes}
@@ -58,7 +61,7 @@ def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
             placements.setdefault((launch.transport, hosts[0] == hosts[1]), set()).add(launch.placement)
     return [
         _path(transport, inside, frozenset(placements[transport, inside]), machine)
-        for transport, inside in sorted(placements, key=lambda way: (way[0] != "default", way[0], not way[1]))
+        for transport, inside in sorted(placements, key=lambda way: (way[0] != "default", way[0], way[1]))
     ]
 
 

@@ -62,8 +62,8 @@ def _severities(findings: list[Finding]) -> str:
 def _finding(finding: Finding, others: int, width: int, with_advice: bool) -> Iterator[Text]:
     """Yield the worst finding of its kind with the number of others, and its whole advice."""
     indent = " " * (2 + LABEL_COLUMNS)
-    causes = f" (and {len(finding.also)} more findings with this cause)" if finding.also else ""
-    title = finding.title + (causes or (f" (and {others} more findings of this kind)" if others else ""))
+    further, shared = (len(finding.also), "with this cause") if finding.also else (others, "of this kind")
+    title = finding.title + (f" (and {count(further, 'more finding')} {shared})" if further else "")
     lines = textwrap.wrap(title, width - len(indent)) or [finding.code]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{LABEL_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
