@@ -12,6 +12,7 @@ from hpcscope.machine.machine import Machine
 from hpcscope.models.ladder.ladder import ladders as build_ladders
 from hpcscope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from hpcscope.models.ladder.memory_copy import fastest_copy
+from hpcscope.models.ladder.paths import paths
 from hpcscope.models.ladder.rung import Ladder, LadderRung, LadderStep, successive
 from hpcscope.models.models import Models
 from hpcscope.report.run.ladders import retained
@@ -116,6 +117,19 @@ LINK: dict[str, Any] = {
     "driver": "mlx5_core",
     "up": True,
 }
+
+
+def test_the_way_between_hosts_comes_before_that_inside_one(golden_run: Path) -> None:
+    records = [json.loads(line) for line in (golden_run / "samples.jsonl").read_text().splitlines()]
+    launch = next(
+        r for r in records if r["record"] == "launch" and r["ranks"] == 2 and r["transport"] == "default"
+    )
+    inside = LaunchRecord.model_validate(launch)
+    first, second = launch["processes"]
+    outside = LaunchRecord.model_validate(launch | {"processes": [first, second | {"host": "node2"}]})
+    between, shared = paths(Machine.model_validate(golden.machine()), [inside, outside])
+    assert between.name.endswith("between hosts")
+    assert shared.name == "shared memory inside a host"
 
 
 def test_a_known_link_limits_by_its_frames(golden_copy: Path) -> None:

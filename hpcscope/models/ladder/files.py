@@ -31,13 +31,13 @@ def _ladder(pattern: FilePattern, measurements: Measurements) -> Ladder | None:
     steps = list(_steps(pattern, measurements))
     if not any(step.layer == FILE_SYSTEM for step in steps):
         return None
-    # Files are larger than all caches.
+    # Files are larger than all caches. What storage keeps of a copy in memory says nothing about the storage.
     limit = largest_copy(measurements)
     return Ladder(
         path=PATHS[pattern],
         quantity="bandwidth_bytes_per_s",
         message_bytes=None,
-        rungs=successive([limit, *steps], "B/s"),
+        rungs=successive([limit, *steps], "B/s", from_limit=False),
         successive=True,
     )
 

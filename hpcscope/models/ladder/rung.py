@@ -90,13 +90,14 @@ def compared(
     )
 
 
-def successive(steps: Sequence[LadderStep], unit: str) -> list[LadderRung]:
-    """Hold each rate against the last one before it that was measured; the first is the limit."""
+def successive(steps: Sequence[LadderStep], unit: str, *, from_limit: bool = True) -> list[LadderRung]:
+    """Hold each rate against the last one before it that was measured; the first is the limit, or only a bound."""
     rungs: list[LadderRung] = []
     below: PerLaunch | None = None
     for step in steps:
         rungs.append(compared(step, below, steps[0].figure, unit, higher_is_better=True))
-        below = step.figure or below
+        if from_limit or step.layer != "limit":
+            below = step.figure or below
     return rungs
 
 
