@@ -50,11 +50,11 @@ def test_a_compiler_that_reads_true_otherwise_than_mpi_writes_it_is_found(
     assert (known.true, known.false, known.read([1, -1, 0])) == (-1, 0, [False, True, False])
     found = logicals.wrong(known, embedded)
     assert found is not None
-    assert "MPI_LAND of .true. and .true. reads .false." in found
-    assert not any("reads .true." in each for each in found), "always .false., as the source says"
+    assert "MPI_LAND of .true. and .true. gives .false." in found
+    assert not any("gives .true." in each for each in found), "always .false., as the source says"
     (check,) = doctor.logical(embedded)
     assert (check.ok, check.name) == (False, f"LOGICAL, openmpi {embedded.version}")
-    assert mentions(check.found, "nvfortran ... -1 ... MPI_LAND of .true. and .true. reads .false.")
+    assert mentions(check.found, "nvfortran ... -1 ... MPI_LAND of .true. and .true. gives .false.")
     assert check.advice
 
 

@@ -75,8 +75,8 @@ def test_a_factor_without_a_law_is_told_with_what_it_lacks() -> None:
     points: list[dict[str, Value]] = [{"ranks": ranks, "n": n} for ranks in (1, 2) for n in (10, 20, 30)]
     records = study(points, program)
     over_ranks, over_n = without_law(records, laws(records))
-    assert mentions(over_ranks, "ranks: 2 ... 3"), "values that there are, and values that it needs"
-    assert mentions(over_n, " n: 3 ... 4")
+    assert mentions(over_ranks, "ranks: ... 2 ... 3"), "values that there are, and values that it needs"
+    assert mentions(over_n, " n: ... 3 ... 4")
     records = study(COUNTS, program)
     assert without_law(records, laws(records)) == []
 

@@ -201,7 +201,7 @@ def test_busy_hosts_are_skipped_and_caught_up(tmp_path: Path, monkeypatch: pytes
 
     def tell(stage: str) -> None:
         told.append(stage)
-        if stage.startswith("2 of 3"):  # all but the host that is busy for good
+        if "2 of 3" in stage:  # all but the host that is busy for good
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -96,7 +96,7 @@ def test_evidence_against_a_host_has_both_values() -> None:
     (host, one), *_ = links.evidence(made)[0]
     assert (host, one.verdict) == ("n3", BAD)
     assert one.text.startswith("link: rate of its slower direction 495 MB/s")
-    assert "with 6 partners, others 9" in one.text
+    assert "with 6 partners, other hosts 9" in one.text
     assert links.sentence(made).startswith("Links: 1")
 
 

@@ -206,7 +206,7 @@ def test_the_page_has_every_node_its_evidence_its_past_and_its_links() -> None:
     assert own.count("<polyline") == 3
     assert own.count('class="strip"') == 6 + 3  # three of them links, which have no past
     assert "(1 since 1998-07-09)" in text
-    assert " partners, others " in text
+    assert " partners, other hosts " in text
     assert 'aria-label="Links"' in text
 
 

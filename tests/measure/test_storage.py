@@ -176,7 +176,7 @@ def test_stale_data_are_named(measure: Measure, wrong_disk: str) -> None:
     ended = measure(2, plan, LD_PRELOAD=wrong_disk, WRONG_DISK="unwritten:13")
     assert [case.status for case in ended.cases] == ["failed", "failed"]
     for case in ended.cases:
-        assert "1 repetition before" in case.reason
+        assert "1 repetition earlier" in case.reason
 
 
 @pytest.mark.parametrize("interface", ["posix", "mpiio"])
