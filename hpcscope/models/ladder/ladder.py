@@ -239,8 +239,10 @@ def _or_missing(
     if steps or not expected:
         return steps
     names = _names(expected)
+    many = names.count(" or ") + 1
+    what = f"{names} was not" if many < 3 else f"none of {many} benchmarks of this layer was"
     where = "2 ranks" if layer == "operation" else "several ranks"
-    return [LadderStep(layer, names, None, f"{names} was not measured here on {where}")]
+    return [LadderStep(layer, names, None, f"{what} measured here on {where}")]
 
 
 def _names(places: Iterable[Standing]) -> str:

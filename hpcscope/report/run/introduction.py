@@ -91,7 +91,10 @@ def cluster(run: Run) -> str:
         return f"Values printed by {sentence(list(programs))}."
     words = [machine_kind(machine)]
     if len(machine.hosts) > 1:
-        rates = [units.quantity(rate, "bit/s") if rate else "unknown rate" for _, rate in sorted(links, key=str)]
+        rates = [
+            units.quantity(rate, "bit/s") if rate else "a link of unknown rate"
+            for _, rate in sorted(links, key=str)
+        ]
         words.append("joined by " + sentence(list(dict.fromkeys(rates))) if rates else "links unknown")
     words += [library(machine)] if library(machine) else []
     return "; ".join(words) + "."
