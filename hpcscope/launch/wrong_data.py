@@ -135,7 +135,7 @@ def read(text: str) -> Shown | None:
     if not verdicts or library is None:
         return None
     return Shown(
-        library=library[1].strip(),
+        library=" ".join(library[1].replace("Version:", "").split()),  # MPICH says `MPICH Version:    4.0.2`
         right=[int(size) for size, said in verdicts if said == "right"],
         wrong=[int(size) for size, said in verdicts if said == "WRONG"],
         first_time=min((int(time) for time, _, _ in seen), default=0),

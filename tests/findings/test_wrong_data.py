@@ -180,3 +180,9 @@ def test_what_arrives_instead_has_a_name(expected: str, kind: str, tmp_path: Pat
     seen = wrong_data.read(said(path, case("mpi.latency", 2), [1024], Cluster(site, [this_host()])))
     assert seen is not None
     assert (seen.wrong, seen.first_time, seen.kinds) == ([1024], 1, [kind])
+
+
+def test_a_library_has_its_name_and_version() -> None:
+    shown = wrong_data.read("library MPICH Version:\t4.0.2\n1024 B: right\n")
+    assert shown is not None
+    assert shown.library == "MPICH 4.0.2"
