@@ -19,7 +19,7 @@ MORE = pytest.mark.slow("every benchmark again; there, two ranks have every exch
 def test_no_check_overlaps_a_timed_interval_of_another_rank(
     measure: Measure, ranks: int, embedded_build: NativeBuild
 ) -> None:
-    """Of no benchmark, and each is right."""
+    """Run every benchmark; each is right, too."""
     all_are_right(measure(ranks, SCOPE_FAULT=SLOW), registry.load(embedded_build.program))
 
 
