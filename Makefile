@@ -15,7 +15,7 @@ PYTEST_OPTIONS ?=
 export PYTHONDONTWRITEBYTECODE =
 # Ranks of Open MPI that wait leave their processor to the other workers.
 test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
-# A third of the compiler's work less; `make run` and `make test-all` compile as for users.
+# A quarter of the compiler's work less; `make run` and `make test-all` compile as for users.
 test: export CXXFLAGS = -O1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1

@@ -13,7 +13,7 @@ from tests.active_messages.two_hosts import TwoHosts, exchange_program, two_host
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """The program, whose objects are those of the provider."""
+    """The program; it shares its objects with the provider."""
     return exchange_program()
 
 

@@ -182,7 +182,7 @@ def test_of_several_links_of_unknown_rate_none_is_named(golden_copy: Path) -> No
     found = ladders(golden_copy)
     assert ("the network between hosts", "bandwidth_bytes_per_s") in found
     rungs = by_layer(found["TCP over the network", "bandwidth_bytes_per_s"])
-    assert "link" in rungs["limit"].reason
+    assert "the link that carries these messages is not known" in rungs["limit"].reason
 
 
 def test_the_interface_that_the_user_named_limits(golden_copy: Path) -> None:

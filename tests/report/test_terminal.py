@@ -91,7 +91,7 @@ def test_findings_are_worst_first_and_the_rest_is_counted(golden_run):
     assert block[0].split()[0] == findings[0].severity
     text = " ".join(" ".join(block).split())
     shown = sum(line.split()[0] in ("error", "warning", "advice", "information") for line in block)
-    shown += sum(int(number) for number in re.findall(r"\(and (\d+) more findings of this kind\)", text))
+    shown += sum(int(number) for number in re.findall(r"\(and (\d+) more findings? of this kind\)", text))
     if shown < len(findings):
         assert f"and {len(findings) - shown} more finding" in block[-1]
 
