@@ -4,7 +4,7 @@ namespace scope::active_messages {
 
 std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port, double loss) {
   if (asked == Wire::packet || (asked == Wire::automatic && loss > 0)) return packet_wire(interface, port, loss);
-  if (loss > 0) throw Error("Options::loss: AF_XDP drops no frames; the wire must be AF_PACKET");
+  if (loss > 0) throw Error("Options::loss: AF_XDP cannot lose frames on purpose; the wire must be AF_PACKET");
   if (asked == Wire::xdp) return xdp_wire(interface, port);
   // A shaped link stays as slow as it was made.
   if (const std::string discipline = shaping(interface); !discipline.empty())

@@ -56,7 +56,7 @@ Value value_of(const std::string& word, const Place& place, const std::string& k
   if (word.empty()) place.refuse(key + " has no value");
   if (word.front() == '"') return text_of(word, place, key);
   if (word.front() == '[') {
-    if (word.back() != ']') place.refuse(key + ": the list must end on its line");
+    if (word.back() != ']') place.refuse(key + ": the list must end on the line on which it begins");
     std::vector<std::string> list;
     std::istringstream items(word.substr(1, word.size() - 2));
     for (std::string item; std::getline(items, item, ',');)

@@ -60,7 +60,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="FORMAT:FILE",
-            help="Write verdicts as junit, nhc or openmetrics; FORMAT:- prints them, not the table; repeatable.",
+            help="Write verdicts as junit, nhc or openmetrics; repeatable. FORMAT:- prints them, without the table.",
         ),
     ] = None,
     drain_command: Annotated[
@@ -208,11 +208,11 @@ def announce(cost: Cost) -> None:
 
     together = "one after the other" if cost.at_once == 1 and cost.hosts > 1 else "in parallel"
     hosts = f"{cost.hosts} hosts {together}" if cost.hosts > 1 else "this host"
-    measuring = f"measuring for {cost.node_seconds:.0f} node-seconds"
-    paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
+    measuring = f"and measures for {cost.node_seconds:.0f} node-seconds"
+    paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each\n" if cost.pairs else ""
     print(
-        f"checking {hosts}: about {duration(cost.duration_s)}, {measuring};\n{paired}"
-        f"  per host and measurement: at most {units.size(cost.memory_bytes)} of memory, "
-        f"{units.size(cost.file_bytes)} written, {units.quantity(cost.program_bytes, 'B')} copied",
+        f"checking {hosts} takes about {duration(cost.duration_s)}, {measuring}\n{paired}"
+        f"  a measurement of a host uses at most {units.size(cost.memory_bytes)} of memory, "
+        f"writes {units.size(cost.file_bytes)} and copies {units.quantity(cost.program_bytes, 'B')}",
         file=sys.stderr,
     )

@@ -36,7 +36,7 @@ def add(
     note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the cluster; default: the earlier name of these machines."),
+        typer.Option(metavar="NAME", help="Name of the cluster; default: its name in earlier runs."),
     ] = None,
     folder: Place = None,
 ) -> None:

@@ -29,7 +29,7 @@ def command(
             help="Benchmarks (mpi, 'mpi.*') and filters (mode=standard, message_bytes=1Ki, ranks=2).",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show all results under all definitions of time.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every result, not only the main ones.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also print each case as `scope run --case` reads it.")

@@ -25,7 +25,7 @@ def head_of(
     if not program:
         raise UsageError("no program: must follow --, such as `scope placement -- ./app arguments`")
     if starts_ranks(program):
-        raise UsageError(f"{program[0]}: must be the program alone; Scope starts its ranks on chosen hosts")
+        raise UsageError(f"{program[0]}: must be the program without its launcher; Scope itself starts the ranks")
     asked = resolve(None, given)
     cluster = probe_cluster(site_of(installations.find(asked.mpi), asked.launcher, COMMAND_LINE))
     slots = cluster.place.slots

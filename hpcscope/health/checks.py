@@ -44,7 +44,7 @@ CHECKS = (
         "arithmetic of one core",
         "flop/s",
         True,
-        "a lower clock: governor, power limit or heat; or a CPU quota",
+        "a lower clock (governor, power limit or heat), or a CPU quota",
         "look at the governor, `turbostat`, power limits and the fans",
     ),
     HealthCheck(
@@ -52,7 +52,7 @@ CHECKS = (
         "arithmetic of all cores",
         "flop/s",
         True,
-        "a lower clock under load: power limit or heat; or other processes",
+        "a lower clock under load (power limit or heat), or other processes",
         "look at `top`, power limits, temperatures and the fans",
     ),
     HealthCheck(

@@ -101,7 +101,7 @@ def _incomplete(rounds: Mapping[int, RoundRecord], jobs: Sequence[JobRecord]) ->
     """Return the rounds, by the numbers of their lines, that have another number of jobs than they say."""
     counts = Counter(job.round for job in jobs)
     return [
-        DamagedLine(line, f"round {record.round}: {counts[record.round]} of {record.jobs} jobs have lines")
+        DamagedLine(line, f"round {record.round}: found lines for {counts[record.round]} of {record.jobs} jobs")
         for line, record in rounds.items()
         if record.jobs not in (0, counts[record.round])
     ]

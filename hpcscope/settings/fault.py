@@ -27,7 +27,7 @@ class Disturbance(SettingsTable):
     rate_mbit_per_s: float | None = setting(None, _rate, "Rate of the port or trunk in Mbit/s.", option="rate")
     loss: float | None = setting(None, _share, "Fraction of frames that are lost.")
     duplication: float | None = setting(None, _share, "Fraction of frames that arrive twice.")
-    reordering: float | None = setting(None, _share, "Fraction of frames that arrive after later ones.")
+    reordering: float | None = setting(None, _share, "Fraction of frames that are overtaken by later frames.")
     corruption: float | None = setting(None, _share, "Fraction of frames with a wrong bit.")
     largest_packet_bytes: int | None = setting(
         None, Size(68, 1499), "Silently drop IP packets larger than this.", option="mtu"

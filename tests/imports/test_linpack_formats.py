@@ -69,7 +69,7 @@ def test_hpcg(file: str, rating: float, sets: int) -> None:
     assert figure.parameters == {"nx": 16, "ny": 16, "nz": 16, "threads": 1}
     assert not figure.failure
     (missing,) = found.reading.missing
-    assert "1,800 s" in missing, "of iterations, which an official result needs"
+    assert "1,800 s" in missing, "iterations over the time that an official result needs"
 
 
 def test_an_invalid_result_of_hpcg_is_none() -> None:

@@ -182,7 +182,7 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
     except OutOfTimeError as error:
         if setup.within_s is None or not directory.samples.is_file():
             raise
-        logger.info("%s: `scope run --resume %s` measures the other cases", error, directory.path)
+        logger.info("%s: `scope run --resume %s` measures the remaining cases", error, directory.path)
         well = True
     if not well:
         show_again(directory, setup)

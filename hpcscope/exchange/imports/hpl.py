@@ -56,7 +56,7 @@ class _Problem:
 
     figures: list[PrintedFigure]
     residuals: list[PrintedFigure] = field(default_factory=list)
-    failure: str = "no check of its residual was printed"
+    failure: str = "no check of the residual was printed"
 
     def checked(self) -> Iterator[PrintedFigure]:
         """Yield its figures with the outcome of the check."""
@@ -90,7 +90,7 @@ class _HplReader(LineReader):
         elif row := _ROW.match(line.text):
             self._problems.append(_Problem(list(_figures(row, self._swap, line.number))))
             if number(row[6]) < SHORTEST_S:
-                self.missing["times of less than 1 s with enough digits"] = None
+                self.missing["enough digits of times below 1 s"] = None
             if not _VARIANT.match(row[1]):
                 self.missing[f"what {row[1]} stands for"] = None
         elif self._problems and (residual := _RESIDUAL.match(line.text)):
@@ -140,7 +140,7 @@ def benchmark() -> Benchmark:
     return declared(
         OTHER,
         "HPL",
-        "LINPACK in variants of HPL that Scope does not have",
+        "LINPACK, in variants of HPL that Scope does not have",
         [FLOPS, TIME, metric("residual", "1", "residual")],
         [
             *(parameter(name, label, [0], role="size" if name == "n" else "problem") for name, label in numbers),

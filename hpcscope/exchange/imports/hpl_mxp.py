@@ -34,7 +34,7 @@ claims = claiming(_PROBLEM)
 
 class _MxpReader(LineReader):
     title = TITLE
-    _failure = "no check of its residual was printed"
+    _failure = "no check of the residual was printed"
     _problem: Sequence[str] = ()
 
     def _takes(self, line: TextLine) -> bool:

@@ -144,7 +144,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
         program=f"{TITLE} {result.facts.get('Version', ('', 0))[0]}".strip(),
         figures=list(result.figures()),
         understood=understood,
-        missing=["times of less than 1 s with enough digits"] if result.is_short else [],
+        missing=["enough digits of times below 1 s"] if result.is_short else [],
         benchmarks=[_benchmark(result.benchmark)] if result.benchmark.startswith("application.nas_") else [],
     )
 

@@ -23,7 +23,7 @@ class Hockney:
             return None
         sizes = curve.message_bytes
         if sizes.size < FEWEST_SIZES:
-            return curve.not_fitted(self.name, f"{sizes.size} message sizes; a line needs at least {FEWEST_SIZES}")
+            return curve.not_fitted(self.name, f"{sizes.size} message sizes; the fit needs {FEWEST_SIZES} or more")
         line = fit_linear(np.column_stack([np.ones_like(sizes), sizes]), curve)
         parameters = [
             line.parameter("latency_s", "s", lambda c: float(c[0])),

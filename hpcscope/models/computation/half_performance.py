@@ -27,9 +27,9 @@ class HalfPerformance:
         if curve.variable not in HALF:
             return None
         if curve.x.size < FEWEST_POINTS:
-            return curve.not_fitted(self.name, f"{curve.x.size} points; a line needs at least {FEWEST_POINTS}")
+            return curve.not_fitted(self.name, f"{curve.x.size} points; the fit needs {FEWEST_POINTS} or more")
         if not (curve.flops > 0).all():
-            return curve.not_fitted(self.name, "the operations of a loop are not declared")
+            return curve.not_fitted(self.name, "the benchmark does not declare how many flops a loop does")
         per_unit = float(np.median(curve.flops / curve.x))
         half = HALF[curve.variable]
         line = fit_linear(np.column_stack([np.ones_like(curve.flops), curve.flops]), curve)

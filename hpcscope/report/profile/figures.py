@@ -46,7 +46,7 @@ def by_process(merged: Merged) -> Figure:
     return Figure(
         key="by-process",
         title="Where the time of each rank goes",
-        caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, files and everything else."
+        caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, file access and the rest."
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
         + (f" {left_out} ranks between those shown are left out." if left_out else ""),
         traces=[bars(name, SLOTS[name], labels, seconds) for name, seconds in parts.items()],
@@ -81,7 +81,7 @@ def by_routine(merged: Merged) -> Figure:
     return Figure(
         key="by-routine",
         title="Time in each routine, all ranks together",
-        caption="For nonblocking messages, this is the time of the call; completion is part of the wait routines."
+        caption="A nonblocking call counts until it returns; the completion counts in the wait routine."
         + (f" The table has {len(ordered) - len(shown)} more routines." if len(ordered) > len(shown) else ""),
         traces=[
             bars(
@@ -157,7 +157,7 @@ def traffic(merged: Merged) -> Iterator[Figure]:
     for column, unit, title in (
         ("bytes", "B", "Bytes sent, point to point"),
         ("messages", "", "Messages sent, point to point"),
-        ("receive_s", "s", "Time of the receiver in receives and their waits"),
+        ("receive_s", "s", "Time that the receiver spends in receive calls and in their wait calls"),
     ):
         dense = matrix(merged.traffic, merged.ranks, column)
         if dense.any():

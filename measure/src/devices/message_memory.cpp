@@ -46,7 +46,7 @@ MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int 
     }
   } else if (sent_->pointer() == nullptr) {
     throw Unavailable(device.facts().driver +
-                      " has no device pointers for MPI; staged memory works with any driver");
+                      ": MPI cannot use its device pointers; staged memory works with any driver");
   }
 }
 

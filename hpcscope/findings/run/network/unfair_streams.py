@@ -25,8 +25,8 @@ def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
         code="unfair-streams",
         severity="warning",
         title=(
-            f"Equal streams get unequal shares of a path: Jain's index {index} in {worst.label} "
-            f"(unequal with {len(hit)} of {len(measured)} loads)"
+            f"Equal streams get unequal shares of a path: Jain's index is {index} in {worst.label} "
+            f"(shares are unequal under {len(hit)} of {len(measured)} loads)"
         ),
         where={"benchmark": worst.benchmark, "layer": "network"},
         evidence=[*run.evidence(*hit), Evidence(what="Jain's index of equal shares", value=1.0)],

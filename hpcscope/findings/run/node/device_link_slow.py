@@ -32,6 +32,6 @@ def _finding(visit: DeviceVisit) -> Finding:
         title=f"The link of {visit.device} runs as PCI Express {used} although both ends can do {most}",
         where={"layer": "device", "host": visit.host},
         evidence=visit.evidence,
-        advice="Look for a limit in the firmware's settings of the slot, and for errors of the link (`lspci -vv`, "
-        "`LnkSta`); reseat the card and its riser.",
+        advice="Look for a limit in the slot's firmware settings, and for link errors (`lspci -vv`, `LnkSta`). "
+        "Reseat the card and its riser.",
     )

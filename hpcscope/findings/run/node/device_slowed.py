@@ -7,7 +7,7 @@ from hpcscope.findings.results import Run
 SLOWED_SHARE = 0.05
 """Least share of a visit, its preparation and verification included, in which a clock was lowered."""
 CAUSES = {
-    "device_slowed_by_heat_ns": ("heat", "Check the device's fans, the air or water at the inlet, and dust."),
+    "device_slowed_by_heat_ns": ("heat", "Check the device's fans and its air or water inlet, and remove dust."),
     "device_slowed_by_power_ns": (
         "its power limit",
         "The device reached its power limit. `nvidia-smi -q -d POWER` shows the limit and whether it can be "
