@@ -67,7 +67,8 @@ void refusals() {
   refused(group + "latency_s = 1\n", "bandwidth_bytes_per_s is missing");
   refused(group + "level = \"moon\"\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n", "allowed: cluster, lan, wan");
   refused(group + "latency_s = 1\nlatency_s = 1\n", "line 7: latency_s is given twice");
-  refused(head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n", "the list must end on the line on which it begins");
+  refused(head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n",
+          "the list must end on the line on which it begins");
   refused(head_text + "nonsense\n", "line 3: nonsense: `key = value` is allowed");
   refused(head_text + "[host]\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n[host]\n", "twice");
 }

@@ -25,7 +25,7 @@ GROUPS = {
         "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
         "health": "check every node of a cluster in minutes, and give a verdict with reasons for each",
         "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
-        "reproduce": "repeat a published experiment at a size that fits, and show the published values",
+        "reproduce": "repeat a published experiment, scaled to this machine, and show the published values",
     },
     "explain": {
         "show": "print the summary of a run, or the results of its benchmarks",

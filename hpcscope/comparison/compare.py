@@ -288,7 +288,10 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Ru
     explained = "" if pair.is_in_states else states.explains(rules.states, pair.a.better, found.ratio)
     is_change = verdict in ("worse", "better")
     if verdict == "no difference" and pair.is_in_states and apart > np.log1p(rules.threshold):
-        verdict, reason = "states differ", f"in equal states, the change is {units.change(found.ratio - 1)}"
+        verdict, reason = (
+            "states differ",
+            f"in equal machine states, the change is {units.change(found.ratio - 1)}",
+        )
     elif is_change and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
         verdict, reason = "common change", f"{units.change(beside.ratio - 1)} relative to the common change"

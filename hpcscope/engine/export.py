@@ -60,7 +60,7 @@ def figure(runs: Sequence[Path], patterns: Sequence[str], output: Path | None, t
     kind = output.suffix.removeprefix(".") if output else ""
     if not table and kind not in paper.FORMATS:
         found = f"found {output}" if output else "none was given"
-        raise UsageError(f"--output: must be a file .{', .'.join(paper.FORMATS)}, but {found}; or use --table")
+        raise UsageError(f"--output: must end in .{' or .'.join(paper.FORMATS)}, but {found}; or use --table")
     names = [run.name for run in runs]
     opened = {run.name if names.count(run.name) == 1 else str(run): Run(run) for run in runs}
     chosen = {name: run.replaced(statistics=select(run.statistics, patterns)) for name, run in opened.items()}

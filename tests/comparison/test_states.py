@@ -101,7 +101,7 @@ def test_a_run_that_spent_more_time_in_a_slow_state_is_compared_in_equal_states(
         tmp_path, (a, course(slow_share=slow_in_a / 8)), (b, course(slow_share=7 / 8, factor=2.0))
     )
     assert comparison.counts["states differ"] == CASES
-    assert all("equal states" in case.reason for case in comparison.cases)
+    assert all("equal machine states" in case.reason for case in comparison.cases)
 
 
 def test_a_regression_in_equal_states_remains_one(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None
     lines = {
         "grid_rows=4": "grid_rows=4: must divide 18 ranks",
         "grid_rows=18": "18 x 1 ranks: T21 has 16 pairs of latitudes: too few to share among 18 ranks",
-        "grid_rows=1": "the 16 pairs of latitudes of a grid row are too few for 18 grid columns",
+        "grid_rows=1": "a grid row has 16 pairs of latitudes; it needs at least 18, the number of grid columns",
         "grid_rows=6 fft=distributed": "the number of grid columns must be a power of two that divides",
     }
     ended = measure(18, [f"{NAME} resolution=T21 {line}" for line in lines])

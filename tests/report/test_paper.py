@@ -76,7 +76,7 @@ def test_what_cannot_be_drawn_is_refused(
 ) -> None:
     run = ["--run", str(golden_run)]
     assert dispatch("figure", ["mpi.latency", *run]) == 2
-    assert "--output: must be a file .pdf, .svg, .png, but none was given" in capsys.readouterr().err
+    assert "--output: must end in .pdf or .svg or .png, but none was given" in capsys.readouterr().err
     assert dispatch("figure", ["mpi.barrier", *run, "-o", str(tmp_path / "x.pdf")]) == 2
     assert "has no curve" in capsys.readouterr().err
     two = ["mpi.latency", "node.stream", *run]

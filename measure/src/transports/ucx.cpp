@@ -224,8 +224,7 @@ std::unique_ptr<Transport> connect_ucx(const Partner& partner, const TransportOp
 namespace scope {
 
 std::unique_ptr<Transport> connect_ucx(const Partner&, const TransportOptions&) {
-  throw Unavailable(
-      "protocol=ucx: this build has no UCX: its header or library was not found when it was compiled");
+  throw Unavailable("protocol=ucx: this build has no UCX, because UCX was not found when Scope was compiled");
 }
 
 }  // namespace scope

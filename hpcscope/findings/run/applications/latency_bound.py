@@ -9,8 +9,8 @@ from hpcscope.statistics.ratio import ratio
 from hpcscope.statistics.summary import Summary
 
 WHY = {
-    "application.npb_cg": "each product of its solver ends in two sums over all ranks",
-    "application.npb_mg": "most of its messages are the few values of coarse grids",
+    "application.npb_cg": "each matrix-vector product of CG is followed by two sums over all ranks",
+    "application.npb_mg": "most messages of MG carry the few values of coarse grids",
 }
 """The applications that are known to wait for many short messages, and why."""
 MUCH = 0.25

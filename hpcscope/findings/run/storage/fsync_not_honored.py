@@ -44,8 +44,8 @@ def find(run: Run) -> list[Finding]:
             ],
             advice=(
                 "The file system is in memory, ignores fsync (an option such as nobarrier, sync=disabled or "
-                "libeatmydata), or has a cache that survives a power failure. Find out which is the case. Until "
-                "then, write rates describe the cache."
+                "libeatmydata), or has a cache that survives a power failure. Find out which is the case. If "
+                "fsync is ignored, write rates describe the cache."
             ),
         )
     ]

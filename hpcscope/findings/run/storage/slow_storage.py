@@ -82,7 +82,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         advice = (
             "On a parallel file system, check the load and the disks of the servers. One slow server slows every "
             "file striped over all servers, and the files of single ranks on this server. "
-            "Ranks compete for a local disk: check their binding."
+            "On a local disk, the ranks of a host compete for the disk: check how ranks are bound to cores."
         )
     return Finding(
         code="slow-storage-client" if hosts else "slow-storage-server",

@@ -425,7 +425,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
     own.push_back(
         call("cache", "dropped,cached,direct,other_rank",
              "evict the file from the page cache beforehand, leave it there, bypass the cache (O_DIRECT), "
-             "or read what another rank has just written, on another host if there are several")
+             "or read what another rank (on another host, if possible) has just written")
             .worded(",through the page cache,direct,written by another rank"));
   } else {
     own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
@@ -437,10 +437,11 @@ std::vector<Parameter> parameters_of(Operation operation) {
                       : call("cache", "cached,direct", "go through the page cache, or bypass the cache (O_DIRECT)")
                             .worded(",direct"));
   }
-  own.push_back(call("fill_s", "s", 0, 0, 86400,
-                     "seconds of untimed writing that decide how much data each rank writes, at most "
-                     "file_bytes; 0: file_bytes decides")
-                    .worded("filled for {} s"));
+  own.push_back(
+      call("fill_s", "s", 0, 0, 86400,
+           "untimed seconds of writing; each rank then writes as much as the fastest rank wrote in them, "
+           "at most file_bytes; 0: each rank writes file_bytes")
+          .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
                      "seconds after which the bandwidth so far is recorded separately; 0: never"));
   return together({method_parameters(), own, hint_parameters()});

@@ -175,8 +175,8 @@ class Decomposition {
     if (methods_.fourier == FourierMethod::transposition) {
       const int pairs = resolution_.pairs() / rows;  // at least
       if (pairs < columns)
-        refuse({"fft=transposition: the ", pairs, " pairs of latitudes of a grid row are too few for ", columns,
-                " grid columns"});
+        refuse({"fft=transposition: a grid row has ", pairs, " pairs of latitudes; it needs at least ", columns,
+                ", the number of grid columns"});
     } else if (!std::has_single_bit(static_cast<unsigned>(columns)) || resolution_.longitudes % columns != 0) {
       refuse({"fft=distributed: the number of grid columns must be a power of two that divides the ",
               resolution_.longitudes, " longitudes"});
