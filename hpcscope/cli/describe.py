@@ -22,7 +22,8 @@ PIPE_COLUMNS = 100
 @takes(given=chosen(Experiment, "mpi"))
 def command(
     name: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="For example mpi.latency; `scope list` names all of them.")
+        str,
+        typer.Argument(metavar="BENCHMARK", help="A benchmark, for example mpi.latency; `scope list` names all."),
     ],
     *,
     given: Given,

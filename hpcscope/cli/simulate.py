@@ -62,7 +62,7 @@ def command(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Simulate a run: its own cases first, to show the error, then more ranks or another platform.
+    """Simulate the cases of a run, to show the error, and then more ranks or another platform.
 
     The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform built
     from the run's values. The result is a run with origin "simulated". Simulated computation takes as long as
@@ -130,7 +130,7 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 def _refuse_beside_offers(given: Sequence[str]) -> None:
     """Raise UsageError for an option of one change beside a file of several."""
     if given:
-        raise UsageError(f"{given[0]}: not valid with --offers, because its file has the changes of each offer")
+        raise UsageError(f"{given[0]}: not valid with --offers, whose file lists all changes")
 
 
 def _words(program: str | None) -> list[str] | None:

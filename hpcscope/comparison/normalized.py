@@ -73,7 +73,7 @@ def normalized(baseline: Path, run: Path) -> Normalized:
     base, modified = Run(baseline), Run(run)
     if different := machines.obstacles(base.machine, modified.machine):
         names = ", ".join(factor.name for factor in different)
-        raise UsageError(f"{run}: --normalized needs the machine of {baseline}; different: {names}")
+        raise UsageError(f"{run}: --normalized needs the same machine as {baseline}; these facts differ: {names}")
     catalog = modified.benchmarks
     references = {(summary.key, summary.metric): summary for summary in base.headlines}
     cases: list[NormalizedCase] = []

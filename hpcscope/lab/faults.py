@@ -249,6 +249,6 @@ def _pid(emulation: Emulation, host: str) -> int:
 
 def _relayed(link: Link) -> UsageError:
     return UsageError(
-        f"lab {link.emulation.state.name}: {link.where}: uses a relay (for a bus, latency or another fault), "
-        "which cannot have this fault: remove the other fault (--clear), or change the lab file"
+        f"lab {link.emulation.state.name}: {link.where}: cannot have this fault, because it uses a relay (for a "
+        "bus, latency or another fault); remove the other fault (--clear), or change the lab file"
     )

@@ -7,7 +7,10 @@ from hpcscope.settings.kinds import DAY_S, HOUR_S, Choice, Duration, Flag, Kind,
 from hpcscope.settings.table import SettingsTable, setting
 from hpcscope.settings.transports import OF_COMMANDS
 
-_check = (Kind(metavar="COMMAND"), "Command that reads the output of a run and exits with 0 if it is correct.")
+_check = (
+    Kind(metavar="COMMAND"),
+    "Command that reads the output of a run, and exits with 0 if the output is correct.",
+)
 _limit = (Duration(30 * DAY_S), "Time limit of a run; default: 1h.")
 _transport = (
     Choice(*OF_COMMANDS),

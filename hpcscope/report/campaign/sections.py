@@ -118,8 +118,9 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     return TableSection(
         "effects",
         "Effect of each factor",
-        "Effect: time with a value / time with the factor's first value, all other factors equal; geometric mean "
-        "over pairs of points. Intervals are bootstrapped over the runs and need at least four runs per point.",
+        "An effect is the time with a value / the time with the factor's first value, with all other factors "
+        "equal: the geometric mean over pairs of points. Intervals are bootstrapped over the runs and need at "
+        "least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -231,8 +232,8 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
         "runs",
         "Runs",
         f"Medians over the runs of each point, for the time {what}. The 95 % CI of the median is"
-        " from order statistics; with fewer than six runs, it is the range of the runs. Sanitized: mean of the "
-        "times up to the 99th percentile, and their coefficient of variation (CV).",
+        " from order statistics; with fewer than six runs, it is the range of the runs. Sanitized values are "
+        "the mean and the coefficient of variation (CV) of the times up to the 99th percentile.",
         Table(columns, rows),
         _bars(configurations, varying),
     )

@@ -14,13 +14,13 @@ from hpcscope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
 FORMULAS = (
-    "Formulas: values of a case from the cost formulas of `scope predict`, and from the models fitted to the run."
-    " If a model was fitted to the case itself, its error is marked, because it validates nothing."
+    "The formulas are the cost formulas of `scope predict`, and the models fitted to the run. If a model was "
+    "fitted to the case itself, the error of the formula is marked, because this error validates nothing."
 )
 FITTED = "fitted"
 GAINS = "Gain of the change: additional work in the same time"
 SMALL_GAINS = "Gains smaller than the simulation error may not be real."
-OFFERS = "The offers side by side: additional work in the same time, and the cost per percent"
+OFFERS = "Comparison of the offers: additional work in the same time, and the cost per percent"
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def _finding(run: Run, case: Summary, other: Summary) -> Finding:
         evidence=[*run.evidence(case, other), how_compared(case, other)],
         advice=(
             "Distribute the data more evenly, or pad it and use the collective for equal blocks. For a few large "
-            "blocks, compare nonblocking sends and receives."
+            "blocks, also try nonblocking sends and receives."
         ),
         lost=excess / (1 + excess),
     )

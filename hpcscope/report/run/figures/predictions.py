@@ -39,8 +39,8 @@ def _figure(run: Run, held: list[Prediction], key: str) -> Figure:
         key=key,
         title="Predicted and measured time",
         caption=f"The prediction uses cost formulas ({held[0].source}), rates of one rank, and message times of "
-        "the MPI benchmarks. It does not use the program's times on several ranks. On the dashed line, predicted and "
-        f"measured times agree. {errors}",
+        "the MPI benchmarks. It does not use the program's times on several ranks. On the dashed line, predicted "
+        f"and measured times agree. {errors}",
         traces=[equal(values), *(_trace(prediction, slot, catalog) for slot, prediction in enumerate(held))],
         layout={"xaxis": log_axis("measured", values, "s"), "yaxis": log_axis("predicted", values, "s")},
         table=Table(
