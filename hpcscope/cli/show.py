@@ -32,7 +32,8 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Show every result, not only the main ones.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Also print each case as `scope run --case` reads it.")
+        bool,
+        typer.Option("--verbose", "-v", help="Also print each case in the form that `scope run --case` reads."),
     ] = False,
     hpl: Annotated[bool, typer.Option("--hpl", help="Show LINPACK in the output format of HPL.")] = False,
     top500: Annotated[bool, typer.Option("--top500", help="Show a data sheet in the style of TOP500.")] = False,

@@ -53,6 +53,6 @@ class StorageSearch(SettingsTable):
     time_s: float | None = setting(
         None,
         Duration(30 * DAY_S),
-        "Time of the search: if it is short, fewer predictions are measured; the calibration always runs.",
+        "Time of the search. In less time, fewer predictions are measured, but the calibration always runs.",
     )
     launches: int = setting(6, *_launches)

@@ -63,7 +63,7 @@ class PredictionSettings(SettingsTable):
     ranks: tuple[int, ...] = setting(
         tuple(range(1, 17)),
         RankCounts(),
-        "Numbers of ranks: a list such as 2,4,8, or 1..64 for the powers of two and both ends.",
+        "Numbers of ranks: a list such as 2,4,8, or 1..64 for 1, 64 and all powers of two between.",
     )
     grid_rows: int = setting(
         0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, mostly a square."

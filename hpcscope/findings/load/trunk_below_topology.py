@@ -56,7 +56,7 @@ def _finding(loaded_cut: LoadedCut) -> Finding:
         ],
         advice=(
             "Look for other traffic and for members of a bond that are down (`ip -s link`, counters of the "
-            "switch), then measure the topology again (`scope topology discover`). Algorithms and placements "
+            "switch). Then measure the topology again (`scope topology discover`). Algorithms and placements "
             "that use the topology's file expect the higher rate."
         ),
         lost=1 - delivered / loaded_cut.predicted,

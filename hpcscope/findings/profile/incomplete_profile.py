@@ -18,7 +18,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
         _finding(
             "other-tool",
             f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
-            "Run the program without the other tool to know its overhead; see `docs/how-to/monitor.md`.",
+            "To know this overhead, run the program without the other tool; see `docs/how-to/monitor.md`.",
             path,
         )
         for path in facts.merged.other_tools

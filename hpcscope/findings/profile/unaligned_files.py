@@ -35,8 +35,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="unaligned-files",
             severity="advice",
             title=(
-                f"{units.share(unaligned / number)} of {number} large reads and writes do not begin at the start "
-                f"of a block ({block}). Access to these files takes {units.share(time_s / facts.total_s)} of the time"
+                f"{units.share(unaligned / number)} of {number} large reads and writes do not begin where a block "
+                f"({block}) begins. Access to these files takes {units.share(time_s / facts.total_s)} of the time"
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
