@@ -23,7 +23,7 @@ PIPE_COLUMNS = 100
 def command(
     name: Annotated[
         str,
-        typer.Argument(metavar="BENCHMARK", help="A benchmark, for example mpi.latency; `scope list` names all."),
+        typer.Argument(metavar="BENCHMARK", help="Name of a benchmark, such as mpi.latency; see `scope list`."),
     ],
     *,
     given: Given,

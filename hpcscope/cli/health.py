@@ -60,7 +60,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="FORMAT:FILE",
-            help="Write verdicts as junit, nhc or openmetrics; repeatable. FORMAT:- prints no table, only them.",
+            help="Write verdicts as junit, nhc or openmetrics; repeatable. FILE - prints the verdicts alone.",
         ),
     ] = None,
     drain_command: Annotated[

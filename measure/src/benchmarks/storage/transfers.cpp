@@ -437,11 +437,10 @@ std::vector<Parameter> parameters_of(Operation operation) {
                       : call("cache", "cached,direct", "go through the page cache, or bypass the cache (O_DIRECT)")
                             .worded(",direct"));
   }
-  own.push_back(
-      call("fill_s", "s", 0, 0, 86400,
-           "untimed seconds of writing; each rank then writes as much as the fastest rank wrote in them, "
-           "at most file_bytes; 0: each rank writes file_bytes")
-          .worded("filled for {} s"));
+  own.push_back(call("fill_s", "s", 0, 0, 86400,
+                     "untimed seconds of writing; each rank then writes as much as the fastest rank wrote in this "
+                     "time, at most file_bytes; 0: each rank writes file_bytes")
+                    .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
                      "seconds after which the bandwidth so far is recorded separately; 0: never"));
   return together({method_parameters(), own, hint_parameters()});
