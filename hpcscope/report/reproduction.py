@@ -13,6 +13,10 @@ NUMBERS = ("predicted", "ours", "limit")
 """The columns of numbers."""
 
 
+def _held(row: ComparedValue) -> str:
+    return "in direction" if row.direction_only and row.holds == "yes" else row.holds
+
+
 def number(value: float | None, unit: str) -> str:
     """Return a value; a dash for a missing one."""
     if unit == "B" and value is not None:
@@ -31,7 +35,7 @@ def cells(row: ComparedValue) -> list[str]:
         number(row.measured, row.unit) + origin,
         number(row.limit, row.unit) if row.limit is not None else "",
         row.relation,
-        row.holds or ("–" if row.relation else ""),
+        _held(row) or ("–" if row.relation else ""),
         row.remark,
     ]
 
@@ -74,9 +78,10 @@ def repeated(items: list[PrintedItem]) -> str:
 
 def counted(tally: Tally) -> str:
     """Return in one sentence how many statements hold."""
+    direction = f" ({tally.direction_only} of them only in direction)" if tally.direction_only else ""
     return (
-        f"{tally.yes} of {tally.stated} published relations hold, {tally.no} do not; {tally.undecided} undecided,"
-        f" {tally.not_judged} not judged here"
+        f"{tally.yes} of {tally.stated} published relations hold{direction}, {tally.no} do not; "
+        f"{tally.undecided} undecided, {tally.not_judged} not judged here"
     )
 
 
