@@ -1,6 +1,7 @@
 """Any MPI program under the monitor: run, its profiles merged, compared with a measured run, and reported."""
 
 import logging
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -27,6 +28,7 @@ from hpcscope.programs.profiles.machine_comparison import (
 from hpcscope.programs.profiles.merged import PROFILE, merge
 from hpcscope.programs.profiles.monitored_run import MONITOR, Monitored, Options
 from hpcscope.programs.profiles.profile import SUFFIX
+from hpcscope.programs.profiles.program import recognize
 from hpcscope.programs.profiles.records import Merged
 from hpcscope.report.profile.contents import ProfileContents
 from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
@@ -60,11 +62,12 @@ def monitor(
     """
     measured = _measured(against)
     directory = new_directory("monitor", output)
-    with ThreadPoolExecutor() as others:  # its commands and files do not wait for the modules
+    with ThreadPoolExecutor() as others:  # their commands and files do not wait for the modules
         host = others.submit(discover.this_host)
+        program = others.submit(recognize, command, options.mpi, os.environ, Path.cwd())
         _prepare()
     try:
-        ended = monitored_run.run(command, directory.path, options, host=host.result())
+        ended = monitored_run.run(command, directory.path, options, host=host.result(), program=program.result())
     except BaseException:
         release(directory.path)
         _remove_empty(directory.path)

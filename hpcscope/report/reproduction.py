@@ -1,12 +1,20 @@
 """Published experiments beside ours, for people: rows of tables, and all experiments as one HTML page."""
 
 from hpcscope import units
+from hpcscope.models.published import reference
 from hpcscope.models.published.overview import ComparedValue, Overview, Tally, tally
+from hpcscope.models.published.reference import PrintedItem
 
 HEADS = ("source", "value", "published", "predicted", "ours", "limit", "must be", "holds", "remark")
 """Heads of a table of statements."""
+PRINTED_HEADS = ("printed", "relations", "values", "predicted", "simulated", "measured", "experiments")
+"""Heads of the table of all printed tables and figures: how many relations hold, and how many values are known."""
 NUMBERS = ("predicted", "ours", "limit")
 """The columns of numbers."""
+
+
+def _held(row: ComparedValue) -> str:
+    return "in direction" if row.direction_only and row.holds == "yes" else row.holds
 
 
 def number(value: float | None, unit: str) -> str:
@@ -27,16 +35,53 @@ def cells(row: ComparedValue) -> list[str]:
         number(row.measured, row.unit) + origin,
         number(row.limit, row.unit) if row.limit is not None else "",
         row.relation,
-        row.holds or ("–" if row.relation else ""),
+        _held(row) or ("–" if row.relation else ""),
         row.remark,
     ]
 
 
+def printed_cells(item: PrintedItem, overview: Overview) -> list[str]:
+    """Return the row of a printed table or figure, as `PRINTED_HEADS` says."""
+    rows = [
+        row
+        for outcome in overview.outcomes
+        for row in outcome.rows
+        if (outcome.name, row.where) in item.statements
+    ]
+    experiments = ", ".join(dict.fromkeys(experiment for experiment, _ in item.statements))
+    numbers = (
+        len(rows),
+        sum(row.predicted is not None for row in rows),
+        sum(row.origin == "simulated" for row in rows),
+        sum(row.measured is not None and row.origin != "simulated" for row in rows),
+    )
+    known = tally(rows)
+    parts = [
+        f"{known.yes} of {known.stated} hold" if known.stated else "",
+        f"{known.undecided} undecided" if known.undecided else "",
+        f"{known.not_judged} not judged" if known.not_judged else "",
+    ]
+    return [
+        f"{item.source}, {item.name}",
+        "; ".join(filter(None, parts)),
+        *(str(number or "") for number in numbers),
+        experiments or f"none: {item.reason}",
+    ]
+
+
+def repeated(items: list[PrintedItem]) -> str:
+    """Return in one sentence how many of the printed tables and figures some experiment repeats."""
+    return (
+        f"{sum(bool(item.statements) for item in items)} of {len(items)} printed tables and figures are repeated"
+    )
+
+
 def counted(tally: Tally) -> str:
     """Return in one sentence how many statements hold."""
+    direction = f" ({tally.direction_only} of them only in direction)" if tally.direction_only else ""
     return (
-        f"{tally.yes} of {tally.stated} published relations hold, {tally.no} do not; {tally.undecided} undecided,"
-        f" {tally.not_judged} not judged here"
+        f"{tally.yes} of {tally.stated} published relations hold{direction}, {tally.no} do not; "
+        f"{tally.undecided} undecided, {tally.not_judged} not judged here"
     )
 
 
@@ -45,10 +90,13 @@ def render(overview: Overview) -> str:
     from hpcscope.report.frame import page
 
     outcomes = overview.outcomes
+    items = reference.printed()
     return page(
         "reproductions.html",
         overview=overview,
         counted=counted(overview.tally),
+        repeated=repeated(items),
+        printed={"columns": PRINTED_HEADS, "rows": [printed_cells(item, overview) for item in items]},
         heads=HEADS,
         summary=[(outcome, tally(outcome.rows)) for outcome in outcomes],
         statements={outcome.name: list(map(cells, outcome.stated)) for outcome in outcomes},

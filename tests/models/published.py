@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hpcscope.models.published.judgement import KnownValues, compared
@@ -16,13 +16,19 @@ from tests.models.curves import measured
 
 
 def reproduced(
-    name: str, summaries: Sequence[Summary], launches: Sequence[LaunchRecord] = (), **more: Any
+    name: str,
+    summaries: Sequence[Summary] | Mapping[str, Sequence[Summary]],
+    launches: Sequence[LaunchRecord] = (),
+    **more: Any,
 ) -> dict[str, ComparedValue]:
-    """What an experiment prints beside the values of one run, by its words."""
-    known = measured(summaries, launches)
+    """What an experiment prints beside the values of one run, or of a run at each place, by its words."""
     reference = load(name)
-    run = ObservedRun(known, link_bits_per_s=reference.link_bits_per_s, speedups=speedups(known), **more)
-    rows = compared(reference.statement, KnownValues(reference.reading, {"": run}, {}))
+    runs = {}
+    for place, own in (summaries if isinstance(summaries, Mapping) else {"": summaries}).items():
+        known = measured(own, launches)
+        rate = reference.link_bits_per_s
+        runs[place] = ObservedRun(known, link_bits_per_s=rate, speedups=speedups(known), **more)
+    rows = compared(reference.statement, KnownValues(reference.reading, runs, {}))
     found = {row.row: row for row in rows}
     assert len(found) == len(rows), "each has words of its own"
     return found

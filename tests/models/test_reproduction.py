@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from hpcscope.errors import UsageError
-from hpcscope.models.published.reference import load, names
+from hpcscope.models.published import reference
+from hpcscope.models.published.overview import ComparedValue, Overview, RepeatedExperiment
+from hpcscope.models.published.reference import PrintedItem, load, names
 from hpcscope.plan.placement import Placement
+from hpcscope.report import reproduction
 from hpcscope.statistics.summary import Summary
 from tests.messages import numbers
 from tests.models.curves import noisy, summary
@@ -69,6 +74,44 @@ def test_there_are_the_experiments() -> None:
         reference = load(name)
         assert reference.source.startswith(SOURCES[name.partition("-")[0]])
         assert reference.statement
+
+
+def test_every_printed_table_and_figure_is_listed_with_its_statements() -> None:
+    items = reference.printed()
+    assert len({(item.source, item.name) for item in items}) == len(items) == 112
+    known = {(name, one.where) for name in reference.names() for one in reference.load(name).statement}
+    linked = {place for item in items for place in item.statements}
+    assert linked <= known
+    of_tables = {place for place in known if re.search("figure|table", place[1])}
+    assert of_tables <= linked, "a statement about a table or figure belongs to it"
+    assert [item for item in items if bool(item.statements) == bool(item.reason)] == []
+
+
+def test_a_printed_table_counts_the_values_and_relations_of_its_statements() -> None:
+    item = PrintedItem(source="Melas", name="table 1", statements=[("one", "table 1")], reason="")
+    value: dict[str, object] = {
+        "row": "a",
+        "published": 1.0,
+        "predicted": 2.0,
+        "unit": "s",
+        "limit": None,
+        "size": 0,
+        "ranks": 2,
+    }
+    value |= {"remark": "", "where": "table 1", "relation": "above 1"}
+    rows = [
+        ComparedValue.model_validate(value | {"measured": 3.0, "origin": "emulated", "holds": "yes"}),
+        ComparedValue.model_validate(value | {"measured": 3.0, "origin": "simulated", "holds": "no"}),
+        ComparedValue.model_validate(value | {"measured": None, "origin": "published"}),
+        ComparedValue.model_validate(
+            value | {"where": "table 2", "measured": 3.0, "origin": "measured", "holds": "yes"}
+        ),
+    ]
+    outcomes = [
+        RepeatedExperiment(name=name, title=name, source="Melas", rows=rows) for name in ("one", "another")
+    ]
+    cells = reproduction.printed_cells(item, Overview(quick=False, full=False, outcomes=outcomes))
+    assert cells == ["Melas, table 1", "1 of 3 hold; 1 not judged", *map(str, (3, 3, 1, 1)), "one"]
 
 
 def test_an_unknown_experiment_names_those_there_are() -> None:

@@ -131,6 +131,7 @@ def _compared(statement: Statement, known: KnownValues) -> ComparedValue:
         says=says(statement),
         relation=relation(statement),
         holds=_judged(statement, estimate, values[0].law) if estimate and not other else "",
+        direction_only=statement.direction_only,
     )
 
 

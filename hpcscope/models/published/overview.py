@@ -35,6 +35,8 @@ class ComparedValue(Strict):
     relation: str = ""
     """What must hold of our value; empty where it is for orientation only."""
     holds: Holds = ""
+    direction_only: bool = False
+    """Whether the relation asks for the direction of the published value alone: ours may be far from it."""
 
 
 class Tally(Strict):
@@ -42,6 +44,8 @@ class Tally(Strict):
 
     stated: int
     yes: int
+    direction_only: int
+    """How many of those that hold do so in their direction alone."""
     no: int
     undecided: int
     not_judged: int
@@ -91,6 +95,7 @@ def tally(rows: Iterable[ComparedValue]) -> Tally:
     return Tally(
         stated=len(stated),
         yes=sum(row.holds == "yes" for row in stated),
+        direction_only=sum(row.holds == "yes" and row.direction_only for row in stated),
         no=sum(row.holds == "no" for row in stated),
         undecided=sum(row.holds == "undecided" for row in stated),
         not_judged=sum(row.holds == "" for row in stated),

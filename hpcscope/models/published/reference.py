@@ -1,5 +1,6 @@
 """Published experiments as data: the printed values, their source, and the cases that reproduce them here."""
 
+import csv
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -117,6 +118,18 @@ class Reference(Strict):
         return self.full if full else self.fitting
 
 
+class PrintedItem(Strict):
+    """A table or figure that a source prints, and where the statements about it are."""
+
+    source: str
+    name: str
+    """Its number; of a table without one its section."""
+    statements: list[tuple[str, str]]
+    """The experiments, and what their statements have as `where`; empty: no experiment repeats it."""
+    reason: str
+    """Why no experiment repeats it."""
+
+
 def names() -> list[str]:
     """Return the names of all published experiments."""
     return sorted(path.stem for path in directory().glob("*.toml"))
@@ -131,6 +144,18 @@ def load(name: str) -> Reference:
         return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise ScopeError(f"{path}: {error}") from error
+
+
+def printed() -> list[PrintedItem]:
+    """Return all tables and figures with results that the sources print; diagrams and set-ups are not counted."""
+    items: dict[tuple[str, str], PrintedItem] = {}
+    with beside("printed.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            new = PrintedItem(source=row["source"], name=row["item"], statements=[], reason=row["reason"])
+            item = items.setdefault((new.source, new.name), new)
+            if row["experiment"]:
+                item.statements.append((row["experiment"], row["where"]))
+    return list(items.values())
 
 
 def beside(name: str) -> Path:

@@ -131,6 +131,11 @@ class Statement(Strict):
         return "1" if self.over else self.unit
 
     @property
+    def direction_only(self) -> bool:
+        """Whether a value was printed, but only its direction must hold here."""
+        return self.printed is not None and self.law is None and self.bounds.count(None) == 1
+
+    @property
     def bounds(self) -> tuple[float | None, float | None]:
         """Between what the value must lie."""
         if self.factor is not None and self.printed is not None:

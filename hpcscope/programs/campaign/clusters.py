@@ -166,7 +166,9 @@ def _k_means(scaled: Floats, count: int, starts: int, random: np.random.Generato
     best, least = None, np.inf
     for _ in range(starts):
         with suppress(ClusterError):
-            centroids, labels = kmeans2(scaled, count, ITERATIONS, minit="++", missing="raise", rng=random)
+            centroids, labels = kmeans2(
+                scaled, count, ITERATIONS, minit="++", missing="raise", rng=random, check_finite=False
+            )
             squares = float(((scaled - centroids[labels]) ** 2).sum())
             if squares < least:
                 best, least = labels.astype(np.int64), squares

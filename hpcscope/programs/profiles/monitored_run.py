@@ -114,6 +114,7 @@ def run(
     stderr: Stream = None,
     timeout_s: float | None = None,
     host: Host | None = None,
+    program: Program | None = None,
 ) -> Monitored:
     """Run a command under the monitor and return how it ended; its profiles are then in `folder`/profiles.
 
@@ -128,6 +129,7 @@ def run(
         stderr: where its errors go.
         timeout_s: after so much time it is asked to end, and killed when it does not.
         host: the facts of this host, where they are known.
+        program: what `recognize` says of the command, where it was asked already.
 
     Raises:
         UsageError: the command does not exist, its MPI is none that is here, an option is not allowed.
@@ -137,7 +139,7 @@ def run(
     chosen = options or Options()
     variables = {**os.environ, **(environment or {})}
     place = directory or Path.cwd()
-    program = recognize(command, chosen.mpi, variables, place)
+    program = program or recognize(command, chosen.mpi, variables, place)
     library = _library(program)
     if room := chosen.trace_room():
         logger.info("%s", room)

@@ -9,7 +9,7 @@
 #include "benchmarks/application/npb/jacobians.hpp"
 #include "benchmarks/application/npb/lines.hpp"
 
-namespace scope::npb {
+namespace scope::npb::bt {
 
 // BT's lines: block tridiagonal systems with 5 x 5 blocks, by elimination from the first cell of a line to
 // the last and back-substitution (Thomas), without pivoting (RNR-94-007, section 3.3.2).
@@ -39,7 +39,7 @@ SCOPE_INLINE inline void subtract_row(Real (&row)[quantities], const Real& facto
 
 template <int axis>
 class BlockTridiagonal : public LineSolver<axis, BlockTridiagonal> {
-  using Base = LineSolver<axis, npb::BlockTridiagonal>;
+  using Base = LineSolver<axis, npb::bt::BlockTridiagonal>;
   using Base::cell_;
 
  public:
@@ -230,4 +230,4 @@ const Registration registration{
                 make<BlockTridiagonalFlow>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::bt

@@ -9,7 +9,7 @@
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "mpi/process_grid.hpp"
 
-namespace scope::npb {
+namespace scope::npb::cg {
 
 // The random sparse matrix of kernel CG, rows one after another (compressed sparse rows).
 struct SparseMatrix {
@@ -395,4 +395,4 @@ const Registration registration{
                 make<ConjugateGradient>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::cg

@@ -8,7 +8,7 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 
-namespace scope::npb {
+namespace scope::npb::ep {
 namespace {
 
 constexpr const char* name = "application.npb_ep";
@@ -148,4 +148,4 @@ const Registration registration{
                 make<EmbarrassinglyParallel>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::ep

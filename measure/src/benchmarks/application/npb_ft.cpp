@@ -11,7 +11,7 @@
 #include "benchmarks/application/npb/variant.hpp"
 #include "benchmarks/application/npb/vectors.hpp"
 
-namespace scope::npb {
+namespace scope::npb::ft {
 
 // Fast Fourier transforms of a power of two points, several at once in the lanes of vectors.
 
@@ -437,4 +437,4 @@ const Registration registration{
                 make<FourierTransform>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::ft

@@ -9,7 +9,7 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 
-namespace scope::npb {
+namespace scope::npb::is {
 namespace {
 
 constexpr const char* name = "application.npb_is";
@@ -377,4 +377,4 @@ const Registration registration{
                 make<IntegerSort>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::is

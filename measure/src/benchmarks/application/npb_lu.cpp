@@ -13,7 +13,7 @@
 #include "benchmarks/application/npb/right_hand_side.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 
-namespace scope::npb {
+namespace scope::npb::lu {
 
 // LU's sweeps: symmetric successive over-relaxation of the implicit equations, from the first point of the
 // grid to the last with the blocks below the diagonal, then back with those above it (RNR-94-007, section
@@ -450,4 +450,4 @@ const Registration registration{
                 make<OverRelaxedFlow>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::lu

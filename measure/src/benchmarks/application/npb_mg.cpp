@@ -13,7 +13,7 @@
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 
-namespace scope::npb {
+namespace scope::npb::mg {
 
 // The halo of neighbors' values around a block of a periodic grid, at any level of a multigrid.
 //
@@ -409,4 +409,4 @@ const Registration registration{
                 make<Multigrid>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::mg

@@ -8,7 +8,7 @@
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/lines.hpp"
 
-namespace scope::npb {
+namespace scope::npb::sp {
 
 // SP's lines: the matrices of an axis are diagonalized, so that each of the five characteristic variables has
 // a scalar pentadiagonal system (RNR-94-007, section 3.3.3, after Pulliam and Chaussee 1981). Three move with
@@ -96,7 +96,7 @@ SCOPE_INLINE inline void out_of_z(Real (&r)[quantities], const Motion<Real>& at)
 
 template <int axis>
 class ScalarPentadiagonal : public LineSolver<axis, ScalarPentadiagonal> {
-  using Base = LineSolver<axis, npb::ScalarPentadiagonal>;
+  using Base = LineSolver<axis, npb::sp::ScalarPentadiagonal>;
   using Base::cell_, Base::flow_;
 
  public:
@@ -288,4 +288,4 @@ const Registration registration{
                 make<ScalarPentadiagonalFlow>)};
 
 }  // namespace
-}  // namespace scope::npb
+}  // namespace scope::npb::sp
