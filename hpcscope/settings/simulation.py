@@ -52,6 +52,9 @@ class SimulationSettings(SettingsTable):
         "Let all ranks use the same memory in benchmarks that do not compute, even if there is enough for each; "
         "data are then not verified.",
     )
+    own_cores: bool = setting(
+        False, Flag(), "Give each host of a lab its own cores, as real hosts have; in the lab they share cores."
+    )
     memory_bytes: int | None = setting(None, Size(1), "Memory for the simulation; default: most of what is free.")
     limit_s: float = setting(120.0, Duration(30 * DAY_S), "Time limit of a case, or of the program.")
 

@@ -1,7 +1,7 @@
 """A published experiment on several networks, repeated here: runs for each place, in a lab where it says so."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -18,12 +18,14 @@ from hpcscope.rundirectory import RunDirectory, write_json
 
 logger = logging.getLogger(__name__)
 
+Command = Sequence[str] | Callable[[], Sequence[str]]
+"""The words of a command of Scope, or what gives them once the places before it were measured."""
 ABSENT = "not-measured.json"
 """Why a place was not measured, by its name."""
 
 
 def measure(
-    places: Sequence[ReproductionPlace], commands: Mapping[str, Sequence[str]], folder: Path, full: bool = False
+    places: Sequence[ReproductionPlace], commands: Mapping[str, Command], folder: Path, full: bool = False
 ) -> None:
     """Run the command of Scope of each directory that is not finished; an interrupted one goes on.
 
@@ -37,8 +39,13 @@ def measure(
             continue
         here = [place for place in places if place.folder == name]
         logger.info("; ".join(f"{place.name}: {place.words}" for place in here))
+        try:
+            words = command() if callable(command) else command
+        except UsageError as error:  # the place before it has no run
+            absent |= dict.fromkeys((place.name for place in here), str(error))
+            continue
         begun = is_campaign(own) or RunDirectory(own).run.exists()
-        words = [command[0], "--resume", str(own)] if begun else command
+        words = [words[0], "--resume", str(own)] if begun and not callable(command) else words
         ended = run_scope(words, (full and here[0].full_lab) or here[0].lab)
         if ended.code == InterruptedRunError.exit_code:
             raise InterruptedRunError(f"interrupted; resume: scope reproduce --resume {folder}")

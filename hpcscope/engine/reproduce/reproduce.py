@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hpcscope.launch.site import site_of
 from hpcscope.models.published import judgement
 from hpcscope.models.published.observed import ObservedRun
 from hpcscope.models.published.overview import ComparedValue
-from hpcscope.models.published.reference import Reference, Scale, load
+from hpcscope.models.published.reference import Reference, Scale, SimulatedPlace, load
 from hpcscope.plan.experiment import COMMAND_LINE, resolve, write
 from hpcscope.plan.placement import Placement
 from hpcscope.rundirectory import write_text
@@ -29,6 +30,7 @@ from hpcscope.topology.topology import read as read_topology
 
 LONGEST_CASE_S = 600.0
 """In a lab one repetition may take half a minute."""
+SIMULATED_CASE_S = 600.0
 LONGEST_FULL_CASE_S = 6 * 3600.0
 """Over an emulated WAN one repetition of a published size takes minutes (a broadcast) to hours (a product)."""
 
@@ -98,18 +100,35 @@ def _measured(
 def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
     """Measure at each of the places of the experiment and return the folder of their runs."""
     folder = options.resume or new_directory(options.name, options.output).path
+    commands: dict[str, places.Command] = {}
     if reference.study is not None:
         scale = reference.study.full if options.full else reference.study.fitting
         mpi, repetitions = options.given.get("mpi"), options.launches
-        commands = study.commands(reference.study, reference.place, scale, mpi, folder, repetitions)
+        commands |= study.commands(reference.study, reference.place, scale, mpi, folder, repetitions)
     else:
-        commands = {}
         for place in reference.place:
+            if place.simulated is not None:
+                commands[place.name] = partial(_simulation, reference, place.name, place.simulated, folder)
+                continue
             file = folder / f"{place.name}.toml"
             write_text(file, write(_experiment(place.scale(options.full), options, [], here=place.lab is None)))
             commands[place.name] = ["run", str(file), "--output", str(folder / place.name)]
     places.measure(reference.place, commands, folder, options.full)
     return folder
+
+
+def _simulation(reference: Reference, name: str, simulated: SimulatedPlace, folder: Path) -> list[str]:
+    """Return the command that simulates the run of another place with the processors of the source."""
+    measured = [place for place in reference.place if place.name == simulated.of]
+    known = judgement.KnownValues(reference.reading, places.observed(measured, folder), {})
+    alone = known.read(simulated.reading).measured
+    if alone is None:
+        raise UsageError(f"{folder / simulated.of}: has no {simulated.reading!r}, which the simulation needs")
+    ranks = ",".join(map(str, simulated.ranks))
+    words = ["simulate", str(folder / simulated.of), *simulated.benchmarks, "--ranks", ranks, "--own-cores"]
+    slower = alone.estimate.value / simulated.published_s
+    words += ["--hosts", str(max(simulated.ranks)), "--set", f"host.speed={slower:.4g}"]
+    return [*words, "--limit", f"{SIMULATED_CASE_S:g}", "--output", str(folder / name)]
 
 
 def _experiment(scale: Scale, options: ReproduceOptions, hosts: Sequence[str], here: bool = True) -> Experiment:

@@ -42,7 +42,7 @@ class SimulateOptions(SimulationSettings):
     @property
     def only_larger(self) -> bool:
         """Whether hosts and links are as they were measured, whatever their number."""
-        return not self.changes and self.topology is None
+        return not self.changes and self.topology is None and not self.own_cores
 
     @property
     def limits(self) -> Limits:
@@ -68,6 +68,9 @@ class Request:
     """SMPI's name of the library whose choice of algorithms it makes."""
     rules: str | None
     """The collectives' name of the rules of that library; None where they do not know any."""
+
+    own_cores: bool = False
+    """Whether each host of a lab has its own cores on this platform."""
 
     @property
     def hosts(self) -> list[str]:
@@ -102,7 +105,7 @@ class Request:
         """
         machine = self.known.machine
         speed = self.measured.nodes[0].flops_per_s.estimate.value
-        if machine.lab is None:
+        if machine.lab is None or self.own_cores:
             return speed
         processors = machine.hosts[0].processor.usable_processors
         return speed * max(1.0, ranks / processors)

@@ -137,7 +137,9 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     )
     if not options.ranks_that_fit:
         _refuse_too_many(request, other)
-    asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request, other))
+    asked = replace(
+        request, calibration=other, hosts_of={}, plan=_changed(request, other), own_cores=options.own_cores
+    )
     if not asked.plan.launches:
         raise UsageError(
             f"{run}: has only topology-aware collectives, which do not work with --topology {options.topology}"
@@ -196,7 +198,9 @@ def carried_out(
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
     programs: list[ProgramTime] = []
     try:
-        programs.extend(_program_times(directory, replace(request, calibration=asked.calibration)))
+        programs.extend(
+            _program_times(directory, replace(request, calibration=asked.calibration, own_cores=asked.own_cores))
+        )
     except ScopeError as error:  # in the user's own program: what was simulated before stands
         left_out.append(str(error))
         well = False
@@ -247,7 +251,8 @@ def _calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration
 def _words(options: SimulateOptions) -> list[str]:
     hosts = [f"--hosts {options.hosts}"] if options.hosts is not None else []
     network = [f"--topology {options.topology}"] if options.topology is not None else []
-    return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts, *network]
+    own = ["--own-cores"] if options.own_cores else []
+    return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts, *network, *own]
 
 
 def _refuse_too_many(request: Request, other: Calibration) -> None:
@@ -479,7 +484,9 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if here != there:
         yield f"computation takes as long as on this machine ({here}), not as on the measured machine ({there})"
     if known.machine.lab is not None:
-        yield "hosts of a lab share cores: simulated computation is as slow as there; messages cost no CPU time"
+        where = "on the platform as measured, " if request.options.own_cores else ""
+        yield f"{where}hosts of a lab share cores: simulated computation is as slow as there"
+        yield "messages cost no CPU time"
     yield from (
         comment
         for comment in own.comments

@@ -22,6 +22,19 @@ class Scale(Strict):
 Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
 
 
+class SimulatedPlace(Strict):
+    """A simulation of the run at another place, with processors as slow as the published ones."""
+
+    of: str
+    """The name of that place."""
+    benchmarks: list[str]
+    ranks: list[int]
+    reading: str
+    """A time on one process at that place. Its quotient with `published_s` slows the processors."""
+    published_s: float = Field(gt=0)
+    """The published time of the same problem on one process."""
+
+
 class ReproductionPlace(Strict):
     """One of several networks, and its counterpart here: a run of its own, or the runs of a study there."""
 
@@ -39,6 +52,8 @@ class ReproductionPlace(Strict):
     """In a study."""
     program: str = ""
     """Another one than the study's."""
+    simulated: SimulatedPlace | None = None
+    """None: it is measured."""
     fitting: Scale | None = None
     """None in a study, whose extent is the same everywhere."""
     full: Scale | None = None
@@ -51,7 +66,11 @@ class ReproductionPlace(Strict):
     @property
     def folder(self) -> str:
         """The name of its directory: networks of a study that are transports of the same hosts share one."""
-        return self.name if self.fitting else "-".join(filter(None, [self.lab or "here", self.program]))
+        return (
+            self.name
+            if self.fitting or self.simulated
+            else "-".join(filter(None, [self.lab or "here", self.program]))
+        )
 
 
 class StudyScale(Strict):
