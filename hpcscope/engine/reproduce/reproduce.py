@@ -128,6 +128,7 @@ def _simulation(reference: Reference, name: str, simulated: SimulatedPlace, fold
     words = ["simulate", str(folder / simulated.of), *simulated.benchmarks, "--ranks", ranks, "--own-cores"]
     slower = alone.estimate.value / simulated.published_s
     words += ["--hosts", str(max(simulated.ranks)), "--set", f"host.speed={slower:.4g}"]
+    words += ["--collectives", simulated.collectives]
     return [*words, "--limit", f"{SIMULATED_CASE_S:g}", "--output", str(folder / name)]
 
 

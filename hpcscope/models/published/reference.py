@@ -33,6 +33,8 @@ class SimulatedPlace(Strict):
     """A time on one process at that place. Its quotient with `published_s` slows the processors."""
     published_s: float = Field(gt=0)
     """The published time of the same problem on one process."""
+    collectives: str
+    """The library whose choice of algorithms is simulated: that of the source."""
 
 
 class ReproductionPlace(Strict):
