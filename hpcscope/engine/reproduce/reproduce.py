@@ -89,7 +89,7 @@ def _measured(
         directory = new_directory(options.name, options.output)
         experiment = _experiment(reference.scale(options.full), options, reference.hosts)
         where = f"reference/{options.name}.toml"
-        limit_s = LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None
+        limit_s = _longest_s(options, reference.lab)
         outcome = run(replace(experiment, limit_s=limit_s), where, directory.path, command, progress)
     path = outcome.directory.path
     if not outcome.well:
@@ -111,10 +111,17 @@ def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
                 commands[place.name] = partial(_simulation, reference, place.name, place.simulated, folder)
                 continue
             file = folder / f"{place.name}.toml"
-            write_text(file, write(_experiment(place.scale(options.full), options, [], here=place.lab is None)))
+            experiment = _experiment(place.scale(options.full), options, [], here=place.lab is None)
+            limit_s = _longest_s(options, place.lab)
+            write_text(file, write(replace(experiment, limit_s=limit_s)))
             commands[place.name] = ["run", str(file), "--output", str(folder / place.name)]
     places.measure(reference.place, commands, folder, options.full)
     return folder
+
+
+def _longest_s(options: ReproduceOptions, lab: str | None) -> float | None:
+    """Return the time limit of a case; None: the usual one."""
+    return LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if lab else None
 
 
 def _simulation(reference: Reference, name: str, simulated: SimulatedPlace, folder: Path) -> list[str]:
