@@ -18,8 +18,8 @@ from hpcscope.cli import dispatch
 from hpcscope.engine.reproduce import everything, own_command
 from hpcscope.engine.reproduce import places as published_places
 from hpcscope.engine.reproduce.own_command import EndedCommand
-from hpcscope.errors import ScopeError
-from hpcscope.models.published.reference import ReproductionPlace, Scale, names
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.models.published.reference import ReproductionPlace, Scale, SimulatedPlace, names
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
 ROW = {
@@ -141,6 +141,45 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
     assert [Path(words[-1]).name for words in done] == ["b"]
     with pytest.raises(ScopeError, match="ScaLAPACK is missing"):
         published_places.measure(places[1:2], {"b": commands["b"]}, tmp_path)
+
+
+def test_a_simulation_is_begun_when_the_place_that_it_needs_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = SimulatedPlace(
+        of="lab", benchmarks=["algorithm.*"], ranks=[1, 16], reading="x", published_s=344, collectives="mpich"
+    )
+    places = [
+        ReproductionPlace(name="lab", words="", lab="sparc", fitting=Scale(launches=1, cases=[])),
+        ReproductionPlace(name="simulated", words="", simulated=simulated),
+    ]
+    done: list[str] = []
+
+    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
+        done.append(words[0])
+        if words[0] == "run":
+            return EndedCommand(2, "", "scope: iproute2 is missing", False) if failing else ended(words)
+        return ended(words)
+
+    def ended(words: list[str]) -> EndedCommand:
+        Path(words[-1]).mkdir()
+        (Path(words[-1]) / "report.html").write_text("")
+        return EndedCommand(0, "", "", False)
+
+    def simulation() -> list[str]:
+        if not (tmp_path / "lab").exists():
+            raise UsageError("lab: has no run")
+        return ["simulate", "--output", str(tmp_path / "simulated")]
+
+    monkeypatch.setattr(published_places, "run_scope", run)
+    commands = {"lab": ["run", "--output", str(tmp_path / "lab")], "simulated": simulation}
+    failing = True
+    with pytest.raises(ScopeError, match="iproute2 is missing"):
+        published_places.measure(places, commands, tmp_path)
+    assert published_places.absent(tmp_path) == {"lab": "iproute2 is missing", "simulated": "lab: has no run"}
+    failing = False
+    published_places.measure(places, commands, tmp_path)
+    assert (done, published_places.absent(tmp_path)) == (["run", "run", "simulate"], {})
 
 
 def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

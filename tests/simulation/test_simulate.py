@@ -58,6 +58,16 @@ def test_the_command_refuses_what_means_nothing(
     assert mentions(capsys.readouterr().err, words)
 
 
+@pytest.mark.parametrize(("own_cores", "slower"), [(False, 4.0), (True, 1.0)])
+def test_ranks_of_a_lab_share_its_cores_unless_each_host_has_its_own(own_cores: bool, slower: float) -> None:
+    host = SimpleNamespace(processor=SimpleNamespace(usable_processors=2))
+    known = SimpleNamespace(machine=SimpleNamespace(lab="o2", hosts=[host] * 8))
+    node = SimpleNamespace(flops_per_s=SimpleNamespace(estimate=SimpleNamespace(value=1e9)))
+    measured = SimpleNamespace(nodes=[node] * 8)
+    request = cast(Request, SimpleNamespace(known=known, measured=measured, own_cores=own_cores))
+    assert Request.speed_here(request, 8) == slower * 1e9
+
+
 def test_on_many_ranks_no_exchange_has_all_its_messages_under_way_at_once() -> None:
     assert algorithms(FEW_RANKS, short=False) == algorithms(FEW_RANKS, short=True) == {}
     short, long = (algorithms(FEW_RANKS + 1, short) for short in (True, False))
