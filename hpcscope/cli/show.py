@@ -92,6 +92,8 @@ def show_run(
     else:
         from rich.text import Text
 
+        from hpcscope.models.computation.loop_rates import loop_rates
+        from hpcscope.report.run import loops
         from hpcscope.report.terminal import simulation, verdict
 
         if known.simulation is not None:
@@ -102,6 +104,8 @@ def show_run(
             if sentence := "" if asked else introduction.verdict(known):
                 display(Text(f"{sentence}\n", style="bold"))
             display(listing(shown, known.benchmarks, verbose))
+            for spread in loop_rates(shown, known.benchmarks):
+                display(Text(loops.sentence(spread)))
             if words := introduction.program(known.machine):
                 print(words)
         else:

@@ -6,6 +6,7 @@ from hpcscope.models.communication.network_steps import name_steps
 from hpcscope.models.communication.pair_matrix import PairMatrix, pair_matrices
 from hpcscope.models.communication.random_pairs import RandomPairs, random_pairs
 from hpcscope.models.computation.linpack_rates import LinpackRates, linpack_rates
+from hpcscope.models.computation.loop_rates import LoopRates, loop_rates
 from hpcscope.models.fitting.fit import Fit, NotFitted
 from hpcscope.models.fitting.model import fit_all
 from hpcscope.models.ladder.devices import device_ladders
@@ -45,6 +46,7 @@ class Models(Strict):
     operations: list[OperationParts] = []
     applications: list[Application] = []
     dealings: list[Dealing] = []
+    loops: list[LoopRates] = []
     linpack: LinpackRates | None = None
     """Rates of the largest LINPACK; None where it was not run."""
 
@@ -74,5 +76,6 @@ def derive(measurements: Measurements, samples: Samples, topology: Topology | No
         dealings=dealings(phases, measurements, samples.launches),
         operations=operation_parts(measurements),
         applications=applications(measurements),
+        loops=loop_rates(measurements.summaries, catalog),
         linpack=linpack_rates(measurements),
     )
