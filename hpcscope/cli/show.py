@@ -93,7 +93,7 @@ def show_run(
         from rich.text import Text
 
         from hpcscope.models.computation.loop_rates import loop_rates
-        from hpcscope.report.run import loops
+        from hpcscope.report.run import notes
         from hpcscope.report.terminal import simulation, verdict
 
         if known.simulation is not None:
@@ -105,7 +105,10 @@ def show_run(
                 display(Text(f"{sentence}\n", style="bold"))
             display(listing(shown, known.benchmarks, verbose))
             for spread in loop_rates(shown, known.benchmarks):
-                display(Text(loops.sentence(spread)))
+                display(Text(notes.loop_note(spread)))
+            for benchmark in dict.fromkeys(summary.benchmark for summary in shown):
+                for note in notes.switch_notes(known, benchmark):
+                    display(Text(note))
             if words := introduction.program(known.machine):
                 print(words)
         else:

@@ -5,6 +5,7 @@ from hpcscope.models.communication.library_settings import name_breaks
 from hpcscope.models.communication.network_steps import name_steps
 from hpcscope.models.communication.pair_matrix import PairMatrix, pair_matrices
 from hpcscope.models.communication.random_pairs import RandomPairs, random_pairs
+from hpcscope.models.communication.switch_latency import Wiring
 from hpcscope.models.computation.linpack_rates import LinpackRates, linpack_rates
 from hpcscope.models.computation.loop_rates import LoopRates, loop_rates
 from hpcscope.models.fitting.fit import Fit, NotFitted
@@ -60,14 +61,15 @@ def derive(measurements: Measurements, samples: Samples, topology: Topology | No
     fits, not_fitted = fit_all(measurements)
     fits = name_breaks(fits, samples.launches, machine.environment, catalog)
     phases = phases_by_rank(samples, catalog)
+    wiring = Wiring.known(machine.lab, topology)
     return Models(
         format=FORMAT,
         fits=name_steps(fits, samples.launches, machine, catalog),
         ladders=[*ladders(measurements), *file_ladders(measurements), *device_ladders(measurements)],
         limits=limits(measurements),
         not_fitted=not_fitted,
-        pairs=pair_matrices(samples, catalog),
-        random_pairs=random_pairs(samples, catalog, topology),
+        pairs=pair_matrices(samples, catalog, wiring),
+        random_pairs=random_pairs(samples, catalog, topology, wiring),
         congestion=congestion(samples, catalog),
         speedups=speedups(measurements),
         saturations=saturations(measurements),

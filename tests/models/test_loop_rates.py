@@ -12,7 +12,7 @@ from hpcscope.exchange import exports
 from hpcscope.findings.results import Run
 from hpcscope.models.computation.loop_rates import BENCHMARK, LoopRates, loop_rates
 from hpcscope.report.run import page
-from hpcscope.report.run.loops import sentence, spread_words
+from hpcscope.report.run.notes import loop_note, spread_words
 from hpcscope.statistics.summary import Summary
 from tests.cli.scope_command import answered
 from tests.comparison.runs import write
@@ -90,7 +90,7 @@ def test_few_launches_and_launches_apart_have_no_interval() -> None:
 
 def test_show_prints_the_summary_of_the_chosen_loops(tmp_path: Path) -> None:
     folder = write(tmp_path / "run", loops())
-    written = sentence(only(loops()))
+    written = loop_note(only(loops()))
     assert mentions(written, "harmonic mean 1.71 Gflop/s ... 3 loops ... loop 5 ... loop 1 ... ratio 4.00")
     assert written in " ".join(answered(tmp_path, "show", str(folder), BENCHMARK).output.split())
     assert "harmonic" not in answered(tmp_path, "show", str(folder), BENCHMARK, "kernel=1").output
@@ -102,6 +102,6 @@ def test_the_report_and_the_data_sheet_print_the_summary(tmp_path: Path) -> None
     run = Run(imported(None, [exported], None, tmp_path / "again"))
     (spread,) = run.models.loops
     assert spread.harmonic_mean.value == pytest.approx(12e9 / 7)
-    assert sentence(spread) in page.render(run)
+    assert loop_note(spread) in page.render(run)
     (line,) = [line for line in exports.writer("data-sheet")([run]).splitlines() if "Livermore" in line]
     assert line.endswith(spread_words(spread))

@@ -9,7 +9,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.computation.linpack_rates import BENCHMARK, theoretical
 from hpcscope.models.measurements import Measurements
 from hpcscope.report.data_sheet import UNKNOWN, software, system
-from hpcscope.report.run.loops import spread_words
+from hpcscope.report.run.notes import spread_words
 from hpcscope.report.terminal import top500
 from hpcscope.report.terminal.top500 import section
 from hpcscope.simulation.platform import PlatformFigure, exchange
