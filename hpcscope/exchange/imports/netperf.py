@@ -13,7 +13,6 @@ from hpcscope.catalog.benchmark import Metric, Value
 from hpcscope.exchange.imports import BANDWIDTH, PrintedFigure, declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader, claiming
-from hpcscope.samples.records import Beside
 
 TITLE = "netperf"
 _NAME = "network.netperf"
@@ -24,16 +23,8 @@ _TEST = re.compile(
 BEGINS = (_TEST,)
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]+)=(?P<value>.*)$")
 _OF_KEYS = re.compile(r"THROUGHPUT(?:_UNITS)?=")
-_TESTS = {
-    "TCP STREAM": "TCP_STREAM",
-    "TCP MAERTS": "TCP_MAERTS",
-    "TCP SENDFILE": "TCP_SENDFILE",
-    "TCP REQUEST/RESPONSE": "TCP_RR",
-    "TCP Connect/Request/Response": "TCP_CRR",
-    "UDP STREAM": "UDP_STREAM",
-    "UDP UNIDIRECTIONAL SEND": "UDP_STREAM",
-    "UDP REQUEST/RESPONSE": "UDP_RR",
-}
+_WORDS = {"REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR", "UNIDIRECTIONAL SEND": "STREAM"}
+_SIZES = ("REQUEST_SIZE", "RESPONSE_SIZE", "LOCAL_SEND_SIZE", "REMOTE_SEND_SIZE")
 _DIRECTIONS = {"Send": "STREAM", "Receive": "MAERTS", "Send|Recv": "RR", "Connect|Send|Recv": "CRR"}
 _UNIT = re.compile(r"(10\^[0369]bits|[KMG]?Bytes) */s")
 _UNITS = {f"10^{power}bits": 10**power / 8 for power in (0, 3, 6, 9)}
@@ -49,15 +40,6 @@ _RECEIVED = re.compile(rf"\s*\d+ +{_TIME} +\d+ +{_RATE}{_USE}")
 _BUFFERS = re.compile(r"\s*\d+ +\d+\s*$")
 _HEAD = re.compile(r"[A-Za-z0-9%][\w %/().,#^|-]*$| +[\w%(][\w %/()^|-]*$")
 _SAID = re.compile(r"Interim result: |!!!( |$)")
-_MICROSECONDS: dict[str, Beside] = {
-    "MIN_LATENCY": "minimum",
-    "MAX_LATENCY": "maximum",
-    "P99_LATENCY": "p99",
-}
-_LABELS = {"Minimum": "MIN", "Maximum": "MAX", "99th Percentile": "P99"}
-_KEYS = {f"{words} Latency Microseconds": f"{key}_LATENCY" for words, key in _LABELS.items()}
-_KEYS |= {"Request Size Bytes": "REQUEST_SIZE", "Response Size Bytes": "RESPONSE_SIZE"}
-"""Labels of columns whose keys are not their words."""
 _SENT_RATE = metric("sent_bytes_per_s", "B/s", "bandwidth of the sender", "higher")
 _TRANSACTION_RATE = metric("transactions_per_s", "1/s", "transactions", "higher")
 
@@ -127,23 +109,18 @@ class _NetperfReader(LineReader):
         if unit not in (*_UNITS, "Trans"):
             self.missing["the unit of the throughput: -k, -o and -O need THROUGHPUT_UNITS"] = None
             return
-        sizes = [keys.get(key, "") for key in ("REQUEST_SIZE", "RESPONSE_SIZE")]
-        sent = next((keys[key] for key in ("LOCAL_SEND_SIZE", "REMOTE_SEND_SIZE") if int_(keys.get(key, ""))), "")
-        test = self._name(keys)
+        test, sizes = self._name(keys), [int("0" + re.sub(r"\D", "", keys.get(key, ""))) for key in _SIZES]
         if unit == "Trans":
-            beside = {
-                name: number(keys[key], -6) / 2 for key, name in _MICROSECONDS.items() if int_(keys.get(key, ""))
-            }
-            self._transactions(test, int_(sizes[0]), int_(sizes[1]), number(rate), self._line, beside)
+            self._transactions(test, sizes[0], sizes[1], number(rate), self._line)
         else:
-            self._add(BANDWIDTH, test, int_(sent), 0, number(rate) * _UNITS[unit], self._line)
+            self._add(BANDWIDTH, test, sizes[2] or sizes[3], 0, number(rate) * _UNITS[unit], self._line)
 
     def _columns(self, labels: list[str], cells: list[str], line: int) -> bool:
         """Take a row of a selector's table under its heads."""
         if len(labels) != len(cells) or "Throughput" not in labels:
             return False
         self._heads, self._line = [], line
-        known = (_KEYS.get(label, label.upper().replace(" ", "_")) for label in labels)
+        known = (label.upper().replace(" ", "_").removesuffix("_BYTES") for label in labels)
         self._keys |= dict(zip(known, cells, strict=True))
         return True
 
@@ -151,7 +128,7 @@ class _NetperfReader(LineReader):
         """Take a row of a classic test."""
         test = self._name({})
         if test.endswith("RR") and (row := _TRANSACTIONS.match(text)):
-            self._transactions(test, int(row["size"]), int(row["response"]), number(row["rate"]), line, {})
+            self._transactions(test, int(row["size"]), int(row["response"]), number(row["rate"]), line)
         elif self._unit is None or test.endswith("RR"):
             return False
         elif test == "UDP_STREAM" and (row := _SENT.match(text)):
@@ -167,14 +144,12 @@ class _NetperfReader(LineReader):
 
     def _name(self, keys: dict[str, str]) -> str:
         """Return the test as `-t` names it; that of omni by its protocol and direction."""
-        if self._test in _TESTS:
-            return _TESTS[self._test]
+        if self._test.startswith(("TCP ", "UDP ")):
+            return f"{self._test[:3]}_{_WORDS.get(self._test[4:], self._test[4:])}"
         way = _DIRECTIONS.get(keys.get("DIRECTION", self._test.removeprefix("OMNI ")), "")
         return f"{keys['PROTOCOL']}_{way}" if way and "PROTOCOL" in keys else self._test or "unknown"
 
-    def _transactions(
-        self, test: str, request: int, response: int, rate: float, line: int, beside: dict[Beside, float]
-    ) -> None:
+    def _transactions(self, test: str, request: int, response: int, rate: float, line: int) -> None:
         """Take transactions one after another as round trips: of messages of one size, as half of each."""
         burst = re.search(r"first burst (\d+)", self._options)
         single = not burst or burst[1] == "0"
@@ -187,7 +162,7 @@ class _NetperfReader(LineReader):
             of["nodelay"] = "on" if "nodelay" in self._options else "off"
         else:
             self.differences[f"{TITLE} UDP_RR: datagrams have no header and are not sent again"] = None
-        half = PrintedFigure("network.latency", of, 2, "latency_s", (1 / rate / 2,), "mean", line, beside=beside)
+        half = PrintedFigure("network.latency", of, 2, "latency_s", (1 / rate / 2,), "mean", line)
         self.figures.append(half)
 
     def _add(self, measured: Metric, test: str, size: int, response: int, value: float, line: int) -> None:
@@ -200,11 +175,6 @@ class _NetperfReader(LineReader):
         of: dict[str, Value] = {"test": test, "message_bytes": size, "response_bytes": response}
         benchmark = declared(_NAME, TITLE, f"streams and transactions of {TITLE}", [measured], where)
         self.add(benchmark, of, 2, value, line, "mean")
-
-
-def int_(text: str) -> int:
-    """Return a size that is printed; 0 where it is not."""
-    return int(text) if text.isdigit() else 0
 
 
 read = _NetperfReader.reading
