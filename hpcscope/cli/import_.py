@@ -32,6 +32,7 @@ def command(
       reprompi       ReproMPI
       skampi         SKaMPI
       netpipe        NetPIPE
+      netperf        netperf
       perftest       perftest (ib_write_bw, ...)
       nccl-tests     NCCL and RCCL tests
       gpcnet         GPCNeT

@@ -92,6 +92,8 @@ def show_run(
     else:
         from rich.text import Text
 
+        from hpcscope.models.computation.loop_rates import loop_rates
+        from hpcscope.report.run import notes
         from hpcscope.report.terminal import simulation, verdict
 
         if known.simulation is not None:
@@ -102,6 +104,11 @@ def show_run(
             if sentence := "" if asked else introduction.verdict(known):
                 display(Text(f"{sentence}\n", style="bold"))
             display(listing(shown, known.benchmarks, verbose))
+            for spread in loop_rates(shown, known.benchmarks):
+                display(Text(notes.loop_note(spread)))
+            for benchmark in dict.fromkeys(summary.benchmark for summary in shown):
+                for note in notes.switch_notes(known, benchmark):
+                    display(Text(note))
             if words := introduction.program(known.machine):
                 print(words)
         else:

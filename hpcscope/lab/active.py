@@ -103,6 +103,10 @@ class ActiveLab(Strict):
             relayed=[relay.facts() for relay in self.relays],
             faults=[fault.words() for fault in self.faults],
             storage=self.description.storage.words() if self.description.storage else "",
+            switch_of={
+                host.name: self.description.group_of(host.group).plugged_into for host in self.description.hosts()
+            },
+            trunks=[trunk.between for trunk in self.description.trunk],
         )
 
     def with_declared_links(self, host: Host) -> Host:

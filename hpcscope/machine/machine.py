@@ -309,6 +309,10 @@ class EmulatedCluster(Strict):
     """The injected faults, in words."""
     storage: str = ""
     """Its file system, in words; empty where it has none."""
+    switch_of: dict[str, str] = {}
+    """The switch of each host; empty in files of before it was recorded."""
+    trunks: list[tuple[str, str]] = []
+    """The switches that each trunk joins."""
 
 
 class Machine(Strict):

@@ -5,7 +5,9 @@ from hpcscope.models.communication.library_settings import name_breaks
 from hpcscope.models.communication.network_steps import name_steps
 from hpcscope.models.communication.pair_matrix import PairMatrix, pair_matrices
 from hpcscope.models.communication.random_pairs import RandomPairs, random_pairs
+from hpcscope.models.communication.switch_latency import Wiring
 from hpcscope.models.computation.linpack_rates import LinpackRates, linpack_rates
+from hpcscope.models.computation.loop_rates import LoopRates, loop_rates
 from hpcscope.models.fitting.fit import Fit, NotFitted
 from hpcscope.models.fitting.model import fit_all
 from hpcscope.models.ladder.devices import device_ladders
@@ -45,6 +47,7 @@ class Models(Strict):
     operations: list[OperationParts] = []
     applications: list[Application] = []
     dealings: list[Dealing] = []
+    loops: list[LoopRates] = []
     linpack: LinpackRates | None = None
     """Rates of the largest LINPACK; None where it was not run."""
 
@@ -58,14 +61,15 @@ def derive(measurements: Measurements, samples: Samples, topology: Topology | No
     fits, not_fitted = fit_all(measurements)
     fits = name_breaks(fits, samples.launches, machine.environment, catalog)
     phases = phases_by_rank(samples, catalog)
+    wiring = Wiring.known(machine.lab, topology)
     return Models(
         format=FORMAT,
         fits=name_steps(fits, samples.launches, machine, catalog),
         ladders=[*ladders(measurements), *file_ladders(measurements), *device_ladders(measurements)],
         limits=limits(measurements),
         not_fitted=not_fitted,
-        pairs=pair_matrices(samples, catalog),
-        random_pairs=random_pairs(samples, catalog, topology),
+        pairs=pair_matrices(samples, catalog, wiring),
+        random_pairs=random_pairs(samples, catalog, topology, wiring),
         congestion=congestion(samples, catalog),
         speedups=speedups(measurements),
         saturations=saturations(measurements),
@@ -74,5 +78,6 @@ def derive(measurements: Measurements, samples: Samples, topology: Topology | No
         dealings=dealings(phases, measurements, samples.launches),
         operations=operation_parts(measurements),
         applications=applications(measurements),
+        loops=loop_rates(measurements.summaries, catalog),
         linpack=linpack_rates(measurements),
     )

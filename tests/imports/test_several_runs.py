@@ -22,6 +22,7 @@ LABELLED = {"osu-7.4-latency-labelled.txt"}
 AMBIGUOUS = {
     "fio": "JSON without its end, of which whole groups are read only where nothing follows",
     "hpcc": "a summary without a title may be that of the sections before it",
+    "netperf": "keys without a title may be those of the title before them",
     "netpipe": "what a run says before its first row may be said by the next one: neither has a title",
 }
 """Formats of which a cut run and the next may be one; the guide says so where a figure depends on it."""

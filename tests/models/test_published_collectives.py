@@ -44,6 +44,31 @@ def test_ratios_of_the_published_are_held_against_ours() -> None:
     assert rows["the MPI library's own"].published is None
 
 
+def test_stages_are_what_a_broadcast_takes_longer_than_an_earlier_one() -> None:
+    def staged(seconds: float, transport: str, ranks: int) -> Summary:
+        times = noisy(np.random.default_rng(1), seconds, spread=1e-6)
+        return summary(times, "mpi.broadcast", "time_s", "global", ranks, transport, message_bytes=4_000_000)
+
+    made = [broadcast(seconds, transport) for transport, seconds in MEASURED.items()]
+    made += [staged(2.0, ASYNCHRONOUS, 8), staged(1.0, BLOCKING, 8), staged(1.0, FLAT, 8), staged(4.5, FLAT, 16)]
+    rows = reproduced("grid-table2", made, broadcasts_s={FLAT: 42.5, ASYNCHRONOUS: 6.9})
+    for words, published, ours in (
+        ("local broadcast on HPC, as LAM", 20, 2.0),
+        ("local broadcast on HPC, optimized", 10, 1.0),
+        ("from HPC to GIZA, multilevel as MPICH-G2", 49, 5.1),
+        ("from HPC to GRID, no topology", 38, 3.5),
+        ("from HPC and GRID to GIZA, no topology", 400, 39.5),
+    ):
+        row = rows[f"stage: {words}"]
+        assert (row.published, row.remark.startswith("estimated there")) == (published, True)
+        assert row.measured == pytest.approx(ours, rel=1e-3)
+        assert row.predicted is None, "the estimate is of all ranks"
+    assert rows["multilevel as MPICH-G2"].predicted == 6.9
+    assert rows["local broadcast on HPC: as LAM over optimized"].holds == "yes"
+    assert rows["share of the transfers to GIZA in the broadcast, no topology"].holds == "yes"
+    assert rows["share of the transfer to GIZA in the broadcast, multilevel as MPICH-G2"].holds == "yes"
+
+
 def test_what_was_not_measured_is_said() -> None:
     for row in reproduced("grid-table2", []).values():
         assert row.measured is None

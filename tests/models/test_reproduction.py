@@ -217,9 +217,13 @@ def test_rates_of_messages_over_their_length() -> None:
             protocol=protocol,
         )
         for protocol, start_s, rate in (("active_messages", 3e-6, 120e6), ("tcp", 9e-6, 118e6))
-        for size in (1, 1024, 4 << 20)
+        for size in (1, 1024, 1 << 16, 1 << 20, 4 << 20)
     ]
     found = reproduced("gamma-figure2", made + rates(made))
+    assert found["rate of one byte, GAMMA"].published == 0.6e6
+    assert found["rate of one byte, GAMMA"].measured == pytest.approx(8 / 3e-6, rel=0.03)
+    shape = [row for row in found.values() if row.where == "figure 2" and row.row.startswith("GAMMA: ")]
+    assert [row.holds for row in shape] == ["yes"] * 3
     assert found["latency, GAMMA"].published == 15e-6
     assert found["latency, GAMMA"].measured == pytest.approx(3e-6, rel=0.03)
     assert found["latency, TCP/IP"].measured == pytest.approx(9e-6, rel=0.03)

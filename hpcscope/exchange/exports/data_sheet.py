@@ -9,6 +9,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.computation.linpack_rates import BENCHMARK, theoretical
 from hpcscope.models.measurements import Measurements
 from hpcscope.report.data_sheet import UNKNOWN, software, system
+from hpcscope.report.run.notes import spread_words
 from hpcscope.report.terminal import top500
 from hpcscope.report.terminal.top500 import section
 from hpcscope.simulation.platform import PlatformFigure, exchange
@@ -44,7 +45,8 @@ def _lines(run: Run) -> Iterator[str]:
         rows += [("R_peak, theoretical", known if run.machine.hosts else UNKNOWN)]
         yield from section("Results", [*rows, top500.SYMBOLS])
         yield from section("Software", software(run.machine))
-    yield from section("Further results", _further(run.measurements))
+    loops = ((spread.subject.label, spread_words(spread)) for spread in run.models.loops)
+    yield from section("Further results", [*_further(run.measurements), *loops])
     yield from section("Applications", _applications(run))
     yield ""
     name = "".join(letter for letter in run.record.name if letter.isprintable())

@@ -7,6 +7,7 @@ import numpy as np
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Outlier, decompose
+from hpcscope.models.communication.switch_latency import SwitchLatency, Wiring, switch_latency
 from hpcscope.plan.case import Batch
 from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import Origin
@@ -50,9 +51,11 @@ class PairMatrix(Strict):
     """The smaller of two groups between which messages are slower than inside them."""
     reason: str = ""
     """Why nothing was looked for; empty when it was."""
+    switches: SwitchLatency | None = None
+    """None where no wiring is known, or all pairs pass as many switches, or pairs may wait for one another."""
 
 
-def pair_matrices(samples: Samples, catalog: Catalog) -> list[PairMatrix]:
+def pair_matrices(samples: Samples, catalog: Catalog, wiring: Wiring | None = None) -> list[PairMatrix]:
     """Return a matrix for each kind of round that was measured, in the order of their sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
     declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
@@ -65,7 +68,7 @@ def pair_matrices(samples: Samples, catalog: Catalog) -> list[PairMatrix]:
         first = kinds[kind][0]
         launch = places.get((first.launch, first.attempt))
         hosts = [process.host for process in launch.processes] if launch else []
-        matrices.append(_matrix(kind, kinds[kind], hosts))
+        matrices.append(_matrix(kind, kinds[kind], hosts, wiring))
     return matrices
 
 
@@ -96,7 +99,7 @@ def _kind(samples: CaseSamples, catalog: Catalog) -> Kind:
     return samples.case.benchmark, size, str(samples.case.parameters["load"]), samples.case.batch, samples.origin
 
 
-def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
+def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str], wiring: Wiring | None) -> PairMatrix:
     benchmark, size, load, (ranks, transport, placement), origin = kind
     names = process_names(hosts, ranks)
     times_s = half_round_trips(cases, ranks)
@@ -107,6 +110,8 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
     elif len(whole) < FEWEST_LAUNCHES:
         reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
     decomposition = decompose(np.nan_to_num(whole)) if not reason else None
+
+    pairs = np.triu_indices(ranks, 1)
 
     def slow(outlier: Outlier) -> Slow:
         members = [names[member] for member in outlier.members]
@@ -126,6 +131,9 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
         slow_pairs=[slow(effect) for effect in decomposition.pairs] if decomposition else [],
         slow_between=slow(decomposition.groups) if decomposition and decomposition.groups else None,
         reason=reason,
+        switches=switch_latency(times_s[:, *pairs], wiring.switches(hosts, *pairs))
+        if wiring is not None and load == "isolated" and len(hosts) == ranks
+        else None,
     )
 
 

@@ -18,6 +18,7 @@ from hpcscope.models.communication.localisation import (
     localise,
 )
 from hpcscope.models.communication.pair_matrix import Slow, process_names
+from hpcscope.models.communication.switch_latency import SwitchLatency, Wiring, switch_latency
 from hpcscope.plan.case import Batch
 from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import Origin, Process
@@ -81,6 +82,8 @@ class RandomPairs(Strict):
     slow_pairs: list[Slow] = []
     reason: str = ""
     """Why nothing was looked for; empty when it was."""
+    switches: SwitchLatency | None = None
+    """None where no wiring is known, or all pairs pass as many switches."""
 
 
 _SEED, _PLACE, _LAST = (
@@ -106,7 +109,9 @@ def partners(number: int, ranks: int) -> Integers:
     return found
 
 
-def random_pairs(samples: Samples, catalog: Catalog, topology: Topology | None) -> list[RandomPairs]:
+def random_pairs(
+    samples: Samples, catalog: Catalog, topology: Topology | None, wiring: Wiring | None = None
+) -> list[RandomPairs]:
     """Return the sample of every size that was measured, in the order of the sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
     declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
@@ -118,13 +123,17 @@ def random_pairs(samples: Samples, catalog: Catalog, topology: Topology | None) 
             )
     places = {(launch.launch, launch.attempt): launch.processes for launch in samples.launches}
     return [
-        _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology)
+        _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology, wiring)
         for kind, cases in sorted(kinds.items())
     ]
 
 
 def _sample(
-    kind: Kind, cases: list[CaseSamples], processes: list[Process], topology: Topology | None
+    kind: Kind,
+    cases: list[CaseSamples],
+    processes: list[Process],
+    topology: Topology | None,
+    wiring: Wiring | None,
 ) -> RandomPairs:
     benchmark, size, (ranks, transport, placement), origin = kind
     rounds = {int(samples.case.parameters["round"]) for samples in cases}
@@ -165,6 +174,9 @@ def _sample(
         slow_processes=[_slow(location, names) for location in localisation.hosts],
         slow_pairs=[_slow(location, names) for location in localisation.pairs],
         reason=reason,
+        switches=switch_latency(np.exp(pairs.logs), wiring.switches(hosts, pairs.first, pairs.second))
+        if wiring is not None and len(hosts) == ranks
+        else None,
     )
 
 

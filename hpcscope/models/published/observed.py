@@ -101,7 +101,7 @@ class ObservedRun:
     samples: Samples | None = None
     """For what the trunks of a lab counted."""
     broadcasts_s: Mapping[str, float] = field(default_factory=dict)
-    """Broadcasts estimated from the topology, by transport."""
+    """Broadcasts among the most ranks estimated from the topology, by transport."""
     broadcast_limit_s: float | None = None
     _predictors: dict[str, Predictor] = field(default_factory=dict, init=False)
 
@@ -213,7 +213,8 @@ class ObservedRun:
         if reading.read != "median" or reading.metric not in ("time_s", "compute_s"):
             return None
         if reading.benchmark == "mpi.broadcast":
-            return self.broadcasts_s.get(reading.transport)
+            most = max((each.ranks for each in self.measurements.summaries), default=reading.ranks)
+            return self.broadcasts_s.get(reading.transport) if reading.ranks == most else None
         point = self._point(reading, ranks) if ranks and reading.transport == "default" else None
         if point is None:
             return None

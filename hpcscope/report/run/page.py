@@ -16,6 +16,7 @@ from hpcscope.report.run import (
     applications,
     introduction,
     ladders,
+    notes,
     overview,
     readers,
     simulation,
@@ -72,6 +73,8 @@ class BenchmarkSection:
     failed: list[CaseRow]
     """Its cases without a result."""
     cases: int
+    notes: list[str]
+    """What its cases say together."""
 
     @property
     def unavailable(self) -> bool:
@@ -330,7 +333,9 @@ def _section(run: Run, benchmark: str, elsewhere: Collection[str]) -> BenchmarkS
     number = len({case.key for case in mine})
     declared = run.benchmarks[benchmark]
     drawn = filled([figure for figure in figures if figure.key not in elsewhere])
-    return BenchmarkSection(benchmark, declared.title, declared.summary, drawn, failed, number)
+    said = [*notes.switch_notes(run, benchmark)]
+    said += [notes.loop_note(spread) for spread in run.models.loops if spread.subject.benchmark == benchmark]
+    return BenchmarkSection(benchmark, declared.title, declared.summary, drawn, failed, number, said)
 
 
 def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:
