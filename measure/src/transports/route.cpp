@@ -155,6 +155,12 @@ Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer
   return socket;
 }
 
+in_addr_t own_address(bool nearby) {
+  const Addresses ordered = addresses_to_try(own_addresses(), nearby);
+  if (ordered.count == 0) throw std::runtime_error("this host has no address but its loopback's");
+  return ordered.list[0];
+}
+
 std::string interface_with(const sockaddr_in& address) {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) fail("getifaddrs");

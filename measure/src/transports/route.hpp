@@ -23,6 +23,9 @@ Route route_to(const Partner& partner);
 // A socket for datagrams from and to the partner's along this route. Both sides learn of a problem on either.
 Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer_bytes);
 
+// This host's address: the loopback if `nearby`, otherwise that of the chosen interface or the first real one.
+in_addr_t own_address(bool nearby);
+
 // The name of the interface of this host that has the address.
 std::string interface_with(const sockaddr_in& address);
 
