@@ -398,7 +398,7 @@ def _finite(text: str) -> float:
 def refuse_future(where: str, number: object) -> None:
     """Raise UsageError when a file has a format that this version cannot read."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
-        raise UsageError(f"{where}: format = {number!r}: this version of Scope reads no format above {FORMAT}")
+        raise UsageError(f"{where}: format = {number!r}: this version of Scope reads formats 1 to {FORMAT}")
 
 
 def explain(error: ValidationError) -> str:

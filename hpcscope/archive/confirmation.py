@@ -98,7 +98,7 @@ def confirm(
     asked = resolve(None, {**given, "case": cases})
     elsewhere = f"--confirm: this machine is not the cluster {history.cluster}"
     if asked.mpi and not os.access(asked.mpi, os.X_OK):
-        raise UsageError(f"{elsewhere}: {asked.mpi}, the MPI compiler of the newest run, is not here")
+        raise UsageError(f"{elsewhere}: {asked.mpi}, the MPI compiler of the newest run, is missing")
     if fingerprint(running.locate(asked, COMMAND_LINE).machine(None)) not in known:
         raise UsageError(elsewhere)
     path = running.run(asked, command=command, progress=progress).directory.path

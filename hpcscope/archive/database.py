@@ -209,8 +209,8 @@ def refuse_address(address: str) -> None:
         )
     whole = rf"postgresql://(?:[\w.-]+@)?(?:[\w.-]+|\[[0-9a-f:]+\])?(?::{port})?/[\w.-]+(?:\?host=/[\w./-]+)?"
     if re.fullmatch(whole, address, re.ASCII) is None:
-        socket = "for a Unix socket in /DIR, postgresql:///DATABASE?host=/DIR"
-        raise UsageError(f"address of the index: must be {ADDRESS} or, {socket}")
+        socket = "postgresql:///DATABASE?host=/DIR (Unix socket in /DIR)"
+        raise UsageError(f"address of the index: must be {ADDRESS} or {socket}")
 
 
 @contextmanager

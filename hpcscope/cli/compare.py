@@ -94,8 +94,8 @@ def command(
 
     Three or more runs are listed side by side, each compared with the baseline.
 
-    With --measure both sides are measured now, interleaved. This detects smaller changes, because a disturbance of
-    the machine affects both sides alike.
+    With --measure both sides are measured now, interleaved. Interleaved launches detect smaller changes, because a
+    disturbance of the machine affects both sides alike.
     """
     from hpcscope.comparison.compare import compare
 

@@ -21,8 +21,8 @@ def command(
 ) -> None:
     """Pack a run into one file to send: a zip archive with all samples, results and the report.
 
-    `scope show`, `report`, `predict` and `compare` read the file directly; `scope unpack` makes a directory of
-    it. Like the run, the file contains host names, user names and commands.
+    `scope show`, `report`, `predict` and `compare` read the file directly; `scope unpack` makes it a
+    directory again. Like the run, the file contains host names, user names and commands.
     """
     from hpcscope.archive import packing
 

@@ -78,7 +78,7 @@ def command(
             "scope reproduce: must be followed by the name of a published experiment; --list shows them"
         )
     if [run, output, resume].count(None) < 2:
-        raise UsageError("--run, --output, --resume: only one of them must be given")
+        raise UsageError("--run, --output, --resume: at most one of them must be given")
     if (lab := reproduce.lab_of(asked)) is not None:
         from hpcscope.cli.lab import run_within
 

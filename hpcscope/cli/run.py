@@ -97,7 +97,7 @@ def command(
 ) -> None:
     """Measure this machine or cluster, explain the findings, and write a report.
 
-    Without arguments, it runs the baseline module on this host.
+    Without arguments, `scope run` runs the baseline module on this host.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.run import run as runs

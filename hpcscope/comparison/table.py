@@ -136,7 +136,7 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
     ratios = ", ".join(f"{measure} {ratio:.3g}" for measure, ratio in change.sentinel.items())
-    took = f"; times of a small fixed workload in the longest state, {b} / {a}: {ratios}" if ratios else ""
+    took = f"; in the longest state, times of a small fixed workload ({b} / {a}): {ratios}" if ratios else ""
     if len(change.a) == len(change.b) == 1:
         return f"The machine was in another state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
@@ -221,7 +221,7 @@ def _counts(comparison: Comparison) -> Iterator[Text]:
     yield Text(
         f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; "
         f"at most {units.percent(comparison.level)} of comparisons of equal runs show a change. "
-        "Detectable: the smallest change that nine of ten such comparisons would show.",
+        "Detectable: the smallest change that nine of ten comparisons of this size would show.",
         style="dim",
     )
 

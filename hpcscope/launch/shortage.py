@@ -54,8 +54,8 @@ def hindrance(bus_error: bool) -> str:
         return _without_shared_memory(None)
     if words := memory_copies.refusal():
         return (
-            f"{memory_copies.CALL}: {words}: large messages inside this host need it; allow it (docker run"
-            " --cap-add SYS_PTRACE), or turn off copies between processes (OMPI_MCA_smsc=^cma)"
+            f"{memory_copies.CALL}: {words}: large messages inside this host need this call. Allow it (docker"
+            " run --cap-add SYS_PTRACE), or turn off copies between processes (OMPI_MCA_smsc=^cma)"
         )
     return ""
 
@@ -79,7 +79,7 @@ def _without_threads(needed: int) -> str:
     used = sum(process.info["num_threads"] or 0 for process in mine if process.info["uids"].real == os.getuid())
     if limit - used >= needed:
         return ""
-    found = f"expected room for {needed}, found {used} of {limit} in use"
+    found = f"expected room for {needed} more, but {used} of {limit} are in use"
     return f"threads of this user: {found}; run `ulimit -u {used + needed}`"
 
 
@@ -106,5 +106,5 @@ def _without_shared_memory(needed: int | None) -> str:
             return ""
         found = f"{size(free >> 10 << 10)} free of {size(room.f_blocks * room.f_frsize)}"
     expected = "" if needed is None else f"expected {size(needed)} or more, "
-    remedy = "free some space, or enlarge it (docker run --shm-size 1g)"
+    remedy = f"free some space, or enlarge {SHARED_FOLDER} (docker run --shm-size 1g)"
     return f"{SHARED_FOLDER}: {expected}found {found}; {remedy}"

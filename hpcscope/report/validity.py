@@ -11,7 +11,7 @@ NOTES: dict[HoldsFor, str] = {
 }
 MIXED = "†"
 """Stands behind a figure that mixes states of the machine."""
-MIXED_NOTE = f"{MIXED}: the value mixes states of the machine in which it differs by more than 10 %"
+MIXED_NOTE = f"{MIXED}: the value mixes machine states, and differs between these states by more than 10 %"
 
 
 def mark(summary: Summary) -> str:

@@ -11,7 +11,7 @@ class ReproductionSettings(SettingsTable):
     """How a published experiment is repeated."""
 
     launches: int | None = setting(
-        None, Whole(1, 1000), "Number of independent launches (mpiexec) of each case; default: the experiment's."
+        None, Whole(1, 1000), "Independent launches (mpiexec) of each case; default: as the experiment sets."
     )
     budget_s: float = setting(0.2, Duration(HOUR_S), "Time to sample each case in each launch.")
     time_s: float = setting(HOUR_S, Duration(366 * DAY_S, least=1), "With --all: total time of all experiments.")
@@ -32,7 +32,7 @@ class HistorySettings(SettingsTable):
     """Which changes of kept runs count, and how long they are measured again."""
 
     fail_on_regression: float | None = setting(
-        None, Share(), "Exit with 1 if the last change of a value made it worse by more than this, such as 5%."
+        None, Share(), "Exit with 1 if the last change made a value worse by more than this fraction, such as 5%."
     )
     time_s: float | None = setting(
         None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: as for `scope run`."

@@ -115,7 +115,7 @@ class LauncherSettings(SettingsTable):
     )
     exclusive: bool = setting(True, Flag(), "Whether the job has its nodes to itself; default: yes.", BATCH)
     time_limit_s: float | None = setting(
-        None, Duration(30 * DAY_S, least=60), "Time limit of the job; default: the queue's.", BATCH
+        None, Duration(30 * DAY_S, least=60), "Time limit of the job; default: the limit of the queue.", BATCH
     )
     time_margin_s: float = setting(
         30.0, Duration(DAY_S, least=5), "Time before the end of the job at which a run stops by itself.", BATCH
@@ -131,7 +131,7 @@ class LauncherSettings(SettingsTable):
     def __post_init__(self) -> None:
         """Take the hosts of the file for those that are named."""
         if self.hosts and self.hostfile:
-            raise ValueError("hosts, hostfile: only one of them must be given")
+            raise ValueError("hosts, hostfile: at most one of them must be given")
         object.__setattr__(self, "hosts", self.hosts or self.hostfile)
         object.__setattr__(self, "hostfile", ())
 
@@ -187,7 +187,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     time_s: float | None = setting(
-        None, Duration(30 * DAY_S), "Begin no further launch after this time; default: the module's."
+        None, Duration(30 * DAY_S), "Begin no further launch after this time; default: the time of the module."
     )
     limit_s: float | None = setting(
         None, Duration(30 * DAY_S), "Time limit of a case; default: 20 times its budget, at least 30 s.", PROCEDURE

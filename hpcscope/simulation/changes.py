@@ -30,7 +30,7 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
         raise UsageError(f"{where}: must be from 2 to {MOST_HOSTS}")
     topology = platform.topology
     if topology is None:
-        raise UsageError(f"{where}: the run has one host, and no connection to others was measured")
+        raise UsageError(f"{where}: the run has one host, and no connection to other hosts was measured")
     if len(topology.group) > 1:
         raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must have one")
     first = platform.nodes[0]
@@ -65,7 +65,7 @@ def _of_groups(
         groups = [change(topology, group, value) for group in topology.group]
         if groups == topology.group:
             raise UsageError(
-                f"--set {key}={value:g}: changes nothing: every such link of this platform has this rate already"
+                f"--set {key}={value:g}: changes nothing: this platform already has this value on all links"
             )
         return replace(platform, topology=topology.model_copy(update={"group": groups}))
 

@@ -39,7 +39,7 @@ class PlatformFigure:
 
 
 NOMINAL_SPEED = PlatformFigure(
-    Estimate(value=1e9), "nominal, since no arithmetic was measured: computation is as fast as here", "flop/s"
+    Estimate(value=1e9), "nominal, since no arithmetic was measured: this machine sets the speed", "flop/s"
 )
 
 
@@ -114,13 +114,13 @@ def platform(
         topology = None
     elif topology is not None:
         if missing := [node.name for node in nodes if node.name not in topology.group_of]:
-            raise UsageError(f"topology.toml: has no host {missing[0]}, which the run has; discover it again")
+            raise UsageError(f"topology.toml: has no host {missing[0]}; discover the topology of the run's hosts")
     else:
         between = exchange(measurements, inside=False)
         if between is None:
             raise UsageError(
-                "the run has no ping-pong between two hosts; run mpi.latency with --ranks 2 on these hosts,"
-                " or give the run a topology (scope topology discover, scope run --topology)"
+                "the run has no ping-pong between two hosts: run mpi.latency with --ranks 2 on these hosts."
+                " Or give the run a topology (scope topology discover, scope run --topology)"
             )
         topology = _one_group(nodes, between, measurements)
     origin = ", ".join(sorted({case.origin for case in measurements.headlines}))
@@ -139,7 +139,7 @@ def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Platform
         speed = speeds.get(number)
         if speed is None:
             name = hosts[members[0]].name
-            raise UsageError(f"the run has no rate of arithmetic on one rank of {name} or a host like it")
+            raise UsageError(f"the run has no rate of arithmetic on one rank of {name} or an equal host")
         for position in members:
             host = hosts[position]
             yield PlatformNode(short(host.name), max(used_cores(host), 1), speed)

@@ -143,7 +143,7 @@ class Simulation(Strict):
         """How wrong its figures are where they were measured, in words."""
         error = self.error_of()
         if error is None:
-            return "no simulated case was measured: no value is validated"
+            return "no simulated case was also measured, so no simulated value is validated"
         return self._in_words(error)
 
     @property

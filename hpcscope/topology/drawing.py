@@ -34,7 +34,7 @@ def cost(discovery: Discovery) -> str:
     lines = [
         f"{discovery.transfers} transfers and {discovery.ping_pongs} ping-pongs among {count} hosts",
         f"check with {len(discovery.check.transfers)} new transfers: {check}"
-        + ("" if discovery.check.passed else "; the topology does not predict them: do not rely on it"),
+        + ("" if discovery.check.passed else "; predictions fail: do not rely on this topology"),
     ]
     return "\n".join(lines + [f"note: {note}" for note in discovery.notes])
 

@@ -45,7 +45,7 @@ def test_threads_of_other_programs_count(monkeypatch: pytest.MonkeyPatch) -> Non
         resource, "getrlimit", lambda each: (33, 33) if each == resource.RLIMIT_NPROC else (-1, -1)
     )
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    used = r"threads of this user: expected room for 32, found \d+ of 33 in use; run `ulimit -u \d+`"
+    used = r"threads of this user: expected room for 32 more, but \d+ of 33 are in use; run `ulimit -u \d+`"
     assert re.fullmatch(used, shortage(2))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert shortage(2) == "", "the kernel does not count root's"
@@ -77,7 +77,7 @@ def test_a_small_folder_for_shared_memory_is_named(room: str, enough: bool) -> N
     python = f"{sys.executable} -c 'from hpcscope.launch.shortage import shortage; print(shortage(8))'"
     words = f"mount -t tmpfs -o size={room} tmpfs /dev/shm && exec {python}"
     said = subprocess.run(["unshare", "--mount", "sh", "-c", words], capture_output=True, text=True, check=True)
-    remedy = "free some space, or enlarge it (docker run --shm-size 1g)"
+    remedy = "free some space, or enlarge /dev/shm (docker run --shm-size 1g)"
     short = f"/dev/shm: expected 48 MiB or more, found 1 MiB free of 1 MiB; {remedy}"
     assert said.stdout.strip() == ("" if enough else short)
 

@@ -138,7 +138,7 @@ def test_limits_that_nobody_tells_are_named_and_the_rest_stands() -> None:
     unknown = GPU.model_copy(update={"memory_bytes_per_s": None, "link": None})
     found = ladders([*STREAMS, *TRANSFERS], [unknown])
     memory, link = (found[name] for name in ("memory of Accelerator 9000", list(found)[1]))
-    assert "rate of its memory" in memory.rungs[0].reason
+    assert "memory rate of the device" in memory.rungs[0].reason
     assert "link" in link.rungs[0].reason
     assert [rung.retained is None for rung in memory.rungs] == [True, True, False]
     processor = unknown.model_copy(update={"kind": "cpu"})

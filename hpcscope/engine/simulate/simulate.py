@@ -460,7 +460,7 @@ def _given(known: Run) -> topologies.Topology | None:
 
 def _without_room_for_buffers(cases: Sequence[str]) -> str:
     return (
-        "too little memory for the buffers of all ranks: they used the same memory, and no data were verified:"
+        "too little memory for separate buffers: all ranks used the same buffers, and no data were verified:"
         f" {'; '.join(cases)}"
     )
 
@@ -471,8 +471,8 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank use a binomial tree, and "
             f"all-to-alls of up to {SHORT_BYTES} B use Bruck's algorithm. Longer and irregular all-to-alls, and "
-            "reduce-scatters in shared memory, work pairwise. Irregular allgathers use a ring. A case has "
-            "one repetition, or up to two repetitions if it computes"
+            "reduce-scatters in shared memory, use pairwise exchanges. Irregular allgathers use a ring. A case "
+            "has one repetition, or up to two repetitions if it computes"
         )
     if request.options.share_memory:
         yield (
@@ -485,7 +485,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         yield f"computation takes as long as on this machine ({here}), not as on the measured machine ({there})"
     if known.machine.lab is not None:
         where = "on the platform as measured, " if request.options.own_cores else ""
-        yield f"{where}hosts of a lab share cores: simulated computation is as slow as there"
+        yield f"{where}hosts of a lab share cores: simulated computation is as slow as in the lab"
         yield "messages cost no CPU time"
     yield from (
         comment

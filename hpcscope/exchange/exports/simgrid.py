@@ -24,7 +24,7 @@ def _origins(run: Run, made: Platform, from_file: bool) -> list[str]:
     """Return where every figure comes from."""
     lines = [f"run {run.record.name!r}: {made.origin}; Scope {run.record.scope_version}"]
     speeds = {node.flops_per_s: node.name for node in reversed(made.nodes)}
-    lines += [f"speed of {name} and hosts like it: {_told(figure)}" for figure, name in speeds.items()]
+    lines += [f"speed of {name} and equal hosts: {_told(figure)}" for figure, name in speeds.items()]
     for where, exchange in (("inside a host", made.inside), ("between hosts", made.between)):
         if exchange is not None:
             lines.append(f"latency {where}: {_told(exchange.latency_s)}")

@@ -23,7 +23,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
                 code="host-off-the-switch",
                 severity="warning",
                 title=(
-                    f"{port.host} reaches {units.quantity(port.bandwidth_bytes_per_s, 'B/s')}, the other hosts"
+                    f"{port.host} reaches {units.quantity(port.bandwidth_bytes_per_s, 'B/s')}, but the other hosts"
                     f" of {group.name} reach {units.quantity(usual, 'B/s')}"
                 ),
                 where={"host": port.host, "group": group.name, "layer": "network"},

@@ -63,7 +63,7 @@ def missing_ranks(states: list[RankState]) -> str:
     """Name the ranks that did not arrive, with their hosts."""
     late = [str(state) for state in states if not state.arrived]
     if not late:
-        return "all ranks were alive and equally advanced"
+        return "all ranks were alive and had made the same progress"
     return "did not arrive: " + ", ".join(late[:8]) + (f" and {len(late) - 8} more" if len(late) > 8 else "")
 
 

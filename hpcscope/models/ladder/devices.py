@@ -143,7 +143,7 @@ def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
         rate = device.memory_bytes_per_s if device else None
         if rate is None:
             return LadderStep(
-                "limit", "memory of the device", None, "the driver does not report the rate of its memory"
+                "limit", "memory of the device", None, "the driver does not report the memory rate of the device"
             )
         return LadderStep("limit", "memory of the device, from its clock and bus width", exact(rate))
     link = device.link if device else None

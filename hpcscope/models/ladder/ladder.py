@@ -141,7 +141,7 @@ def memory_limit(measurements: Measurements, path: Path, message_bytes: int) -> 
         return LadderStep(
             "limit", "one copy between two cores", None, not_measured(measurements.catalog, "core_copy")
         )
-    return _copy_step(measurements, copy, "one copy of what another core wrote")
+    return _copy_step(measurements, copy, "one core copies data that another core wrote")
 
 
 def largest_copy(measurements: Measurements) -> LadderStep:

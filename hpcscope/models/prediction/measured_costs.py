@@ -102,7 +102,7 @@ class MeasuredCosts:
         """Return the assumption where processes outnumber a host's processors and no other host was measured."""
         if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):
             return ""
-        return f"more ranks than the {self.host_room} processors of a host: predicted as if it had enough"
+        return f"more ranks than the {self.host_room} processors of a host: predicted as if there were enough"
 
     def messages(self, step: Messages, outside: bool) -> tuple[Floats, str, str]:
         """Return the draws of the time in s, its origin, and the extrapolated part."""

@@ -72,7 +72,7 @@ class OneProcess:
                 return np.zeros(1 + DRAWS), ""
             raise NotMeasuredError(
                 f"{self._costs.benchmark} with {self._words(changed)} was not measured on one rank: "
-                "the cost of its computation is not known"
+                "the cost of the computation is not known"
             )
         sizes, per_unit_s = rates
         if not sizes[0] <= work.like <= sizes[-1]:

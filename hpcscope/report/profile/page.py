@@ -252,7 +252,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
             "files",
             "Files",
             f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
-            " files. The POSIX calls inside MPI-IO are part of its time and are also shown separately.",
+            " files. The POSIX calls inside MPI-IO are part of the MPI-IO time and are also shown separately.",
             table=tables.files(merged, _LINES),
             more=[tables.file_times(merged, _LINES), tables.transfer_sizes(merged)],
         )
@@ -294,7 +294,7 @@ def _machine_comparison(comparison: MachineComparison) -> ProfileSection:
         "machine-comparison",
         "Comparison with the machine",
         f"'On the machine' is the time in the run {comparison.run} on {comparison.machine}{library}. The excess"
-        " over this time is avoidable; for blocking messages it includes waiting for the other side.",
+        " over this time is avoidable; for blocking messages, this excess includes waiting for the other side.",
         table=tables.machine_comparison(comparison, _LINES),
         notes=[f"Without a benchmark: {', '.join(left)}."] if left else [],
     )

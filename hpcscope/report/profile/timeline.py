@@ -133,7 +133,7 @@ def packed(values: NDArray[Any]) -> str:
 
 
 def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
-    yield "Time between calls is computation, and is measured; the computing function is sampled."
+    yield "The time between calls is computation. The time is measured; the name of the function is sampled."
     yield "Arrows lead from the start of a send to the end of its receive; red: the receiver waited for the send."
     yield f"{count(len(trace.sends), 'message has', 'messages have')} both ends in the window."
     if trace.unmatched:

@@ -56,11 +56,11 @@ def laws(applications: Sequence[Application], catalog: Catalog) -> list[str]:
 def law(application: Application) -> str:
     """Return the law of computation in words, or why there is none."""
     if application.computation_s is None:
-        return f"no law of the computation time: {application.reason}"
+        return f"no model of the computation time: {application.reason}"
     a0, off = f"a0 = {in_unit(application.computation_s, 's')}", units.share(application.deviation)
     if (application.deviation or 0.0) > WORST_ERROR:
-        return f"{a0}, which does not describe the measurements: computation deviates by up to {off} from a0/p"
-    return f"{a0}; computation deviates by at most {off} from a0/p"
+        return f"{a0}; a0/p does not describe the computation time, which deviates by up to {off}"
+    return f"{a0}; the computation time deviates from a0/p by at most {off}"
 
 
 def _problem(application: Application, catalog: Catalog) -> list[str]:

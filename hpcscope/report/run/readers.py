@@ -159,7 +159,7 @@ _MEANT = {
     "jobs_per_hour": "number of jobs in a round / duration of the round",
     "turnaround_mean_s": "mean of all jobs in the mix, without waiting for slots",
     "utilization_share": "CPU time that the jobs used / CPU time available",
-    "efficiency_share": "core-seconds of the jobs run alone / core-seconds available",
+    "efficiency_share": "core-seconds that the jobs take alone / core-seconds available in the mix",
     "cost_core_s": "core-seconds / number of jobs",
 }
 

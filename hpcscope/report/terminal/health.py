@@ -128,7 +128,7 @@ def _difference(difference: Difference) -> Iterator[str]:
         count = f"{len(hosts)} of {difference.nodes}"
         yield f"{count} have {difference.fact} {value}: {several(host_ranges(hosts))}"
     if hidden := sum(len(hosts) for _, hosts in frequent[MOST_VALUES:]):
-        yield f"{hidden} of {difference.nodes} have {len(frequent) - MOST_VALUES} more values of {difference.fact}"
+        yield f"{hidden} of {difference.nodes} have {len(frequent) - MOST_VALUES} other values: {difference.fact}"
 
 
 def _sights(record: HealthFile, health: Health) -> Iterator[str]:

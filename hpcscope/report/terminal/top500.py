@@ -40,7 +40,7 @@ def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
 
 SYMBOLS = (
     "Symbols",
-    "R_max: best rate, N_max: its matrix order, N_1/2: order that reaches half of it, R_peak: limit of the cores",
+    "R_max: best rate, N_max: matrix order of R_max, N_1/2: matrix order of R_max / 2, R_peak: limit of the cores",
 )
 
 

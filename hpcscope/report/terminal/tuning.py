@@ -15,9 +15,9 @@ from hpcscope.tune.record import Round, Try, Tuning
 from hpcscope.units import count
 
 LEGEND = (
-    "* the benchmark's defaults. error: predicted / measured time - 1. slower: than the fastest of the "
-    "round, compared launch by launch. expected: predicted slowdown relative to the best setting at the final N, "
-    "corrected by the error here."
+    "* marks the benchmark's defaults. error: predicted / measured time - 1. slower: slowdown relative to the "
+    "fastest setting of the round, compared launch by launch. expected: predicted slowdown relative to the best "
+    "setting at the final N, corrected by this error."
 )
 
 

@@ -89,7 +89,7 @@ def _finding(one: Dealing, run: Run) -> Finding:
             "layer": "algorithm",
         },
         evidence=evidence,
-        advice=f"Distribute rows in proportion to speed: {dealt}{', ...' if len(one.shares) > FEW else ''}. The"
-        f" case with grid_rows={subject.ranks} dealing=by_speed measures the gain.",
+        advice=f"Distribute rows in proportion to speed: {dealt}{', ...' if len(one.shares) > FEW else ''}. To"
+        f" measure the gain, run the case with grid_rows={subject.ranks} dealing=by_speed.",
         lost=1 - known / one.time_s.value,
     )

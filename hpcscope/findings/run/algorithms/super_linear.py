@@ -92,7 +92,7 @@ def _why(run: Run, speedup: Speedup, point: SpeedupPoint, share: float | None, c
     if share is None:
         return "its phases were not observed"
     if share > LESS:
-        return "the total computation takes equally long; one rank loses time outside computation"
+        return "one rank computes as long as all ranks together, but loses time outside computation"
     costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)
     if costs is None or not costs.touched_bytes(speedup.size):
         return f"all ranks together compute for only {units.share(share)} of the time of one rank"

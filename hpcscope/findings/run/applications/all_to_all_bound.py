@@ -41,7 +41,7 @@ def _finding(case: ProgramCase) -> Finding:
             Evidence(what=f"rate of the {ALL_TO_ALL[total.benchmark]} per rank", value=rate, unit="B/s"),
         ],
         advice=(
-            "Compare the rate with mpi.alltoall at the same size. If both are equally slow, the bisection "
+            "Compare the rate with mpi.alltoall at the same size. If mpi.alltoall is as slow, the bisection "
             "bandwidth or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
             "With fewer ranks on a host, each rank gets more of the host's link."
         ),

@@ -81,7 +81,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
         severity="warning" if slow else "advice",
         title=(
             f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for {units.quantity(size, 'B')}, "
-            f"{WAVES[total.benchmark]}: this takes {in_percent(share)} of its time, "
+            f"{WAVES[total.benchmark]}: the waits take {in_percent(share)} of its time, "
             f"{units.quantity(each_s, 's')} each time{compared}"
         ),
         where=case.where,

@@ -61,8 +61,8 @@ def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
         },
         evidence=[*run.evidence(odd, power), how_compared(odd, power)],
         advice=(
-            f"Likely, the library's algorithm favors powers of two: run programs that use it on {power.ranks} or "
-            f"{power.ranks // 2} ranks, or {how.words}."
+            "The library's algorithm probably favors powers of two. Run programs that use this collective on "
+            f"{power.ranks} or {power.ranks // 2} ranks, or {how.words}."
         ),
         trials=how.trials,
         lost=excess / (1 + excess),

@@ -145,8 +145,8 @@ def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: LadderRung) -> bool:
 def _advice(run: Run, layer: Layer, library: LadderRung) -> Advised:
     if layer == "wire":
         return Advised(
-            "Protocol and library leave little to gain; only a faster link, several links, or larger frames (MTU "
-            "9000) help.",
+            "The protocol and the MPI library cost little. Only a faster link, several links, or larger frames "
+            "(MTU 9000) help.",
             [],
         )
     if layer == "protocol":

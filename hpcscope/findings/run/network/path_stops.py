@@ -32,9 +32,9 @@ def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(share, longest, often),
         advice=(
-            "Look for pause frames (`ethtool -S`, `ethtool -I --show-pause`, counters of the switch; priority "
-            "flow control: `dcb pfc show`) and for the slow receiver that sends them. Packets are held back "
-            "and released together, as by flow control. Then look for power saving of the link (`ethtool "
+            "Packets are held back and released together, as by flow control. Look for pause frames: `ethtool "
+            "-S`, `ethtool -I --show-pause`, counters of the switch, `dcb pfc show` (priority flow control). Look "
+            "also for the slow receiver that sends these frames. Then look for power saving of the link (`ethtool "
             "--show-eee`) and interrupt coalescing. A paused port also stops other traffic through its switch."
         ),
         lost=min(1.0, share.median or 0.0),

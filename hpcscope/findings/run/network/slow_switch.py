@@ -35,7 +35,7 @@ PAIRS = SampleKind(
     "slow-pair",
     "Messages between {names}, and only these, take",
     "Messages between {number} pairs of hosts, among them {names}, take",
-    "With other partners, each host is as fast as other hosts. Check what only these pairs use, such as a "
+    "With other partners, these hosts are as fast as other hosts. Check what only these pairs use, such as a "
     "route or a link of the fabric (error counters of the switches, adaptive routing).",
 )
 GROUPS = SampleKind(
@@ -49,8 +49,8 @@ PATHS = SampleKind(
     "slow-path",
     "Messages between {kind} {names} take",
     "Messages on {number} paths between groups by {kind} ({names}) take",
-    "On other paths, both ends are as fast as other groups. Check the links and routes between them (error "
-    "counters, static routes that share a link).",
+    "On other paths, the groups are as fast as other groups. Check the links and routes between the groups "
+    "(error counters, static routes that share a link).",
 )
 
 

@@ -59,7 +59,7 @@ def _stalled(run: Run, by_nagle: bool, waits_s: float, delayed: bool, pieces: Su
         code="tcp-delayed-acknowledgement" if delayed else "tcp-nagle",
         severity="advice" if by_nagle else "warning",
         title=f"A request in {pieces.parameters['pieces']} pieces{without} waits for {what}: "
-        f"{units.quantity(waits_s, 's')} longer than {than}",
+        f"it takes {units.quantity(waits_s, 's')} longer than {than}",
         where={"layer": "network", "benchmark": REQUEST, "transport": pieces.transport},
         evidence=[*run.evidence(plain, pieces), how_compared(pieces, plain)],
         advice=(
@@ -91,7 +91,7 @@ def _slow_starts(run: Run, cases: list[Summary]) -> Iterator[Finding]:
             code="tcp-slow-start",
             severity="information",
             title=f"{fresh.label} takes {units.quantity(waits_s, 's')} longer than over a used connection: "
-            f"slow start of {units.digits(waits_s / trip_s)} round trips (a window that doubles needs {expected})",
+            f"slow start costs {units.digits(waits_s / trip_s)} round trips (window doubling needs {expected})",
             where={"layer": "network", "benchmark": REQUEST, "transport": fresh.transport},
             evidence=[
                 *run.evidence(used, fresh),

@@ -78,9 +78,9 @@ def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: 
             ),
         ],
         advice=(
-            "If a cache is the cause, blocks that fit into it are faster, and so are variants that traverse "
-            "memory in another order. The evidence has the times of these variants. Speedups relative to one "
-            "rank at this size are too high: each of many ranks has a smaller working set."
+            "If a cache is the cause, blocks that fit into the cache are faster, and so are variants that "
+            "traverse memory in another order. The evidence has the times of these variants. Speedups relative "
+            "to one rank at this size are too high: each of many ranks has a smaller working set."
         ),
         lost=1 - 1 / step.value,
     )

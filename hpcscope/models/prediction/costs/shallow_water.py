@@ -134,7 +134,7 @@ class ShallowWater(Costs):
 
     name = "shallow_water"
     benchmark = "application.shallow_water"
-    source = "Worley & Foster 1994; Foster & Worley 1997; counts of shallow_water.md"
+    source = "Worley & Foster 1994; Foster & Worley 1997; operation counts: shallow_water.md"
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
         """Return the operations of all steps."""

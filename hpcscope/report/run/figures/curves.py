@@ -327,9 +327,7 @@ def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches
     ]
     models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
     if models:
-        words.append(
-            f"Lines show the chosen model ({sentence(models)}); if none was chosen, the points are joined."
-        )
+        words.append(f"Lines show the chosen model ({sentence(models)}). Without a model, lines join the points.")
     jumps = {
         (step.last_before, step.first_after): step.jump_s.value for fit in fits for step in certain_breaks(fit)
     }

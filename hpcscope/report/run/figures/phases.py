@@ -35,7 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         key=f"{benchmark}-phases",
         title="Phases",
         caption="The fraction of each phase in the sum of all phases; hover texts and the table show times. "
-        "For each phase, the longest time of any rank is taken; their sum may exceed the time of the case.",
+        "Each phase has the longest time of any rank, so the sum of the phases may exceed the time of the case.",
         traces=[
             bars(run.benchmarks.metric_label(name, benchmark), SLOTS[name], labels, _seconds(name, groups))
             for name in names

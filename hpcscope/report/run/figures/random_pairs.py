@@ -194,5 +194,5 @@ def _named(kind: str, slow: list[Slow]) -> Iterator[str]:
 def _slowest(sample: RandomPairs) -> Table:
     known = [(value, name) for value, name in zip(sample.excess, sample.names, strict=True) if value is not None]
     slowest = sorted(known, reverse=True)[:_SLOWEST]
-    head = f"excess in its pairs ({len(slowest)} slowest of {len(known)})"
+    head = f"excess time in the pairs of the host ({len(slowest)} slowest of {len(known)})"
     return Table(["host", head], [[name, units.change(value)] for value, name in slowest])

@@ -69,7 +69,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         key=key,
         title=", ".join([f"{metric.capitalize()} by number of ranks", *apart]),
         caption=f"{points_shown(group, definition(first.definition))}. "
-        + (f"Lines show the chosen model: {models}." if fits else "No model was chosen; the points are joined."),
+        + (f"Lines show the chosen model: {models}." if fits else "Without a model, lines join the points."),
         traces=traces,
         layout={
             "xaxis": ranks_axis(counts, range=[counts[0] - margin, counts[-1] + margin]),

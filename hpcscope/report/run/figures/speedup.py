@@ -61,7 +61,7 @@ def compared(run: Run) -> Iterator[DotPlot]:
             title="Speedups compared",
             caption=(
                 "Speedup on the largest number of ranks of each program, with 95 % CIs, relative to the same "
-                "variant on one rank. The right end is the ideal speedup."
+                "variant on one rank. The right end of each axis is the ideal speedup."
             ),
             panels=[
                 Panel(f"{number} ranks", sorted(marks, key=lambda mark: -mark.middle))

@@ -182,7 +182,7 @@ def _log10(value: float | None) -> float | None:
 def _caption(first: Summary, fit: Fit | None) -> str:
     head = f"Medians ({definition(first.definition)}); colors on a logarithmic scale. "
     if fit is None:
-        drawn = "No model of size and ranks was chosen; the 3-D surface joins the measured points."
+        drawn = "No model of size and ranks was fitted, so the 3-D surface joins the measured points."
     else:
         drawn = (
             f"In the 3-D view, points are measured and the surface is the model: {model(fit.model)}, "

@@ -77,7 +77,7 @@ inline std::vector<Parameter> grid_parameters() {
 // For benchmarks that let ranks follow the rows or the columns of the grid.
 inline Parameter grid_order_parameter() {
   return parallel("grid_order", "rows,columns",
-                  "whether successive ranks fill rows or columns of the grid, which decides where hosts are in it")
+                  "whether successive ranks fill rows or columns of the grid, and so which ranks share a host")
       .worded(",ranks along grid columns");
 }
 inline GridOrder asked_order(const Parameters& parameters) {

@@ -320,7 +320,7 @@ const Registration registration{{
                        .worded("N = {}"),
                    method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
                    parallel("schedule", "original,rescheduled",
-                            "order in which products are sent: Table C.2 or Table C.3 of Melas 2000")
+                            "order of sending products: Table C.2 (original) or C.3 (rescheduled) of Melas 2000")
                        .worded(",rescheduled")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),

@@ -42,7 +42,7 @@ SCOPE_POINT_TO_POINT(MPI_Count, _c)
 
 // A parameter that has small messages sent with the calls of large counts, too.
 inline Parameter counts_parameter() {
-  return call("counts", "int,large", "counts of type int, or of type MPI_Count by the calls of MPI 4 (MPI_Send_c)")
+  return call("counts", "int,large", "type of the counts: int, or MPI_Count with the MPI 4 calls (MPI_Send_c)")
       .worded(",large counts");
 }
 

@@ -89,7 +89,7 @@ class ThreadSync final : public Benchmark {
     const std::int64_t right = operation_ == "barrier" ? 0 : rounds_ * threads_;
     if (results_[0] != right) return {2, sentence({"counted ", results_[0], " synchronizations of ", right})};
     if (results_[1] != 0)
-      return {2, sentence({results_[1], " times, a thread left the barrier before another thread came"})};
+      return {2, sentence({results_[1], " times, a thread left the barrier before another thread entered it"})};
     return {2, ""};
   }
 
