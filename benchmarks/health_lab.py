@@ -77,13 +77,11 @@ FAULTS: dict[str, Callable[[Emulation, str], object]] = {
     "CPU quota of 5 % of a core": quota,
     "stopped 75 % of the time": lambda lab, host: faults.slow_host(lab, host, 0.75),
     "disk at 2 of 200 MB/s": lambda lab, host: faults.slow_disk(lab, host, 2),
-    "port at 50 of 100 Mbit/s": lambda lab, host: faults.slow_link(faults.port(lab, host), 50),
-    "cable that loses 2 % of frames": lambda lab, host: faults.impaired_link(
-        faults.port(lab, host), "lossy", 0.02
-    ),
+    "port at 50 of 100 Mbit/s": lambda lab, host: faults.faulty_link(lab, host, "slow", 50),
+    "cable that loses 2 % of frames": lambda lab, host: faults.faulty_link(lab, host, "lossy", 0.02),
     "MTU 1400": small_packets,
     "other huge pages (file over /sys)": huge_pages,
-    "dead port": lambda lab, host: faults.dead_link(faults.port(lab, host)),
+    "dead port": lambda lab, host: faults.faulty_link(lab, host, "dead"),
     "hangs": lambda lab, host: faults.slow_host(lab, host, 1.0),
     "hangs in the middle": hang_soon,
 }

@@ -51,10 +51,10 @@ def slowed(up: Emulation, fault: str, times: float, rng: random.Random) -> tuple
     if fault == "port":
         host = rng.choice(lab.hosts())
         rate = lab.group_of(host.group).port_mbit_per_s / times
-        return faults.slow_link(faults.port(up, host.name), rate), host.name
+        return faults.faulty_link(up, host.name, "slow", rate), host.name
     if fault == "trunk":
         trunk = rng.choice(lab.trunk)
-        return faults.slow_link(faults.trunk(up, trunk.name), trunk.total_mbit_per_s / times), trunk.name
+        return faults.faulty_link(up, trunk.name, "slow", trunk.total_mbit_per_s / times), trunk.name
     return up, ""
 
 

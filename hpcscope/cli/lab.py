@@ -18,6 +18,7 @@ from hpcscope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from hpcscope.lab.description import Lab
     from hpcscope.lab.entry import Emulation
+    from hpcscope.machine.machine import EmulatedLink
 
 Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a .toml file.")]
 
@@ -175,10 +176,19 @@ def _warn(emulated: Emulation) -> None:
     for link in emulated.state.checks:
         if not fidelity.faithful(link):
             reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
-            rate = f"{units.change(link.deviation)} against its declared rate"
+            what, deviation = link.worst
+            rate = f"{what}: {units.change(deviation)} against its declared rate"
             typer.echo(
                 f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True
             )
+        if link.exact_from_bytes:
+            typer.echo(f"note: lab {emulated.state.name}: {link.link}: {_faster(link)}", err=True)
+
+
+def _faster(link: EmulatedLink) -> str:
+    """Say which messages are not delayed."""
+    least = units.quantity(link.exact_from_bytes, "B")
+    return f"messages shorter than {least} can cross it faster than at its rate, because the kernel limits it"
 
 
 def _print(emulated: Emulation) -> None:
@@ -191,6 +201,12 @@ def _print(emulated: Emulation) -> None:
     for link in facts.links:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
         print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} against its declared rate")
+        if link.messages:
+            times = [f"{one.bytes:,} B {units.quantity(one.measured_s, 's')}" for one in link.messages]
+            overhead = units.quantity(link.overhead_s, "s")
+            print(f"messages  {link.link}: {', '.join(times)} one way, {overhead} of it not on the wire")
+        if link.exact_from_bytes:
+            print(f"messages  {link.link}: {_faster(link)}")
     for relayed in facts.relayed:
         median, worst = (
             units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hpcscope.errors import UsageError
 from hpcscope.lab import description, emulation, faults, fidelity, storage
 from hpcscope.lab.entry import Emulation, signal_command
+from hpcscope.lab.wiring import IMPAIRMENTS
 from hpcscope.launch import active_messages
 from hpcscope.own_python import own_python
 from hpcscope.programs.profiles.program import recognize
@@ -185,10 +186,16 @@ def faithful(emulated: Emulation) -> bool:
     return all(map(fidelity.faithful, emulated.state.checks))
 
 
-def _impairment(asked: Disturbance) -> tuple[str, float] | None:
-    """Return the kind of fault of the frames of a link, and its amount."""
-    amounts = {kind: getattr(asked, field) for kind, field in faults.IMPAIRMENTS.items()}
-    return next(((kind, float(value)) for kind, value in amounts.items() if value), None)
+def _link_fault(asked: Disturbance) -> tuple[str, float]:
+    """Return the kind of the fault of a link, and its amount."""
+    amounts = {
+        "slow": asked.rate_mbit_per_s,
+        "queue": asked.queue_bytes,
+        "half-duplex": asked.half_duplex,
+        "dead": asked.dead,
+        **{kind: getattr(asked, field) for kind, field in IMPAIRMENTS.items()},
+    }
+    return next((kind, float(amount)) for kind, amount in amounts.items() if amount)
 
 
 def _refuse(asked: Disturbance) -> None:
@@ -220,14 +227,7 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
         return faults.slow_disk(emulated, host, asked.disk_mb_per_s)
     if asked.slow is not None or asked.stop:
         return faults.slow_host(emulated, host, 1.0 if asked.slow is None else asked.slow)
-    link = faults.trunk(emulated, asked.trunk) if asked.trunk is not None else faults.port(emulated, host)
-    if asked.rate_mbit_per_s is not None:
-        return faults.slow_link(link, asked.rate_mbit_per_s, asked.direction)
-    if asked.queue_bytes is not None:
-        return faults.queued_link(link, asked.queue_bytes)
-    if (impairment := _impairment(asked)) is not None:
-        return faults.impaired_link(link, *impairment)
-    return faults.dead_link(link)
+    return faults.faulty_link(emulated, asked.trunk or host, *_link_fault(asked), asked.direction)
 
 
 def _checked(emulated: Emulation, progress: LinkProgress) -> Emulation:

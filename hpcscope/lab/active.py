@@ -53,14 +53,14 @@ class Fault(Strict):
     value: float = 0.0
     """Mbit/s, bytes, milliseconds, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"
-    """Direction of a slow port or trunk: to the host or first switch, or from it."""
+    """Direction of a fault of a link: to the host or first switch, or from it."""
     pid: int = 0
     """Process number inside the lab of the process that causes it; 0 where there is none."""
 
     def words(self) -> str:
         """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
-        amount = {"slow": f"{which} ({self.value:g} Mbit/s)"}
+        amount = {"slow": f" ({self.value:g} Mbit/s)"}
         for impairment in ("lossy", "duplicating", "reordering", "corrupting"):
             amount[impairment] = f" ({units.percent(self.value, 2)} of frames)"
         amount["queue"] = f" of {units.quantity(self.value, 'B')}"
@@ -69,7 +69,7 @@ class Fault(Strict):
         amount["policing"] = f" (every other connection, {self.value:g} Mbit/s)"
         amount["slow-disk"] = f" ({self.value:g} MB/s)"
         amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
-        return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
+        return f"{self.where} {self.kind}{which}{amount.get(self.kind, '')}"
 
 
 class ActiveLab(Strict):

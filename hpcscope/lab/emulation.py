@@ -21,7 +21,7 @@ from hpcscope.lab import folder, storage
 from hpcscope.lab.active import ActiveLab, Relay, UpHost
 from hpcscope.lab.description import Lab
 from hpcscope.lab.entry import TEMPORARY, TIMEOUT_S, Emulation
-from hpcscope.lab.wiring import RelayedWire, Wiring, wire
+from hpcscope.lab.wiring import Relayed, Wiring, wire
 
 HOLDER_LOG = "holder.log"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
@@ -145,22 +145,21 @@ def _wired(here: Path, name: str, lab: Lab, rootless: bool, holder: subprocess.P
     remote_shell.write_text(REMOTE_SHELL.format(cases=cases, name=name))
     remote_shell.chmod(0o755)
     emulation = Emulation(here, state)
-    return lay(emulation, wire(lab, pids))
+    return _laid(emulation, wire(lab, pids))
 
 
-def lay(emulation: Emulation, wiring: Wiring) -> Emulation:
+def _laid(emulation: Emulation, wiring: Wiring) -> Emulation:
     """Set up links; return the lab with their relays recorded."""
     say(emulation, None, "ip", wiring.links)
     started = [_start_relay(emulation, relayed) for relayed in wiring.relays]
     say(emulation, None, "ip", wiring.joined)
     for host, lines in wiring.hosts.items():
         say(emulation, host, "ip", lines)
-        say(emulation, host, "tc", wiring.host_buckets.get(host, []))
         # Not every kernel lets a route choose its congestion control; the default is used then.
         emulation.run(host, ["ip", "-batch", "-"], given="\n".join(wiring.routes.get(host, [])))
-    say(emulation, None, "tc", wiring.buckets)
-    relays = [*emulation.state.relays, *started]
-    return emulation.kept(emulation.state.model_copy(update={"relays": relays}))
+    for place, lines in wiring.buckets.items():
+        say(emulation, place, "tc", lines)
+    return emulation.kept(emulation.state.model_copy(update={"relays": started}))
 
 
 def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[str]) -> None:
@@ -172,24 +171,40 @@ def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[st
         raise ScopeError(f"lab {emulation.state.name}: {program} failed: {_complaint(answer.stderr, lines)}")
 
 
-def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
+def _start_relay(emulation: Emulation, relayed: Relayed) -> Relay:
     """Start a relay inside and wait until its devices exist."""
-    program = relay()
-    stem = relayed.link.replace(" ", "-")
-    statistics, log = emulation.folder / f"{stem}.json", emulation.folder / f"{stem}.log"
+    statistics = emulation.folder / f"{_stem(relayed)}.json"
     # In the background of a shell that prints its number; the relay goes on when the shell has ended.
-    script = '"$0" "$@" >"$LOG" 2>&1 & echo $!; until grep -q . "$LOG"; do sleep 0.01; done; cat "$LOG"'
-    words = ["env", f"LOG={log}", "setsid", "sh", "-c", script, program, *relayed.arguments(str(statistics))]
+    start = '"$@" "$WAYS" "$STATISTICS" >>"$LOG" 2>&1 & echo $!'
+    pid = _told_ways(emulation, relayed, ["setsid", "env", f"STATISTICS={statistics}"], start, relay())
+    return Relay(link=relayed.name, pid=int(pid), statistics=str(statistics))
+
+
+def change_relay(emulation: Emulation, relayed: Relayed) -> None:
+    """Let a relay that runs carry its ways as they are now; the frames under way are carried on."""
+    pid = next(one.pid for one in emulation.state.relays if one.link == relayed.name)
+    _told_ways(emulation, relayed, [], 'kill -HUP "$1"', str(pid))
+
+
+def _told_ways(emulation: Emulation, relayed: Relayed, before: Sequence[str], script: str, word: str) -> str:
+    """Write the ways of a relay, run a script with a word, wait until the relay is ready; return its output."""
+    ways, log = (emulation.folder / f"{_stem(relayed)}.{suffix}" for suffix in ("ways", "log"))
+    ways.write_text("".join(f"{way.line()}\n" for way in relayed.ways))
     log.write_text("")
+    waited = f'{script} && until grep -q . "$LOG"; do sleep 0.01; done'
+    words = [*before, "env", f"WAYS={ways}", f"LOG={log}", "sh", "-c", waited, "sh", word]
     try:
         answer = emulation.run(None, words, timeout=10)
     except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"lab {emulation.state.name}: the relay of {relayed.link} does not start") from error
-    pid, _, said = answer.stdout.partition("\n")
-    if said.strip() != "ready":
-        hint = "; latency, buses and loss need /dev/net/tun" if "/dev/net/tun" in said else ""
-        raise ScopeError(f"lab {emulation.state.name}: {relayed.link}: {said.strip() or answer.stderr}{hint}")
-    return Relay(link=relayed.link, pid=int(pid), statistics=str(statistics))
+        raise ScopeError(f"lab {emulation.state.name}: {relayed.name}: its relay does not answer") from error
+    if (said := log.read_text().strip()) != "ready":
+        hint = "; links of a lab need /dev/net/tun" if "/dev/net/tun" in said else ""
+        raise ScopeError(f"lab {emulation.state.name}: {relayed.name}: {said or answer.stderr}{hint}")
+    return answer.stdout
+
+
+def _stem(relayed: Relayed) -> str:
+    return relayed.name.replace(" ", "-")
 
 
 def _start_holder(here: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]:
@@ -286,5 +301,5 @@ def _end(holder: subprocess.Popen[str], name: str) -> None:
 
 def relay() -> str:
     """Return the path of the relay, compiled by any C++ compiler: a lab needs no MPI. UsageError without one."""
-    compiler = system_compiler("latency, buses and lossy links need a program that must be compiled")
+    compiler = system_compiler("the links of a lab need a program that must be compiled")
     return str(compiled(Path(__file__).with_name("relay.cpp"), compiler))

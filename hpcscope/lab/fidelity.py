@@ -1,32 +1,51 @@
-"""Whether a lab is faithful: a TCP stream measures each kind of port, every bus and every trunk."""
+"""Whether a lab is faithful: a TCP stream and messages measure each kind of port, every bus and every trunk."""
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
 from hpcscope.errors import ScopeError
-from hpcscope.lab.description import Lab, LabHost, Trunk
+from hpcscope.lab.description import Group, Lab, LabHost, Trunk
 from hpcscope.lab.entry import Emulation
-from hpcscope.machine.machine import EmulatedLink
+from hpcscope.lab.wiring import bucket_bytes, is_relayed_port, is_relayed_trunk
+from hpcscope.machine.machine import EmulatedLink, EmulatedMessage
 
 STREAM = Path(__file__).with_name("stream.py")
 SHORTEST_S = 0.5
 SLOWEST_BYTES = 512e3
 """Bytes that a slow link must carry at least: bytes in its queue must not count."""
-PAYLOAD_SHARE = 1448 / 1514
-"""Payload share of a full Ethernet frame without preamble and checksum: TCP with timestamps over IPv4."""
-SHARED_PAYLOAD_SHARE = 2 * 1448 / (2 * 1514 + 66)
+SEGMENT_BYTES, HEADER_BYTES = 1448, 66
+"""Payload of a full Ethernet frame, and what else of a frame a wire counts: TCP with timestamps over IPv4, without
+preamble, checksum and gap."""
+PAYLOAD_SHARE = SEGMENT_BYTES / (SEGMENT_BYTES + HEADER_BYTES)
+SHARED_PAYLOAD_SHARE = 2 * SEGMENT_BYTES / (2 * (SEGMENT_BYTES + HEADER_BYTES) + HEADER_BYTES)
 """Fraction where the acknowledgement of every second frame uses the same medium."""
+MESSAGES_BYTES = (64, 1024, 10_000, 1 << 20)
+SHORT_BYTES, FASTEST_SHORT_MBIT = 64, 100
+"""On faster links a message of so few bytes takes less time than the clock of a program can tell."""
+LONGEST_S = 0.1
+"""Messages that take longer are left to the stream."""
+LEAST_DEVIATION = -0.5
+"""A link that is slower has a fault, and messages would take too long."""
 TOLERANCE = 0.03
 BUSY = 0.9
 """Processor utilization from which a slow link is attributed to the processors."""
 TIMEOUT_S = 30.0
+
+
+class Hop(NamedTuple):
+    """A link on the path between two hosts, which a frame crosses before it begins the next one."""
+
+    mbit_per_s: float
+    latency_us: float = 0.0
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,8 +56,23 @@ class LinkProbe:
     sender: LabHost
     receiver: LabHost
     mbit_per_s: float
+    hops: tuple[Hop, ...]
     shared: bool = False
     """Whether both directions share the medium."""
+    relayed: bool = True
+    """Whether a relay carries the link, not a token bucket."""
+
+    @property
+    def exact_from_bytes(self) -> float:
+        """The size of a message from which what a token bucket lets through at once is less than the tolerance."""
+        return 0.0 if self.relayed else bucket_bytes(self.mbit_per_s) / TOLERANCE
+
+    @property
+    def messages_bytes(self) -> list[int]:
+        """The sizes of the messages that are measured."""
+        least = SHORT_BYTES if self.mbit_per_s <= FASTEST_SHORT_MBIT else SHORT_BYTES + 1
+        sizes = [size for size in MESSAGES_BYTES if size >= least and wire_s(self.hops, size) <= LONGEST_S]
+        return sizes if self.relayed else []
 
     @property
     def payload_bytes_per_s(self) -> float:
@@ -60,18 +94,67 @@ def check_all(emulation: Emulation, progress: Callable[[str], None]) -> Emulatio
     return emulation.kept(emulation.state.model_copy(update={"checks": measured}))
 
 
+def wire_s(hops: Sequence[Hop], size: int) -> float:
+    """Return the one-way time of a message in seconds by frame arithmetic, store and forward."""
+    full, rest = divmod(size, SEGMENT_BYTES)
+    frames = [SEGMENT_BYTES + HEADER_BYTES] * full + [rest + HEADER_BYTES] * (rest > 0)
+    crossed, arrived = [0.0] * len(hops), 0.0
+    for number, frame in enumerate(frames, 1):
+        arrived = 0.0
+        for place, hop in enumerate(hops):
+            answered = hop.shared and number % 2 == 0 and number < len(frames)
+            bits = 8 * (frame + HEADER_BYTES * answered)
+            crossed[place] = max(crossed[place], arrived) + bits / (hop.mbit_per_s * 1e6)
+            arrived = crossed[place] + hop.latency_us * 1e-6
+    return arrived
+
+
 def check(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
-    """Measure one link; ScopeError when the hosts cannot communicate."""
+    """Measure one link by a stream, and by messages where it carries them; ScopeError where it carries nothing."""
+    link = streamed(emulation, probe)
+    if not probe.messages_bytes or link.deviation < LEAST_DEVIATION:
+        return link
+    least, *messages = exchanged(emulation, probe, [1, *probe.messages_bytes])
+    return link.model_copy(update={"messages": messages, "overhead_s": least.measured_s - least.wire_s})
+
+
+def streamed(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
+    """Measure the rate of a stream over one link; ScopeError when the hosts cannot communicate."""
     declared = probe.payload_bytes_per_s
     seconds = max(SHORTEST_S, SLOWEST_BYTES / declared)
-    python = [sys.executable, "-I", "-S", str(STREAM)]
     before = _processors()
-    receiver = emulation.started(probe.receiver.name, [*python, "receive", probe.receiver.data_address])
+    received, _ = _ends(emulation, probe, "receive", [], "send", [f"{seconds:.3f}"])
+    stream = json.loads(received)
+    return EmulatedLink(
+        link=probe.link,
+        declared_bytes_per_s=declared,
+        measured_bytes_per_s=stream["bytes"] / stream["seconds"],
+        processor_share=_share(before, _processors()),
+        exact_from_bytes=probe.exact_from_bytes,
+    )
+
+
+def exchanged(emulation: Emulation, probe: LinkProbe, sizes: Sequence[int]) -> list[EmulatedMessage]:
+    """Return the least one-way time of messages of each of these sizes, in ping-pongs."""
+    words = [str(size) for size in sizes]
+    times = json.loads(_ends(emulation, probe, "answer", words, "ask", words)[1])
+    return [
+        EmulatedMessage(bytes=size, wire_s=wire_s(probe.hops, size), measured_s=measured_s)
+        for size, measured_s in zip(sizes, times, strict=True)
+    ]
+
+
+def _ends(
+    emulation: Emulation, probe: LinkProbe, here: str, given: Sequence[str], there: str, told: Sequence[str]
+) -> tuple[str, str]:
+    """Run the program on the receiver and the sender of a probe, and return what both said."""
+    python = [sys.executable, "-I", "-S", str(STREAM)]
+    address = probe.receiver.data_address
+    receiver = emulation.started(probe.receiver.name, [*python, here, address, *given])
     try:
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
-        words = ["send", probe.receiver.data_address, port, f"{seconds:.3f}"]
-        sent = emulation.run(probe.sender.name, [*python, *words], timeout=TIMEOUT_S)
+        sent = emulation.run(probe.sender.name, [*python, there, address, port, *told], timeout=TIMEOUT_S)
         output, errors = receiver.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"lab {emulation.state.name}: {probe.link} carries nothing") from error
@@ -80,23 +163,17 @@ def check(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
     if sent.returncode != 0 or receiver.returncode != 0:
         lines = (sent.stderr + errors).splitlines()
         raise ScopeError(f"lab {emulation.state.name}: {probe.link}: {lines[-1] if lines else 'no stream'}")
-    stream = json.loads(output)
-    return EmulatedLink(
-        link=probe.link,
-        declared_bytes_per_s=declared,
-        measured_bytes_per_s=stream["bytes"] / stream["seconds"],
-        processor_share=_share(before, _processors()),
-    )
+    return output, sent.stdout
 
 
 def faithful(link: EmulatedLink) -> bool:
-    """Say whether a link has its declared rate."""
-    return abs(link.deviation) <= TOLERANCE
+    """Say whether a link has its declared rate, for a stream and for messages."""
+    return abs(link.worst[1]) <= TOLERANCE
 
 
 def lacks_processors(link: EmulatedLink) -> bool:
     """Say whether a link is slow because the processors that emulate it were busy."""
-    return link.processor_share > BUSY and link.deviation < 0
+    return link.processor_share > BUSY and link.worst[1] < 0
 
 
 def _ports(lab: Lab) -> Iterator[LinkProbe]:
@@ -106,15 +183,18 @@ def _ports(lab: Lab) -> Iterator[LinkProbe]:
             continue
         shared = lab.shared_mbit_per_s(group.plugged_into)
         link = f"ports of {group.name}" if shared is None else f"bus {group.plugged_into}"
-        yield LinkProbe(link, members[0], members[1], shared or group.port_mbit_per_s, shared is not None)
+        rate, hops = shared or group.port_mbit_per_s, _hops(lab, members[0], members[1])
+        relayed = is_relayed_port(lab, group)
+        yield LinkProbe(link, members[0], members[1], rate, hops, shared is not None, relayed)
 
 
 def _trunks(lab: Lab) -> Iterator[LinkProbe]:
     for trunk in lab.trunk:
         for sender, receiver in _across(lab, trunk):
-            if _narrowest(lab, sender, receiver) >= trunk.total_mbit_per_s:
-                rate, half = trunk.total_mbit_per_s, trunk.duplex == "half"
-                yield LinkProbe(f"trunk {trunk.name}", sender, receiver, rate, half)
+            hops, rate = _hops(lab, sender, receiver), trunk.total_mbit_per_s
+            if min(hop.mbit_per_s for hop in hops) >= rate:
+                name, half = f"trunk {trunk.name}", trunk.duplex == "half"
+                yield LinkProbe(name, sender, receiver, rate, hops, half, is_relayed_trunk(trunk))
                 break
 
 
@@ -126,11 +206,18 @@ def _across(lab: Lab, trunk: Trunk) -> Iterator[tuple[LabHost, LabHost]]:
             yield first[one.name], first[other.name]
 
 
-def _narrowest(lab: Lab, lab_host: LabHost, other: LabHost) -> float:
-    groups = [lab.group_of(host.group) for host in (lab_host, other)]
-    rates = [lab.shared_mbit_per_s(group.plugged_into) or group.port_mbit_per_s for group in groups]
-    trunks = lab.way(groups[0].plugged_into, groups[1].plugged_into)
-    return min(rates + [trunk.total_mbit_per_s for trunk in trunks])
+def _hops(lab: Lab, sender: LabHost, receiver: LabHost) -> tuple[Hop, ...]:
+    """Return the links between two hosts; those of one bus cross it once."""
+    here, there = (lab.group_of(host.group) for host in (sender, receiver))
+    trunks = lab.way(here.plugged_into, there.plugged_into)
+    first, last = (_port_hop(lab, group) for group in (here, there))
+    across = [Hop(trunk.total_mbit_per_s, trunk.latency_us, trunk.duplex == "half") for trunk in trunks]
+    return (first, *across) if first.shared and not trunks else (first, *across, last)
+
+
+def _port_hop(lab: Lab, group: Group) -> Hop:
+    bus = lab.shared_mbit_per_s(group.plugged_into)
+    return Hop(bus or group.port_mbit_per_s, group.latency_us, bus is not None)
 
 
 def _processors() -> tuple[float, float]:

@@ -1,17 +1,20 @@
-// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all, shares
-// of the frames that are lost, delivered twice, delivered late or damaged, packets that are silently dropped for their
-// length, stops, and a policer of every second connection.
+// relay: wires in user space, for what the kernel's token bucket cannot do: frames that pass one after another at the
+// rate of the wire, latency, one medium for all, shares of the frames that are lost, delivered twice, delivered late or
+// damaged, packets that are silently dropped for their length, stops, and a policer of every second connection.
 //
-// Ports are TAP devices, each in the network namespace of a process. A frame that enters a port waits until
-// its medium is free, occupies it for length / rate, and is delivered `latency` after its last bit. Either
-// every port has a medium of its own (a full-duplex line) or all share one, round robin (a bus, a half-duplex
-// line). Frames wait in the kernel's queue of the port, so that senders feel the pressure.
+// Ports are TAP devices, each in the network namespace of a process. A frame crosses two ways: it enters at one port
+// and leaves at another, which is learned as a switch learns it. On each way it waits until the medium is free,
+// occupies it for length / rate, and arrives `latency` after its last bit. A frame leaves only when it has entered
+// whole (store and forward). The kernel hands over several frames of a TCP connection as one (segmentation offload).
+// They cross a way one after another and are delivered with the last, or are cut where each is treated on its own.
+// Ways that name the same medium share it, round robin: a bus, a half-duplex line. A way without a rate takes no time.
+// A frame before which more than `queue-bytes` wait is dropped.
 //
-//   relay --rate-mbit=10 --latency-us=0 --loss=0 --duplication=0 --reordering=0 --corruption=0
-//         --largest-packet-bytes=0 --paused-ms=0 --policed-mbit-per-s=0 [--shared]
-//         --statistics=FILE PID:INTERFACE PID:INTERFACE...
+//   relay WAYS STATISTICS
 //
-// Says "ready" when all ports exist. Writes how late deliveries were to FILE four times a second. Ends on SIGTERM.
+// Each line of the file WAYS is `PID:INTERFACE enters|leaves KEY=VALUE...`, with the keys of `parse`. Says "ready" when
+// all ports exist, and again when SIGHUP has made it read WAYS again; the ports stay. Writes how late deliveries were
+// to STATISTICS four times a second. Ends on SIGTERM.
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -19,6 +22,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,11 +34,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <queue>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -47,7 +54,7 @@ using Nanoseconds = std::int64_t;
 
 constexpr Nanoseconds second = 1'000'000'000;
 constexpr Nanoseconds between_tellings = second / 4;
-// Frames are taken from a port so long before their medium is free that a late wake-up leaves no gap.
+// Frames are taken so long before a shared medium is free that a late wake-up leaves no gap.
 constexpr Nanoseconds ahead = 1'000'000;
 // A sleep ends some 50 us late; what is left before a delivery is spent awake.
 constexpr Nanoseconds awake = 70'000;
@@ -56,7 +63,7 @@ constexpr Nanoseconds awake = 70'000;
 constexpr Nanoseconds gathered = 100'000;
 // A stream has occupied its medium for twice so long without a rest. Shorter messages are delivered on time.
 constexpr Nanoseconds streaming = 3'000'000;
-constexpr std::size_t longest_frame = 9018;
+constexpr std::size_t longest_frame = 1 << 17;
 constexpr std::size_t header_bytes = 14;
 // A frame out of order comes after the next ones: it is late by so many times its own length.
 constexpr double overtaken_by = 3.5;
@@ -64,10 +71,15 @@ constexpr double overtaken_by = 3.5;
 constexpr Nanoseconds between_pauses = second / 10;
 // A policer lets so much pass at once: the bucket of a switch, some ten packets.
 constexpr double policed_burst_bits = 8.0 * 16'000;
+// So many frames are read from a port before others have their turn.
+constexpr int most_at_once = 64;
 // So many connections a policer tells apart.
 constexpr std::size_t most_connections = 4096;
 
+constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::max();
+
 volatile std::sig_atomic_t asked_to_end = 0;
+volatile std::sig_atomic_t asked_to_read = 0;
 
 Nanoseconds now() {
   timespec time;
@@ -77,54 +89,75 @@ Nanoseconds now() {
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
+// One direction of a link.
 struct Options {
-  double rate_bits_per_s = 0;
-  Nanoseconds latency = 0;
+  double rate_mbit = 0;  // 0: a frame takes no time
+  double latency_us = 0;
   double loss = 0;
   double duplication = 0;
   double reordering = 0;
   double corruption = 0;
-  std::size_t largest_packet_bytes = 0;  // 0: all pass
-  Nanoseconds paused = 0;                // at the beginning of every `between_pauses`
-  double policed_bits_per_s = 0;         // of every second connection; 0: of none
-  bool shared = false;
-  std::string statistics;
-  std::vector<std::string> ports;
+  double largest_packet_bytes = 0;  // 0: all pass
+  double paused_ms = 0;             // at the beginning of every `between_pauses`
+  double policed_mbit_per_s = 0;    // of every second connection; 0: of none
+  double queue_bytes = 0;           // 0: no limit
+  std::string medium;               // of its own where it has no name
+
+  // Whether frames may travel together: on a shared medium others have their turn, and faults are those of a frame.
+  // Behind a way without a rate other links follow, which take each frame when it comes.
+  bool takes_several() const {
+    return rate_mbit > 0 && medium.empty() && loss + duplication + reordering + corruption == 0 &&
+           largest_packet_bytes + paused_ms + policed_mbit_per_s == 0;
+  }
+  Nanoseconds latency() const { return static_cast<Nanoseconds>(latency_us * 1e3); }
+  Nanoseconds duration(std::size_t bytes) const {
+    return rate_mbit > 0 ? static_cast<Nanoseconds>(8e3 * static_cast<double>(bytes) / rate_mbit) : 0;
+  }
 };
 
-Options parse(int count, char** words) {
+Options parse(std::istream& words) {
+  static const std::map<std::string, double Options::*> numbers{
+      {"rate-mbit", &Options::rate_mbit},
+      {"latency-us", &Options::latency_us},
+      {"loss", &Options::loss},
+      {"duplication", &Options::duplication},
+      {"reordering", &Options::reordering},
+      {"corruption", &Options::corruption},
+      {"largest-packet-bytes", &Options::largest_packet_bytes},
+      {"paused-ms", &Options::paused_ms},
+      {"policed-mbit-per-s", &Options::policed_mbit_per_s},
+      {"queue-bytes", &Options::queue_bytes}};
   Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string_view word = words[i];
-    const std::string value(word.substr(std::min(word.size(), word.find('=') + 1)));
-    if (word.starts_with("--rate-mbit="))
-      options.rate_bits_per_s = std::stod(value) * 1e6;
-    else if (word.starts_with("--latency-us="))
-      options.latency = static_cast<Nanoseconds>(std::stod(value) * 1e3);
-    else if (word.starts_with("--loss="))
-      options.loss = std::stod(value);
-    else if (word.starts_with("--duplication="))
-      options.duplication = std::stod(value);
-    else if (word.starts_with("--reordering="))
-      options.reordering = std::stod(value);
-    else if (word.starts_with("--corruption="))
-      options.corruption = std::stod(value);
-    else if (word.starts_with("--largest-packet-bytes="))
-      options.largest_packet_bytes = std::stoul(value);
-    else if (word.starts_with("--paused-ms="))
-      options.paused = static_cast<Nanoseconds>(std::stod(value) * 1e6);
-    else if (word.starts_with("--policed-mbit-per-s="))
-      options.policed_bits_per_s = std::stod(value) * 1e6;
-    else if (word.starts_with("--statistics="))
-      options.statistics = value;
-    else if (word == "--shared")
-      options.shared = true;
+  for (std::string word; words >> word;) {
+    const auto equals = std::min(word.size(), word.find('='));
+    const std::string key = word.substr(0, equals), value = word.substr(std::min(word.size(), equals + 1));
+    if (key == "medium")
+      options.medium = value;
     else
-      options.ports.emplace_back(word);
+      options.*numbers.at(key) = std::stod(value);
   }
-  if (options.rate_bits_per_s <= 0 || options.ports.size() < 2)
-    throw std::runtime_error("needs --rate-mbit=NUMBER and two ports PID:INTERFACE");
   return options;
+}
+
+struct PortOptions {
+  std::string name;
+  Options enters, leaves;
+};
+
+std::vector<PortOptions> read_ways(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<PortOptions> ports;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name, way;
+    words >> name >> way;
+    if (way != "enters" && way != "leaves")
+      throw std::runtime_error(line + ": must be PID:INTERFACE enters|leaves");
+    if (ports.empty() || ports.back().name != name) ports.push_back({name, {}, {}});
+    (way == "enters" ? ports.back().enters : ports.back().leaves) = parse(words);
+  }
+  if (ports.empty()) throw std::runtime_error(path + ": must have a port");
+  return ports;
 }
 
 // Makes a TAP device in the network namespace of a process.
@@ -139,8 +172,9 @@ int open_port(const std::string& port) {
   if (descriptor < 0) fail("/dev/net/tun");
   ifreq request{};
   port.copy(request.ifr_name, IFNAMSIZ - 1, colon + 1);
-  request.ifr_flags = IFF_TAP | IFF_NO_PI;
+  request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
   if (ioctl(descriptor, TUNSETIFF, &request) != 0) fail(port);
+  if (ioctl(descriptor, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0) fail(port);
   return descriptor;
 }
 
@@ -171,13 +205,99 @@ class Lateness {
 
 using Address = std::array<unsigned char, 6>;
 
+// The kernel's header before a frame, virtio_net_hdr, whose declaration C++ does not take: what is left to be done.
+struct Offload {
+  std::uint8_t flags = 0;
+  std::uint8_t gso_type = 0;  // 0: a single frame
+  std::uint16_t hdr_len = 0;
+  std::uint16_t gso_size = 0;    // payload of each frame
+  std::uint16_t csum_start = 0;  // where the header of TCP begins
+  std::uint16_t csum_offset = 0;
+};
+
+// One frame, or several of a connection that travel together.
 struct Frame {
-  Nanoseconds due;
+  Nanoseconds due;  // when it, the first of several, has come to the end of its way and may begin the next one
   std::uint64_t number;  // of frames due together the first to enter leaves first
-  std::size_t from;
   std::vector<unsigned char> bytes;
+  Offload offload{};
+  Nanoseconds whole = due;  // when the last has come
+  bool streamed = false;    // part of a stream
+
+  std::size_t headers() const {
+    const std::size_t tcp = offload.csum_start;
+    return tcp + 4 * (bytes[tcp + 12] >> 4);
+  }
+  bool is_single() const { return offload.gso_type == 0; }
+  std::size_t count() const {
+    return is_single() ? 1 : (bytes.size() - headers() + offload.gso_size - 1) / offload.gso_size;
+  }
+  // The bytes of the first, of the last, and of all of them on the wire, each with its headers.
+  struct Sizes {
+    std::size_t first, last, all;
+  };
+  Sizes sizes() const {
+    if (is_single()) return {bytes.size(), bytes.size(), bytes.size()};
+    const std::size_t further = count() - 1, full = headers() + offload.gso_size;
+    return {std::min(full, bytes.size()), bytes.size() - further * offload.gso_size,
+            bytes.size() + further * headers()};
+  }
+  Frame piece(std::size_t which, std::uint64_t numbered) const;
+  void finish_checksum();
   bool operator>(const Frame& other) const { return due != other.due ? due > other.due : number > other.number; }
 };
+
+// The sum of 16-bit words, as IP and TCP sum up.
+std::uint16_t word_sum(const unsigned char* bytes, std::size_t length, std::uint32_t sum = 0) {
+  for (std::size_t at = 0; at < length; ++at) sum += std::uint32_t(bytes[at]) << (at % 2 == 0 ? 8 : 0);
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<std::uint16_t>(sum);
+}
+
+void put(unsigned char* at, std::size_t value, int bytes) {
+  while (bytes-- > 0) *at++ = static_cast<unsigned char>(value >> (8 * bytes));
+}
+
+// One of several frames of TCP over IPv4, as a card would cut it. Its checksum is left to the kernel, as theirs was.
+Frame Frame::piece(std::size_t which, std::uint64_t numbered) const {
+  const std::size_t tcp = offload.csum_start, begin = headers() + which * offload.gso_size;
+  const std::size_t end = std::min(bytes.size(), begin + offload.gso_size);
+  Frame made{due, numbered, {bytes.begin(), bytes.begin() + headers()}, offload};
+  made.bytes.insert(made.bytes.end(), bytes.begin() + begin, bytes.begin() + end);
+  made.offload.gso_type = 0;
+  unsigned char* const packet = made.bytes.data() + header_bytes;
+  unsigned char* const segment = made.bytes.data() + tcp;
+  const std::size_t length = made.bytes.size() - tcp;
+  put(packet + 2, made.bytes.size() - header_bytes, 2);
+  put(packet + 4, word_sum(packet + 4, 2) + which, 2);
+  put(packet + 10, 0, 2);
+  put(packet + 10, 0xffff - word_sum(packet, tcp - header_bytes), 2);
+  put(segment + 4,
+      (std::size_t(word_sum(segment + 4, 2)) << 16 | word_sum(segment + 6, 2)) + which * offload.gso_size, 4);
+  if (which > 0) segment[13] &= 0x7f;            // the congestion window was reduced once
+  if (which + 1 < count()) segment[13] &= 0xf6;  // the end, and what is to be pushed, come last
+  put(segment + offload.csum_offset, word_sum(packet + 12, 8, static_cast<std::uint32_t>(6 + length)), 2);
+  // Frames on a wire take time by their bytes.
+  const Sizes all = sizes();
+  const double since_first = static_cast<double>(which * (headers() + offload.gso_size));
+  if (which + 1 == count())
+    made.due = whole;
+  else if (all.all > all.first)
+    made.due +=
+        static_cast<Nanoseconds>(since_first / static_cast<double>(all.all - all.first) * double(whole - due));
+  made.whole = made.due;
+  return made;
+}
+
+// Where the kernel left the checksum to the card, the receiver would not look at it.
+void Frame::finish_checksum() {
+  if (!(std::exchange(offload.flags, 0) & 1)) return;
+  unsigned char* const segment = bytes.data() + offload.csum_start;
+  const int sum = 0xffff - word_sum(segment, bytes.size() - offload.csum_start);
+  put(segment + offload.csum_offset, sum == 0 ? 0xffff : std::size_t(sum), 2);
+}
+
+using Frames = std::priority_queue<Frame, std::vector<Frame>, std::greater<>>;
 
 // Drops what every second connection sends above a rate; the others pass. TCP over IPv4 alone is policed.
 class Policer {
@@ -236,91 +356,180 @@ class Policer {
   std::size_t seen_ = 0;
 };
 
-class Wire {
+struct Medium {
+  std::vector<std::size_t> ways;  // that share it
+  std::size_t next = 0;           // of these, the first to be asked
+  Nanoseconds free = 0;
+  // How long it was occupied, less half of the time that has passed: high only after a stream.
+  Nanoseconds load = 0;
+  Nanoseconds since = 0;
+
+  Nanoseconds load_at(Nanoseconds time) const { return std::max<Nanoseconds>(0, load - (time - since) / 2); }
+  bool in_stream(Nanoseconds time) const { return load_at(time) > streaming; }
+  bool shared() const { return ways.size() > 1; }
+  // Frames wait for a shared medium until it is nearly free, so that every way has its turn.
+  bool is_open(Nanoseconds time) const { return !shared() || free <= time + ahead; }
+  void occupy(Nanoseconds begin, Nanoseconds length, Nanoseconds time) {
+    free = begin + length;
+    load = std::min(load_at(time) + length, 2 * streaming);
+    since = time;
+  }
+};
+
+// One direction of a link at work.
+struct Way {
+  std::size_t port = 0;
+  bool enters = false;
+  Options options{};
+  std::size_t medium = 0;
+  Policer policer{0};
+  Frames waiting{};  // for the medium; each is due when it came
+  double waiting_bytes = 0;
+  Frames carried{};  // delivered when they are due; of ways that leave only
+  Nanoseconds last_due = 0;
+};
+
+// When which frame leaves which port. It knows no clock and no device: it is told what comes when.
+class Schedule {
  public:
-  explicit Wire(const Options& options)
-      : options_(options),
-        media_(options.shared ? 1 : options.ports.size()),
-        policer_(options.policed_bits_per_s) {
-    for (const auto& port : options.ports) ports_.push_back(open_port(port));
+  explicit Schedule(std::size_t ports) {
+    for (std::size_t port = 0; port < ports; ++port)
+      for (const bool enters : {true, false}) ways_.push_back({.port = port, .enters = enters});
   }
 
-  void run() {
-    Nanoseconds told = now();
-    while (!asked_to_end) {
-      const bool moved = static_cast<bool>(int(take()) | int(deliver()));
-      if (now() - told > between_tellings && lateness_.total() != told_) {
-        tell();
-        told = now();
-      }
-      if (!moved) rest();
+  // Frames that wait or are carried stay where they are.
+  void set(const std::vector<PortOptions>& ports) {
+    std::map<std::string, std::size_t> named;
+    media_.clear();
+    for (std::size_t number = 0; number < ways_.size(); ++number) {
+      Way& way = ways_[number];
+      way.options = way.enters ? ports[way.port].enters : ports[way.port].leaves;
+      way.policer = Policer(way.options.policed_mbit_per_s * 1e6);
+      const std::string& name = way.options.medium;
+      way.medium = name.empty() ? media_.size() : named.emplace(name, media_.size()).first->second;
+      if (way.medium == media_.size()) media_.emplace_back();
+      media_[way.medium].ways.push_back(number);
     }
-    tell();
+  }
+
+  void receive(std::size_t port, std::vector<unsigned char> bytes, Nanoseconds time, const Offload& offload = {}) {
+    where_[address(bytes, 6)] = port;
+    offer(ways_[2 * port], {time, number_++, std::move(bytes), offload});
+  }
+
+  // Frames that wait for a medium begin to cross it, one after another.
+  void advance(Nanoseconds time) {
+    for (Medium& medium : media_) {
+      std::size_t asked = 0;
+      while (asked < medium.ways.size() && medium.is_open(time)) {
+        Way& way = ways_[medium.ways[medium.next]];
+        medium.next = (medium.next + 1) % medium.ways.size();
+        if (way.waiting.empty() || way.waiting.top().due > time) {
+          ++asked;
+          continue;
+        }
+        asked = 0;
+        Frame frame = way.waiting.top();
+        way.waiting.pop();
+        way.waiting_bytes -= static_cast<double>(frame.bytes.size());
+        cross(way, medium, std::move(frame), time);
+      }
+    }
+  }
+
+  // Hands over every frame that is due, by a clock that goes on meanwhile.
+  template <typename Clock, typename Deliver>
+  void deliver(const Clock& clock, const Deliver& deliver) {
+    for (std::size_t port = 0; 2 * port < ways_.size(); ++port) {
+      Frames& carried = leaving(port).carried;
+      while (!carried.empty() && carried.top().due <= clock()) {
+        deliver(port, carried.top());
+        carried.pop();
+      }
+    }
+  }
+
+  // When something must be done again.
+  Nanoseconds next(Nanoseconds time) const {
+    Nanoseconds first = never;
+    for (const Way& way : ways_) first = std::min(first, next_of(way, time));
+    return first;
   }
 
  private:
-  struct Medium {
-    Nanoseconds free = 0;
-    // How long it was occupied, less half of the time that has passed: high only after a stream.
-    Nanoseconds load = 0;
-    Nanoseconds since = 0;
-
-    Nanoseconds load_at(Nanoseconds time) const { return std::max<Nanoseconds>(0, load - (time - since) / 2); }
-    void occupy(Nanoseconds begin, Nanoseconds length, Nanoseconds time) {
-      free = begin + length;
-      load = std::min(load_at(time) + length, 2 * streaming);
-      since = time;
-    }
-  };
-
-  Medium& medium(std::size_t port) { return media_[options_.shared ? 0 : port]; }
-
-  bool in_stream(Nanoseconds time) const {
-    return std::any_of(media_.begin(), media_.end(),
-                       [time](const Medium& medium) { return medium.load_at(time) > streaming; });
+  static Address address(const std::vector<unsigned char>& bytes, std::size_t at) {
+    Address found{};
+    if (bytes.size() >= at + found.size()) std::copy_n(bytes.begin() + at, found.size(), found.begin());
+    return found;
   }
 
-  // Takes a frame from each port whose medium is nearly free; the port after the last one served comes first.
-  bool take() {
-    bool any = false;
-    const std::size_t begin = next_;
-    for (std::size_t turn = 0; turn < ports_.size(); ++turn) {
-      const std::size_t port = (begin + turn) % ports_.size();
-      Medium& wire = medium(port);
-      const Nanoseconds time = now();
-      if (wire.free - time > ahead) continue;
-      const auto length = read(ports_[port], buffer_.data(), buffer_.size());
-      if (length <= 0) continue;
-      learn(port);
-      if (is_dropped(static_cast<std::size_t>(length), time)) {
-        any = true;
-        continue;
-      }
-      const double bits = 8.0 * static_cast<double>(length);
-      const auto occupies = static_cast<Nanoseconds>(bits / options_.rate_bits_per_s * second);
-      wire.occupy(after_pause(std::max(wire.free, time)), occupies, time);
-      Frame frame{wire.free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}};
-      if (happens(options_.reordering)) frame.due += static_cast<Nanoseconds>(overtaken_by * occupies);
-      last_due_ = std::max(last_due_, frame.due);
-      if (happens(options_.duplication)) waiting_.push(frame);
-      if (happens(options_.corruption)) damage(frame);
-      waiting_.push(std::move(frame));
-      if (!any) next_ = (port + 1) % ports_.size();
-      any = true;
+  Way& leaving(std::size_t port) { return ways_[2 * port + 1]; }
+
+  // Drops what is not to pass without a word to anyone, as a device does whose own link takes no such packets.
+  void offer(Way& way, Frame frame) {
+    if (!frame.is_single() && !way.options.takes_several()) {
+      for (std::size_t which = 0; which < frame.count(); ++which) offer(way, frame.piece(which, number_++));
+      return;
     }
-    return any;
+    const auto length = static_cast<double>(frame.bytes.size());
+    const Options& options = way.options;
+    if (options.largest_packet_bytes > 0 && length - header_bytes > options.largest_packet_bytes) return;
+    if (way.policer.drops(frame.bytes.data(), frame.bytes.size(), frame.due)) return;
+    if (media_[way.medium].shared() && is_full(options, way.waiting_bytes)) return;
+    way.last_due = std::max(way.last_due, frame.whole + options.duration(frame.sizes().last) + options.latency());
+    way.waiting_bytes += length;
+    way.waiting.push(std::move(frame));
   }
 
-  // Without a word to anyone, as a device does whose own link takes no such packets.
-  bool is_dropped(std::size_t length, Nanoseconds time) {
-    const std::size_t largest = options_.largest_packet_bytes;
-    return (largest > 0 && length > largest + header_bytes) || policer_.drops(buffer_.data(), length, time);
+  static bool is_full(const Options& options, double bytes) {
+    return options.queue_bytes > 0 && bytes > options.queue_bytes;
+  }
+
+  void cross(Way& way, Medium& medium, Frame frame, Nanoseconds time) {
+    const Options& options = way.options;
+    const auto sizes = frame.sizes();
+    const Nanoseconds begin = after_pause(options, begin_of(options, medium, frame));
+    // A medium of its own is occupied in advance, so that the time tells how many bytes were before the frame.
+    const double before_bytes = static_cast<double>(medium.free - frame.due) * options.rate_mbit / 8e3;
+    if (!medium.shared() && is_full(options, before_bytes)) return;
+    const Nanoseconds occupies = options.duration(sizes.all);
+    medium.occupy(begin, occupies, time);
+    // The acknowledgements of a stream are part of it.
+    frame.streamed |= medium.in_stream(time) || media_[ways_[2 * way.port].medium].in_stream(time) ||
+                      media_[leaving(way.port).medium].in_stream(time);
+    if (happens(options.loss)) return;
+    frame.whole = medium.free + options.latency();
+    frame.due = way.enters ? begin + options.duration(sizes.first) + options.latency() : frame.whole;
+    if (happens(options.reordering)) frame.whole = frame.due += static_cast<Nanoseconds>(overtaken_by * occupies);
+    way.last_due = std::max(way.last_due, frame.due);
+    if (happens(options.duplication)) pass(way, frame);
+    if (happens(options.corruption)) damage(frame);
+    pass(way, std::move(frame));
+  }
+
+  // When a frame begins to cross a medium. The last of several does not begin before it has come.
+  static Nanoseconds begin_of(const Options& options, const Medium& medium, const Frame& frame) {
+    const auto sizes = frame.sizes();
+    const Nanoseconds last = frame.whole + options.duration(sizes.last) - options.duration(sizes.all);
+    return std::max({medium.free, frame.due, last});
+  }
+
+  // At the end of its way a frame begins the next one, or waits until it is delivered.
+  void pass(Way& way, Frame frame) {
+    if (!way.enters) {
+      way.carried.push(std::move(frame));
+      return;
+    }
+    const auto known = where_.find(address(frame.bytes, 0));
+    for (std::size_t port = 0; 2 * port < ways_.size(); ++port)
+      if (port != way.port && (known == where_.end() || known->second == port)) offer(leaving(port), frame);
   }
 
   // When a frame that could begin now does.
-  Nanoseconds after_pause(Nanoseconds begin) const {
+  static Nanoseconds after_pause(const Options& options, Nanoseconds begin) {
     const Nanoseconds into = begin % between_pauses;
-    return into < options_.paused ? begin + options_.paused - into : begin;
+    const auto paused = static_cast<Nanoseconds>(options.paused_ms * 1e6);
+    return into < paused ? begin + paused - into : begin;
   }
 
   bool happens(double share) { return share > 0 && chance_(generator_) < share; }
@@ -328,98 +537,142 @@ class Wire {
   // Flips a bit behind the header, which leads the frame to its destination.
   void damage(Frame& frame) {
     if (frame.bytes.size() <= header_bytes) return;
+    frame.finish_checksum();
     const std::size_t bits = 8 * (frame.bytes.size() - header_bytes);
     const auto bit = static_cast<std::size_t>(chance_(generator_) * static_cast<double>(bits));
     frame.bytes[header_bytes + bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
   }
 
-  void learn(std::size_t port) {
-    Address source;
-    std::copy_n(buffer_.begin() + 6, 6, source.begin());
-    where_[source] = port;
-  }
-
-  bool deliver() {
-    bool any = false;
-    while (!waiting_.empty() && waiting_.top().due <= now()) {
-      const Frame& frame = waiting_.top();
-      lateness_.add(now() - frame.due);
-      if (!happens(options_.loss)) send(frame);
-      waiting_.pop();
-      any = true;
+  Nanoseconds next_of(const Way& way, Nanoseconds time) const {
+    const Medium& medium = media_[way.medium];
+    Nanoseconds due = never;
+    bool streamed = false;
+    if (!way.carried.empty()) {
+      due = way.carried.top().due;
+      streamed = way.carried.top().streamed;
     }
-    return any;
+    if (!way.waiting.empty()) {
+      // Half of the frames that fit into this time are taken at once.
+      if (!medium.is_open(time)) return std::min(due, medium.free - ahead / 2);
+      const Frame& first = way.waiting.top();
+      const Nanoseconds crossed =
+          begin_of(way.options, medium, first) + way.options.duration(first.sizes().all) + way.options.latency();
+      if (crossed < due) {
+        due = crossed;
+        streamed = first.streamed || medium.in_stream(time);
+      }
+    }
+    if (due == never) return never;
+    if (!streamed) return due - awake;
+    return std::min(due + gathered, std::max(due, way.last_due));
   }
 
-  void send(const Frame& frame) {
-    Address destination;
-    std::copy_n(frame.bytes.begin(), 6, destination.begin());
-    const auto known = where_.find(destination);
-    for (std::size_t port = 0; port < ports_.size(); ++port) {
-      if (port == frame.from || (known != where_.end() && known->second != port)) continue;
-      while (write(ports_[port], frame.bytes.data(), frame.bytes.size()) < 0 && errno == EAGAIN) {
+  std::vector<Way> ways_;  // of each port the one that enters, then the one that leaves
+  std::vector<Medium> media_;
+  std::map<Address, std::size_t> where_;
+  std::uint64_t number_ = 0;
+  std::mt19937_64 generator_{1};
+  std::uniform_real_distribution<double> chance_;
+};
+
+// The devices between which a schedule carries frames.
+class Wire {
+ public:
+  Wire(std::string ways, std::string statistics)
+      : file_(std::move(ways)),
+        statistics_(std::move(statistics)),
+        ports_(read_ways(file_)),
+        schedule_(ports_.size()) {
+    for (const auto& port : ports_) polled_.push_back({open_port(port.name), POLLIN, 0});
+    tell_schedule();
+  }
+
+  void run(const sigset_t& open_to_signals) {
+    Nanoseconds told = now();
+    while (!asked_to_end) {
+      if (std::exchange(asked_to_read, 0)) {
+        ports_ = read_ways(file_);
+        tell_schedule();
+      }
+      schedule_.advance(now());
+      schedule_.deliver(now, [this](std::size_t port, const Frame& frame) { send(port, frame); });
+      if (now() - told > between_tellings && lateness_.total() != told_) {
+        tell();
+        told = now();
+      }
+      rest(open_to_signals);
+    }
+    tell();
+  }
+
+ private:
+  void tell_schedule() {
+    if (ports_.size() != polled_.size()) throw std::runtime_error(file_ + ": must have the same ports");
+    schedule_.set(ports_);
+    std::cout << "ready" << std::endl;
+  }
+
+  void send(std::size_t port, const Frame& frame) {
+    lateness_.add(now() - frame.due);
+    Frame sent = frame;
+    const std::array<iovec, 2> parts{{{&sent.offload, sizeof(Offload)}, {sent.bytes.data(), sent.bytes.size()}}};
+    while (writev(polled_[port].fd, parts.data(), parts.size()) < 0 && errno == EAGAIN) {
+    }
+  }
+
+  // Sleeps until a frame comes in or the next one is nearly due; reads what came.
+  void rest(const sigset_t& open_to_signals) {
+    const Nanoseconds time = now();
+    const Nanoseconds longest = time + (lateness_.total() == told_ ? second : between_tellings);
+    const Nanoseconds left = std::max<Nanoseconds>(0, std::min(longest, schedule_.next(time)) - time);
+    const timespec pause{left / second, left % second};
+    if (ppoll(polled_.data(), polled_.size(), &pause, &open_to_signals) <= 0) return;
+    for (std::size_t port = 0; port < polled_.size(); ++port) {
+      if (!(polled_[port].revents & POLLIN)) continue;
+      for (int taken = 0; taken < most_at_once; ++taken) {
+        Offload offload{};
+        const std::array<iovec, 2> parts{{{&offload, sizeof offload}, {buffer_.data(), buffer_.size()}}};
+        const auto length = readv(polled_[port].fd, parts.data(), parts.size()) - ssize_t(sizeof offload);
+        if (length <= 0) break;
+        schedule_.receive(port, {buffer_.begin(), buffer_.begin() + length}, now(), offload);
       }
     }
   }
 
-  // Sleeps until a frame comes in that may be taken, or the next one is nearly due.
-  void rest() {
-    const Nanoseconds time = now();
-    Nanoseconds wake = time + (lateness_.total() == told_ ? second : between_tellings);
-    if (!waiting_.empty()) {
-      const Nanoseconds due = waiting_.top().due;
-      wake = std::min(wake, in_stream(time) ? std::min(due + gathered, last_due_ - awake) : due - awake);
-    }
-    std::vector<pollfd> ready;
-    for (std::size_t port = 0; port < ports_.size(); ++port) {
-      // Half of the frames that fit into this time are taken at once.
-      const Nanoseconds open = medium(port).free - ahead / 2;
-      if (open <= time)
-        ready.push_back({ports_[port], POLLIN, 0});
-      else
-        wake = std::min(wake, open);
-    }
-    if (wake <= time) return;
-    const timespec pause{(wake - time) / second, (wake - time) % second};
-    ppoll(ready.data(), ready.size(), &pause, nullptr);
-  }
-
   void tell() {
     told_ = lateness_.total();
-    if (options_.statistics.empty()) return;
-    const std::string fresh = options_.statistics + ".new";
+    const std::string fresh = statistics_ + ".new";
     std::ofstream(fresh) << "{\"frames\": " << told_ << ", \"late_median_us\": " << lateness_.quantile_us(0.5)
                          << ", \"late_p99_us\": " << lateness_.quantile_us(0.99) << "}\n";
-    std::rename(fresh.c_str(), options_.statistics.c_str());
+    std::rename(fresh.c_str(), statistics_.c_str());
   }
 
-  Options options_;
-  std::vector<int> ports_;
-  std::vector<Medium> media_;
-  std::priority_queue<Frame, std::vector<Frame>, std::greater<>> waiting_;
-  Nanoseconds last_due_ = 0;  // of all frames so far
-  std::map<Address, std::size_t> where_;
-  Policer policer_;
+  std::string file_;
+  std::string statistics_;
+  std::vector<PortOptions> ports_;
+  Schedule schedule_;
+  std::vector<pollfd> polled_;
   std::array<unsigned char, longest_frame> buffer_;
-  std::size_t next_ = 0;
-  std::uint64_t number_ = 0;
   Lateness lateness_;
   std::uint64_t told_ = 0;
-  std::mt19937_64 generator_{1};
-  std::uniform_real_distribution<double> chance_;
 };
 
 }  // namespace
 
 int main(int count, char** words) {
   std::signal(SIGTERM, [](int) { asked_to_end = 1; });
+  std::signal(SIGHUP, [](int) { asked_to_read = 1; });
+  // Signals come while it rests only, so that none is missed.
+  sigset_t masked, before;
+  sigemptyset(&masked);
+  for (const int number : {SIGTERM, SIGHUP}) sigaddset(&masked, number);
+  sigprocmask(SIG_BLOCK, &masked, &before);
   prctl(PR_SET_TIMERSLACK, 1);
   const sched_param urgent{10};
   sched_setscheduler(0, SCHED_FIFO, &urgent);  // where it is allowed: a wire must not wait for ranks
   try {
-    Wire wire(parse(count, words));
-    std::cout << "ready" << std::endl;
-    wire.run();
+    if (count != 3) throw std::runtime_error("needs the files WAYS and STATISTICS");
+    Wire(words[1], words[2]).run(before);
   } catch (const std::exception& error) {
     std::cerr << "relay: " << error.what() << '\n';
     return 1;

@@ -1,18 +1,28 @@
-"""One end of a TCP stream over an emulated link; run by path, with the standard library only.
+"""One end of a TCP stream, or of a ping-pong, over an emulated link; run by path, with the standard library only.
 
 `stream.py receive ADDRESS` prints its port, then payload and seconds of the later part of the stream, when queues
 are full and the sender has reached its rate. `stream.py send ADDRESS PORT SECONDS` fills the link for so long.
+`stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS PORT
+BYTES...` prints half of the shortest round trip of each size, in seconds.
 """
 
 import json
+import select
 import socket
 import sys
 import time
+from collections.abc import Callable
 
 CHUNK = 1 << 16
 LONGEST_WAIT_S = 60.0
 SETTLING = 0.4
 """Share of the duration of a stream that is not counted."""
+ASKED_S = 0.1
+"""So long messages of each size go back and forth."""
+FEWEST, MOST = 3, 200
+"""Round trips of each size."""
+LONGEST_S = 2.0
+"""No further round trip begins then, on a link that is much slower than declared."""
 
 
 def receive(address: str) -> None:
@@ -33,17 +43,68 @@ def receive(address: str) -> None:
     print(json.dumps({"bytes": arrivals[-1][1] - settled[1], "seconds": last - settled[0]}), flush=True)
 
 
-def send(address: str, port: int, seconds: float) -> None:
+def send(address: str, port: str, seconds: str) -> None:
     """Send as much as the link carries."""
     data = bytes(CHUNK)
-    with socket.create_connection((address, port)) as connection:
-        end = time.monotonic() + seconds
+    with socket.create_connection((address, int(port))) as connection:
+        end = time.monotonic() + float(seconds)
         while time.monotonic() < end:
             connection.sendall(data)
 
 
+def answer(address: str, *sizes: str) -> None:
+    """Send the messages of each size back; a connection for each size."""
+    with socket.create_server((address, 0)) as server:
+        server.settimeout(LONGEST_WAIT_S)
+        print(server.getsockname()[1], flush=True)
+        messages = {_without_delay(server.accept()[0]): memoryview(bytearray(int(size))) for size in sizes}
+    while messages:
+        for connection in select.select(list(messages), [], [])[0]:
+            if _fill(connection, messages[connection]):
+                connection.sendall(messages[connection])
+            else:
+                del messages[connection]
+
+
+def ask(address: str, port: str, *sizes: str) -> None:
+    """Send messages of all sizes in turn and await each back; print the least one-way time (RTT/2) of each."""
+    asked = [
+        (_without_delay(socket.create_connection((address, int(port)))), memoryview(bytearray(int(size))))
+        for size in sizes
+    ]
+    times: list[list[float]] = [[] for _ in sizes]
+    while pending := [number for number, taken in enumerate(times) if not _enough(taken)]:
+        for number in pending:
+            _exchange(*asked[0])  # both ends are awake then, whatever came before
+            times[number].append(_exchange(*asked[number]))
+    print(json.dumps([min(taken) / 2 for taken in times]), flush=True)
+
+
+def _exchange(connection: socket.socket, message: memoryview) -> float:
+    begun = time.perf_counter()
+    connection.sendall(message)
+    _fill(connection, message)
+    return time.perf_counter() - begun
+
+
+def _enough(times: list[float]) -> bool:
+    spent = sum(times)
+    return spent >= LONGEST_S or len(times) >= MOST or (len(times) >= FEWEST and spent >= ASKED_S)
+
+
+def _without_delay(connection: socket.socket) -> socket.socket:
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def _fill(connection: socket.socket, message: memoryview) -> bool:
+    """Receive a message; say whether it came."""
+    while message and (taken := connection.recv_into(message)):
+        message = message[taken:]
+    return not message
+
+
+ACTIONS: dict[str, Callable[..., None]] = {"receive": receive, "send": send, "answer": answer, "ask": ask}
+
 if __name__ == "__main__":
-    if sys.argv[1] == "receive":
-        receive(sys.argv[2])
-    else:
-        send(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    ACTIONS[sys.argv[1]](*sys.argv[2:])

@@ -1,16 +1,21 @@
-"""The commands of `ip` and `tc` that set up the links of a lab, as pure functions.
+"""The relays of a lab and the commands of `ip` and `tc` that set up its links, as pure functions.
 
-Every switch is a bridge in the network namespace of the holder, the fabric; every host has a port `eth0` on its
-switch and `eth1` on the management bridge. Rates are token buckets at both ends of a link. Latency, shared media
-and impairments need a relay: a link in user space between TAP devices.
+Every switch is a relay (`relay.cpp`) between TAP devices: `eth0` of each host, and an uplink on a bridge in the
+network namespace of the holder, the fabric. There the trunks meet, which are relays, too. Links faster than
+`FASTEST_RELAYED_MBIT` are pairs of devices that token buckets shape at both ends. Every host has `eth1` on the
+management bridge.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from hpcscope.lab.active import INTERFACE, MANAGEMENT
-from hpcscope.lab.description import Lab, LabHost
+from hpcscope.lab.active import INTERFACE, MANAGEMENT, Fault
+from hpcscope.lab.description import Group, Lab, LabHost, Trunk
 
+FASTEST_RELAYED_MBIT = 1000
+"""Up to this rate a relay puts frames on the wire one after another; above, the kernel's token bucket limits."""
 SEGMENT_BYTES = 9000
 """Largest segment of a host on a link of up to 200 Mbit/s: six frames, which cost the processors little more than
 one, so that many hosts can be busy at once."""
@@ -21,59 +26,78 @@ FABRIC = 1
 """Process number of the holder inside the lab."""
 COUNTERS = "SCOPE_LINK_COUNTERS"
 """The environment variable that passes `counters` to the native program."""
+BUS_QUEUE_BYTES = 500 * 1514
+"""What is kept of a host that waits for a bus: as much as a device of the kernel keeps."""
+IMPAIRMENTS = {
+    "lossy": "loss",
+    "duplicating": "duplication",
+    "reordering": "reordering",
+    "corrupting": "corruption",
+    "black-hole": "largest_packet_bytes",
+    "pausing": "paused_ms",
+    "policing": "policed_mbit_per_s",
+}
+"""Kinds of faults of the frames of a link, and the field of each in `Way`."""
 
 
 @dataclass(frozen=True)
-class Impairment:
-    """What happens to the frames of a link that is a relay."""
+class Way:
+    """One direction of a link that a relay carries: frames that enter the relay at a port, or leave it there."""
 
+    port: str
+    """`PID:INTERFACE`, with process numbers inside the lab."""
+    enters: bool
+    rate_mbit: float = 0.0
+    """0: frames take no time; so all of the following."""
+    latency_us: float = 0.0
+    queue_bytes: float = 0.0
     loss: float = 0.0
-    """A share of the frames, 0 to 1; so the next three."""
+    """A fraction of the frames, 0 to 1; so the next three."""
     duplication: float = 0.0
     reordering: float = 0.0
     """Delivered after the frames that follow them."""
     corruption: float = 0.0
     """With a wrong bit."""
-    largest_packet_bytes: float = 0
-    """Larger IP packets are dropped, and nobody is told; 0: none."""
+    largest_packet_bytes: float = 0.0
+    """Larger IP packets are dropped, and nobody is told."""
     paused_ms: float = 0.0
     """The link stops for so long ten times a second."""
     policed_mbit_per_s: float = 0.0
-    """What every second TCP connection sends above is dropped; 0: nothing."""
-    half_duplex: float = 0
-    """1: both directions share the link."""
+    """What every second TCP connection sends above is dropped."""
+    medium: str = ""
+    """Ways that name the same medium share it."""
 
-    def arguments(self) -> list[str]:
-        """Return the words by which the relay learns of them; of the duplex it learns as of a bus."""
-        said = [one.name for one in fields(self) if one.name != "half_duplex"]
-        return [f"--{name.replace('_', '-')}={getattr(self, name):.10g}" for name in said]
+    def line(self) -> str:
+        """Return the line by which the relay learns of it."""
+        said = {one.name.replace("_", "-"): getattr(self, one.name) for one in fields(self)[2:]}
+        words = [f"{key}={value if key == 'medium' else f'{value:.10g}'}" for key, value in said.items() if value]
+        return " ".join([self.port, "enters" if self.enters else "leaves", *words])
+
+    def disturbed(self, faults: Sequence[Fault], where: str, direction: str) -> "Way":
+        """Return it with the faults of its link in its direction."""
+        way = self
+        for fault in faults:
+            if fault.where == where and fault.direction in ("both", direction):
+                way = replace(way, **_changes(fault))
+        return way
 
 
-SOUND = Impairment()
+def _changes(fault: Fault) -> dict[str, Any]:
+    """Return what a fault of a link changes in each way; nothing for other faults."""
+    if fault.kind == "dead":
+        return {"loss": 1.0}
+    if fault.kind == "half-duplex":
+        return {"medium": fault.where}
+    name = {"slow": "rate_mbit", "queue": "queue_bytes", **IMPAIRMENTS}.get(fault.kind)
+    return {name: fault.value} if name else {}
 
 
 @dataclass(frozen=True)
-class RelayedWire:
-    """A link that is a relay."""
+class Relayed:
+    """A relay: a switch, a bus or a trunk."""
 
-    link: str
-    rate_mbit_per_s: float
-    latency_us: float
-    shared: bool
-    ports: tuple[str, ...]
-    """`PID:INTERFACE`, with process numbers inside the lab."""
-    impairment: Impairment = SOUND
-
-    def arguments(self, statistics: str) -> list[str]:
-        """Return the command line of the relay."""
-        return [
-            f"--rate-mbit={self.rate_mbit_per_s:.10g}",
-            f"--latency-us={self.latency_us:.10g}",
-            *self.impairment.arguments(),
-            *(["--shared"] if self.shared else []),
-            f"--statistics={statistics}",
-            *self.ports,
-        ]
+    name: str
+    ways: tuple[Way, ...]
 
 
 @dataclass
@@ -82,45 +106,40 @@ class Wiring:
 
     links: list[str] = field(default_factory=list)
     """For `ip` in the fabric."""
-    relays: list[RelayedWire] = field(default_factory=list)
+    relays: list[Relayed] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
     """For `ip` in the fabric, once the devices of the relays exist."""
-    hosts: dict[str, list[str]] = field(default_factory=dict)
+    hosts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """For `ip` on each host."""
     routes: dict[str, list[str]] = field(default_factory=dict)
     """For `ip` on each host; may fail without consequences."""
-    buckets: list[str] = field(default_factory=list)
-    """For `tc` in the fabric."""
-    host_buckets: dict[str, list[str]] = field(default_factory=dict)
-    """For `tc` on each host."""
+    buckets: dict[str | None, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """For `tc` on each host, or (None) in the fabric."""
 
 
-def wire(lab: Lab, pids: Mapping[str, int]) -> Wiring:
-    """Return the wiring of a lab whose hosts are these processes."""
+def wire(lab: Lab, pids: Mapping[str, int], faults: Sequence[Fault] = ()) -> Wiring:
+    """Return the wiring of a lab whose hosts are these processes; faults change its relays and buckets only."""
     wiring = Wiring()
     wiring.links = [_bridge("management"), *(_bridge(bridge_of(lab, name)) for name in lab.switches())]
     for number, host in enumerate(lab.hosts()):
         _manage(wiring, host, number, pids[host.name])
-        _plug_in(wiring, lab, host, pids[host.name])
-    for number in range(len(lab.trunk)):
-        _join(wiring, lab, number)
+        _plug_in(wiring, lab, host, pids[host.name], faults)
     for switch in lab.switches():
-        _share(wiring, lab, switch, pids)
+        _switch(wiring, lab, switch, pids, faults)
+    for number in range(len(lab.trunk)):
+        _join(wiring, lab, number, faults)
     return wiring
 
 
-def port(lab: Lab, name: str, pid: int, impairment: Impairment = SOUND) -> Wiring:
-    """Return the commands that replace the port of a host; with an impairment it is a relay."""
-    wiring = Wiring()
-    _plug_in(wiring, lab, next(host for host in lab.hosts() if host.name == name), pid, impairment)
-    return wiring
+def is_relayed_port(lab: Lab, group: Group) -> bool:
+    """Say whether a relay carries the ports of a group; a token bucket cannot delay."""
+    bus = lab.shared_mbit_per_s(group.plugged_into)
+    return bus is not None or group.latency_us > 0 or group.port_mbit_per_s <= FASTEST_RELAYED_MBIT
 
 
-def trunk(lab: Lab, number: int, impairment: Impairment = SOUND) -> Wiring:
-    """Return the commands that replace a trunk; with an impairment it is a relay."""
-    wiring = Wiring()
-    _join(wiring, lab, number, impairment)
-    return wiring
+def is_relayed_trunk(line: Trunk) -> bool:
+    """Say whether a relay carries a trunk; token buckets cannot share a rate."""
+    return line.latency_us > 0 or line.duplex == "half" or line.total_mbit_per_s <= FASTEST_RELAYED_MBIT
 
 
 def bridge_of(lab: Lab, switch: str) -> str:
@@ -144,20 +163,24 @@ def counters(lab: Lab) -> str:
     return " ".join([f"/proc/{FABRIC}/net/dev", *links])
 
 
-def bucket(device: str, rate_mbit_per_s: float, verb: str = "add", queue_bytes: float | None = None) -> str:
+def queue_bytes(rate_mbit_per_s: float) -> float:
+    """Return the length of the queue before a link: a tenth of a second."""
+    return min(max(rate_mbit_per_s * 1e6 / 8 * 0.1, 128e3), 2e6)
+
+
+def bucket(device: str, way: Way) -> str:
     """Return the command that shapes the traffic leaving a device.
 
     The bucket is as small as the rate stays exact: a frame up to 20 Mbit/s; a segment (`SEGMENT_BYTES`) up to
-    200; a millisecond above, where the timer is too coarse for less. Without `queue_bytes` the queue holds a tenth
-    of a second.
+    200; a millisecond above, where the timer is too coarse for less.
     """
-    rate = rate_mbit_per_s * 1e6
-    burst = _bucket_bytes(rate_mbit_per_s)
-    queue = min(max(rate / 8 * 0.1, 128e3), 2e6) if queue_bytes is None else queue_bytes
-    return f"qdisc {verb} dev {device} root tbf rate {rate:.0f}bit burst {burst:.0f} limit {queue:.0f}"
+    burst = bucket_bytes(way.rate_mbit)
+    rate = f"rate {way.rate_mbit * 1e6:.0f}bit burst {burst:.0f} limit {way.queue_bytes:.0f}"
+    return f"qdisc replace dev {device} root tbf {rate}"
 
 
-def _bucket_bytes(rate_mbit_per_s: float) -> float:
+def bucket_bytes(rate_mbit_per_s: float) -> float:
+    """Return how much a link lets through at once where a token bucket alone limits it."""
     if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT:
         return 1600 if rate_mbit_per_s <= 20 else 10_000
     return rate_mbit_per_s * 1e6 / 8e3
@@ -171,7 +194,7 @@ def segment_bytes(rate_mbit_per_s: float) -> int:
     """
     if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT:
         return SEGMENT_BYTES
-    return min(int(_bucket_bytes(rate_mbit_per_s) / 2), LARGEST_SEGMENT_BYTES)
+    return min(int(bucket_bytes(rate_mbit_per_s) / 2), LARGEST_SEGMENT_BYTES)
 
 
 def _bridge(name: str) -> str:
@@ -183,77 +206,88 @@ def _manage(wiring: Wiring, host: LabHost, number: int, pid: int) -> None:
         f"link add m{number} type veth peer name {MANAGEMENT} netns {pid}",
         f"link set m{number} master management up",
     ]
-    wiring.hosts[host.name] = [
+    wiring.hosts[host.name] += [
         "link set lo up",
         f"link set {MANAGEMENT} up",
         f"address add {host.management_address}/16 dev {MANAGEMENT}",
     ]
 
 
-def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, impairment: Impairment = SOUND) -> None:
-    group = lab.group_of(host.group)
-    rate, plug = group.port_mbit_per_s, port_of(lab, host.name)
-    joined = f"link set {plug} master {bridge_of(lab, group.plugged_into)} up"
-    if lab.shared_mbit_per_s(group.plugged_into) is not None:
-        pass  # its port belongs to the relay of the bus
-    elif group.latency_us > 0 or impairment != SOUND:
-        ports = (f"{pid}:{INTERFACE}", f"{FABRIC}:{plug}")
-        shared = impairment.half_duplex > 0
-        wiring.relays.append(
-            RelayedWire(f"port of {host.name}", rate, group.latency_us, shared, ports, impairment)
-        )
-        wiring.joined.append(joined)
-    else:
-        wiring.links += [f"link add {plug} type veth peer name {INTERFACE} netns {pid}", joined]
-        wiring.buckets.append(bucket(plug, rate))
-        wiring.host_buckets[host.name] = [bucket(INTERFACE, rate)]
-        size = segment_bytes(rate)
-        wiring.hosts.setdefault(host.name, []).append(f"link set {INTERFACE} gso_max_size {size}")
-    wiring.hosts.setdefault(host.name, []).extend(
-        [
-            f"link set {INTERFACE} address {_hardware_address(host)} up",
-            f"address add {host.data_address}/16 dev {INTERFACE}",
+def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, faults: Sequence[Fault]) -> None:
+    group, commands = lab.group_of(host.group), wiring.hosts[host.name]
+    rate = group.port_mbit_per_s
+    if not is_relayed_port(lab, group):
+        plug = port_of(lab, host.name)
+        wiring.links += [
+            f"link add {plug} type veth peer name {INTERFACE} netns {pid}",
+            f"link set {plug} master {bridge_of(lab, group.plugged_into)} up",
         ]
-    )
+        wiring.buckets[None].append(bucket(plug, _port(lab, host, pid, False, faults)))
+    if lab.shared_mbit_per_s(group.plugged_into) is None:
+        # Before a relay, too: the kernel then lets no connection fill the queue of the wire.
+        wiring.buckets[host.name].append(bucket(INTERFACE, _port(lab, host, pid, True, faults)))
+        commands.append(f"link set {INTERFACE} gso_max_size {segment_bytes(rate)}")
+    commands += [
+        f"link set {INTERFACE} address {_hardware_address(host)} up",
+        f"address add {host.data_address}/16 dev {INTERFACE}",
+    ]
     # The default congestion control may pace by its own estimate of the rate.
     way = f"10.77.0.0/16 dev {INTERFACE} proto kernel scope link src {host.data_address}"
     wiring.routes[host.name] = [f"route replace {way} congctl cubic"]
 
 
+def _port(lab: Lab, host: LabHost, pid: int, enters: bool, faults: Sequence[Fault]) -> Way:
+    """Return one direction of the port of a host: from it to its switch (`enters`), or to it."""
+    group = lab.group_of(host.group)
+    rate = group.port_mbit_per_s
+    sound = Way(f"{pid}:{INTERFACE}", enters, rate, group.latency_us, queue_bytes(rate))
+    if (bus := lab.shared_mbit_per_s(group.plugged_into)) is not None:
+        sound = Way(f"{pid}:{INTERFACE}", enters)
+        if enters:
+            latency = max(one.latency_us for one in lab.group if one.plugged_into == group.plugged_into)
+            sound = replace(
+                sound, rate_mbit=bus, latency_us=latency, queue_bytes=BUS_QUEUE_BYTES, medium=group.plugged_into
+            )
+    return sound.disturbed(faults, host.name, "out" if enters else "in")
+
+
 def _hardware_address(host: LabHost) -> str:
-    """Return the address of a port, which stays when the port is replaced, since others remember it."""
+    """Return the address of a port."""
     group, number = map(int, host.data_address.split(".")[2:])
     return f"02:00:0a:4d:{group:02x}:{number:02x}"
 
 
-def _join(wiring: Wiring, lab: Lab, number: int, impairment: Impairment = SOUND) -> None:
-    line = lab.trunk[number]
-    ends = trunk_ends(number)
+def _switch(wiring: Wiring, lab: Lab, switch: str, pids: Mapping[str, int], faults: Sequence[Fault]) -> None:
+    """Put the hosts of a switch or bus on one relay, with an uplink where others meet them."""
+    groups = [group for group in lab.group if group.plugged_into == switch]
+    here = [
+        host for group in groups if is_relayed_port(lab, group) for host in lab.hosts() if host.group == group.name
+    ]
+    if not here:
+        return
+    is_bus = lab.shared_mbit_per_s(switch) is not None
+    ways = [_port(lab, host, pids[host.name], enters, faults) for host in here for enters in (True, False)]
+    if any(switch in trunk.between for trunk in lab.trunk) or not all(is_relayed_port(lab, one) for one in groups):
+        uplink = "up" + bridge_of(lab, switch)
+        wiring.joined.append(f"link set {uplink} master {bridge_of(lab, switch)} up")
+        enters = replace(_port(lab, here[0], 0, True, ()), port=f"{FABRIC}:{uplink}")
+        ways += [enters if is_bus else Way(enters.port, True), Way(enters.port, False)]
+    wiring.relays.append(Relayed(f"{'bus' if is_bus else 'switch'} {switch}", tuple(ways)))
+
+
+def _join(wiring: Wiring, lab: Lab, number: int, faults: Sequence[Fault]) -> None:
+    line, ends = lab.trunk[number], trunk_ends(number)
+    rate = line.total_mbit_per_s
+    medium = line.name if line.duplex == "half" else ""
+    sound = [Way(f"{FABRIC}:{end}", True, rate, line.latency_us, queue_bytes(rate), medium=medium) for end in ends]
+    ways = [way.disturbed(faults, line.name, which) for way, which in zip(sound, ("out", "in"), strict=True)]
     masters = [
         f"link set {end} master {bridge_of(lab, switch)} up"
         for end, switch in zip(ends, line.between, strict=True)
     ]
-    if line.latency_us > 0 or line.duplex == "half" or impairment != SOUND:
-        name, shared = f"trunk {line.name}", line.duplex == "half" or impairment.half_duplex > 0
-        ports = (f"{FABRIC}:{ends[0]}", f"{FABRIC}:{ends[1]}")
-        wiring.relays.append(RelayedWire(name, line.total_mbit_per_s, line.latency_us, shared, ports, impairment))
+    if is_relayed_trunk(line):
+        wiring.relays.append(Relayed(f"trunk {line.name}", tuple(ways)))
         wiring.joined += masters
     else:
         wiring.links += [f"link add {ends[0]} type veth peer name {ends[1]}", *masters]
-        wiring.buckets += [bucket(end, line.total_mbit_per_s) for end in ends]
-
-
-def _share(wiring: Wiring, lab: Lab, switch: str, pids: Mapping[str, int]) -> None:
-    """Put all hosts of a bus, and its uplink, on one relay."""
-    rate = lab.shared_mbit_per_s(switch)
-    if rate is None:
-        return
-    groups = [group for group in lab.group if group.plugged_into == switch]
-    here = [host for host in lab.hosts() if host.group in {group.name for group in groups}]
-    ports = [f"{pids[host.name]}:{INTERFACE}" for host in here]
-    if any(switch in trunk.between for trunk in lab.trunk):
-        uplink = "up" + bridge_of(lab, switch)
-        ports.append(f"{FABRIC}:{uplink}")
-        wiring.joined.append(f"link set {uplink} master {bridge_of(lab, switch)} up")
-    latency = max((group.latency_us for group in groups), default=0.0)
-    wiring.relays.append(RelayedWire(f"bus {switch}", rate, latency, True, tuple(ports)))
+        wiring.buckets[None] += [bucket(end, way) for end, way in zip(ends, ways, strict=True)]

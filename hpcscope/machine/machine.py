@@ -272,6 +272,20 @@ class NativeBuild(Strict):
         return f"{self.flags} (optimized: not the baseline's -O2)" if self.optimized else self.flags
 
 
+UNSURE_S = 50e-6
+"""The overhead of messages differs by so much: how long a program that waits takes to wake up, for one."""
+
+
+class EmulatedMessage(Strict):
+    """A message over a link of an emulated cluster, in a ping-pong."""
+
+    bytes: int
+    wire_s: float
+    """One-way time by frame arithmetic, in seconds: every frame crosses every link of the path in turn."""
+    measured_s: float
+    """One-way time (RTT/2), the least of several."""
+
+
 class EmulatedLink(Strict):
     """A link of an emulated cluster that was measured when it came up."""
 
@@ -282,11 +296,26 @@ class EmulatedLink(Strict):
     measured_bytes_per_s: float
     processor_share: float
     """Of all processors' time that was in use meanwhile, 0 to 1."""
+    exact_from_bytes: float = 0.0
+    """Shorter messages may cross it faster than at its rate: a full token bucket delays none of them."""
+    messages: list[EmulatedMessage] = []
+    overhead_s: float = 0.0
+    """One-way time of a message of one byte less its frame arithmetic: what kernel, emulation and program add."""
 
     @property
     def deviation(self) -> float:
-        """Measured over declared, minus one."""
+        """Measured over declared rate of a stream, minus one."""
         return self.measured_bytes_per_s / self.declared_bytes_per_s - 1
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """What deviates most, and how far: the rate of a stream, or of messages less the overhead."""
+        deviations = {"a stream": self.deviation}
+        for message in self.messages:
+            expected_s = message.wire_s + self.overhead_s
+            if abs(message.measured_s - expected_s) > UNSURE_S:
+                deviations[f"messages of {message.bytes:,} B"] = expected_s / message.measured_s - 1
+        return max(deviations.items(), key=lambda one: abs(one[1]))
 
 
 class RelayedLink(Strict):

@@ -22,7 +22,7 @@ class Disturbance(SettingsTable):
     direction: Direction = setting(
         "both",
         Choice(*get_args(Direction)),
-        "Direction of --rate: in (to the host or the trunk's first switch), out, or both.",
+        "Direction of the link's fault: in (to the host or the trunk's first switch), out, or both.",
     )
     rate_mbit_per_s: float | None = setting(None, _rate, "Rate of the port or trunk in Mbit/s.", option="rate")
     loss: float | None = setting(None, _share, "Fraction of frames that are lost.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hpcscope.lab import emulation
+from hpcscope.lab.wiring import Way
 from tests.active_messages.conftest import needs_root
 from tests.active_messages.two_hosts import TwoHosts, run, running, two_hosts, written
 from tests.messages import mentions
@@ -36,9 +36,8 @@ def test_the_two_wires_understand_each_other(hosts: TwoHosts, way: str) -> None:
 
 def test_lost_frames_are_repeated_and_others_put_in_order(program: Path, tmp_path: Path) -> None:
     needs_root()
-    shares = ["--loss=0.03", "--duplication=0.03", "--reordering=0.03", "--corruption=0.03"]
-    options = ["--rate-mbit=200", "--latency-us=0", *shares, f"--statistics={tmp_path / 'late'}"]
-    with two_hosts(program, relay=[emulation.relay(), *options]) as lossy:
+    way = Way("", True, 200, loss=0.03, duplication=0.03, reordering=0.03, corruption=0.03)
+    with two_hosts(program, relay=(way, tmp_path)) as lossy:
         for wire in WIRES:
             answers, asks = lossy.exchange("check", 200_000, 20, wire)
             assert asks.result["retransmissions"] > 0

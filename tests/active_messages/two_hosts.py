@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from hpcscope.build import cmake
+from hpcscope.lab import emulation
+from hpcscope.lab.wiring import Way
 from tests import native_tests
 from tests.patience import PATIENCE_S, until
 
@@ -187,8 +189,8 @@ def _address(process: subprocess.Popen[str], key: str) -> str:
 
 
 @contextmanager
-def two_hosts(program: Path, mtu: int = 1500, relay: Sequence[str] = ()) -> Iterator[TwoHosts]:
-    """Join two namespaces by a veth pair, or by the lab's relay with these options."""
+def two_hosts(program: Path, mtu: int = 1500, relay: tuple[Way, Path] | None = None) -> Iterator[TwoHosts]:
+    """Join two namespaces by a veth pair, or by a relay: how each direction is, and where its files are."""
     with ExitStack() as stack:
         # `cat` holds a namespace until its input ends. Its first answer says that the namespace is there.
         holders = [stack.enter_context(running(["unshare", "--net", "cat"])) for _ in (0, 1)]
@@ -197,8 +199,11 @@ def two_hosts(program: Path, mtu: int = 1500, relay: Sequence[str] = ()) -> Iter
             written(holder.stdout).readline()
         hosts = TwoHosts(program, [holder.pid for holder in holders])
         if relay:
-            ports = [f"{pid}:{INTERFACE}" for pid in hosts.pids]
-            link = stack.enter_context(running([*relay, *ports]))
+            way, folder = relay
+            both = [replace(way, port=f"{pid}:{INTERFACE}") for pid in hosts.pids]
+            (folder / "ways").write_text("".join(f"{one.line()}\n" for one in both))
+            words = [emulation.relay(), str(folder / "ways"), str(folder / "late")]
+            link = stack.enter_context(running(words))
             assert written(link.stdout).readline() == "ready\n", written(link.stderr).read()
         else:
             ends = [f"{INTERFACE} netns {pid} mtu {mtu}" for pid in hosts.pids]

@@ -12,7 +12,7 @@ from hpcscope.findings.run.collectives import flat_collective
 from hpcscope.findings.run.measurement import emulation_unfaithful, machine_busy, no_pinning
 from hpcscope.lab import description
 from hpcscope.lab.description import Lab
-from hpcscope.machine.machine import EmulatedCluster, EmulatedLink
+from hpcscope.machine.machine import EmulatedCluster, EmulatedLink, EmulatedMessage
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.statistics.summary import Summary
 from hpcscope.topology.declared import declared
@@ -41,10 +41,20 @@ def in_lab(run: Run, *links: tuple[str, float, float]) -> Run:
 def test_links_off_their_rate_are_told_with_the_reason(healthy_run: Run) -> None:
     (found,) = emulation_unfaithful.find(in_lab(healthy_run, ("ports of a", -0.2, 0.97), ("bus b", 0.01, 0.2)))
     assert found.code == "emulation-unfaithful"
-    assert [each.what for each in found.evidence] == ["ports of a"]
+    assert [each.what for each in found.evidence] == ["ports of a, a stream"]
     assert "computing power" in found.advice
     (other,) = emulation_unfaithful.find(in_lab(healthy_run, ("ports of a", 0.2, 0.3)))
     assert "computing power" not in other.advice
+
+
+def test_messages_faster_than_the_wire_are_told(healthy_run: Run) -> None:
+    message = EmulatedMessage(bytes=10_000, wire_s=1e-3, measured_s=0.5e-3)
+    run = in_lab(healthy_run, ("ports of a", 0.0, 0.3))
+    assert run.machine.lab is not None
+    links = [run.machine.lab.links[0].model_copy(update={"messages": [message]})]
+    lab = run.machine.lab.model_copy(update={"links": links})
+    (found,) = emulation_unfaithful.find(run.replaced(machine=run.machine.model_copy(update={"lab": lab})))
+    assert "messages of 10,000 B 100.0 % faster" in found.title
 
 
 def test_a_link_with_an_injected_fault_is_reported_as_such(healthy_run: Run) -> None:

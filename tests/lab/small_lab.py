@@ -55,10 +55,17 @@ def shaped_mbit(lab: Emulation, host: str | None, device: str) -> float | None:
     return first["options"]["rate"] * 8 / 1e6 if first["kind"] == "tbf" else None
 
 
-def relays(lab: Emulation) -> dict[str, list[str]]:
-    """Return the options with which the relay of each link runs."""
-    said = {one.link: lab.run(None, ["cat", f"/proc/{one.pid}/cmdline"]).stdout for one in lab.state.relays}
-    return {link: words.split("\0") for link, words in said.items()}
+def ways(lab: Emulation) -> dict[str, dict[str, str]]:
+    """Return the options of each direction of each link, as its relay was told: `a1 enters`, `trunk0b enters`."""
+    names = {str(host.pid): host.name for host in lab.state.hosts}
+    found = {}
+    for relay in lab.state.relays:
+        (_, file, _, _) = lab.run(None, ["cat", f"/proc/{relay.pid}/cmdline"]).stdout.split("\0")
+        for line in Path(file).read_text().splitlines():
+            port, which, *options = line.split()
+            pid, _, device = port.partition(":")
+            found[f"{names.get(pid, device)} {which}"] = dict(option.split("=") for option in options)
+    return found
 
 
 def on_the_wire(lab: Emulation, host: str, way: str) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from hpcscope.errors import UsageError
 from hpcscope.lab import description, fidelity, wiring
+from hpcscope.lab.active import Fault
+from hpcscope.machine.machine import EmulatedLink, EmulatedMessage
 from hpcscope.topology.declared import declared
 from tests.messages import mentions
 
@@ -149,31 +152,156 @@ def test_it_is_told_where_what_crosses_a_trunk_is_counted() -> None:
     assert wiring.counters(grid) == told
 
 
+def lines(relay: wiring.Relayed) -> list[str]:
+    return [way.line() for way in relay.ways]
+
+
+def wired(lab: description.Lab, *faults: Fault) -> dict[str, list[str]]:
+    """Return the lines of each relay of a lab, whose hosts are the processes 10, 11, ..."""
+    pids = {host.name: number for number, host in enumerate(lab.hosts(), 10)}
+    return {relay.name: lines(relay) for relay in wiring.wire(lab, pids, faults).relays}
+
+
+def test_every_link_up_to_a_gigabit_is_carried_by_a_relay(tmp_path: Path) -> None:
+    _, pair = lab(tmp_path, PAIR)
+    port, uplink = "rate-mbit=100 queue-bytes=1250000", ["1:upswitch0 enters", "1:upswitch0 leaves"]
+    hosts = [f"{pid}:eth0 {way} {port}" for pid in (10, 11) for way in ("enters", "leaves")]
+    known = wired(pair)
+    assert known["switch a"] == hosts + uplink
+    assert known["trunk a-b"] == [f"1:trunk0{end} enters rate-mbit=10 queue-bytes=128000" for end in "ab"]
+    assert set(known) == {"switch a", "switch b", "trunk a-b"}
+
+
+def test_faster_links_are_token_buckets_unless_they_have_latency(tmp_path: Path) -> None:
+    fast = PAIR.replace("rate_mbit_per_s = 100\n", "rate_mbit_per_s = 2000\n")
+    _, pair = lab(tmp_path, fast)
+    assert set(wired(pair)) == {"switch b", "trunk a-b"}
+    buckets = wiring.wire(pair, dict.fromkeys((host.name for host in pair.hosts()), 7)).buckets
+    assert [line.split()[3] for line in buckets[None]] == ["port0", "port1"]
+    ports, *others = fidelity.probes(pair)
+    assert (ports.exact_from_bytes, ports.messages_bytes) == (pytest.approx(250e3 / 0.03), [])
+    assert {one.exact_from_bytes for one in others} == {0}
+    _, late = lab(tmp_path, fast.replace("= 2000\n", "= 2000\nlatency_us = 10\n"))
+    assert "switch a" in wired(late)
+
+
+def test_a_bus_is_one_medium_for_all_that_enters(tmp_path: Path) -> None:
+    _, sparc = description.read("sparc-files")
+    told = "rate-mbit=10 queue-bytes=757000 medium=bus"
+    ways = [(f"{pid}:eth0 enters {told}", f"{pid}:eth0 leaves") for pid in range(10, 15)]
+    assert wired(sparc) == {"bus bus": [line for pair in ways for line in pair]}
+
+
 @pytest.mark.parametrize(
-    ("impairment", "said"),
+    ("kind", "value", "said"),
     [
-        (wiring.Impairment(largest_packet_bytes=1400), "--largest-packet-bytes=1400"),
-        (wiring.Impairment(paused_ms=2.5), "--paused-ms=2.5"),
-        (wiring.Impairment(policed_mbit_per_s=8), "--policed-mbit-per-s=8"),
-        (wiring.Impairment(half_duplex=1), "--shared"),
+        ("black-hole", 1400, " largest-packet-bytes=1400"),
+        ("pausing", 2.5, " paused-ms=2.5"),
+        ("policing", 8, " policed-mbit-per-s=8"),
+        ("lossy", 0.25, " loss=0.25"),
+        ("dead", 0, " loss=1"),
     ],
 )
-def test_an_impaired_link_is_a_relay_of_the_same_rate(impairment: wiring.Impairment, said: str) -> None:
+@pytest.mark.parametrize("direction", ["both", "in", "out"])
+def test_a_fault_is_in_the_ways_of_its_direction(
+    kind: str, value: float, said: str, direction: Literal["both", "in", "out"]
+) -> None:
     _, grid = description.read("grid")
-    for wired in (wiring.trunk(grid, 1, impairment), wiring.port(grid, "hpc1", 7, impairment)):
-        (relay,) = wired.relays
-        assert said in relay.arguments("file")
-        assert ("--shared" in relay.arguments("file")) == (said == "--shared")
-        assert f"--rate-mbit={grid.trunk[1].total_mbit_per_s:g}" in relay.arguments("file")
-        assert not wired.buckets
+    for where, relay, out, back in (("hpc2", "switch hpc", 2, 3), ("grid-router", "trunk grid-router", 0, 1)):
+        sound, faulty = (
+            wired(grid, *faults)[relay]
+            for faults in ((), (Fault(where=where, kind=kind, value=value, direction=direction),))
+        )
+        harmed = {"both": (out, back), "out": (out,), "in": (back,)}[direction]
+        assert faulty == [line + said * (number in harmed) for number, line in enumerate(sound)]
+
+
+def test_a_half_duplex_link_is_one_medium() -> None:
+    _, grid = description.read("grid")
+    faulty = wired(
+        grid, Fault(where="hpc2", kind="half-duplex", value=1), Fault(where="hpc2", kind="slow", value=5)
+    )
+    told = "rate-mbit=5 queue-bytes=1250000 medium=hpc2"
+    assert faulty["switch hpc"][2:4] == [f"11:eth0 enters {told}", f"11:eth0 leaves {told}"]
 
 
 def test_a_queue_is_as_long_as_it_is_told() -> None:
-    assert wiring.bucket("trunk0a", 50).endswith(" limit 625000")
-    assert wiring.bucket("trunk0a", 50, "replace", 12_000).endswith(" limit 12000")
+    assert wiring.queue_bytes(50) == 625_000
+    way = wiring.Way("1:trunk0a", True, 50, queue_bytes=12_000)
+    assert wiring.bucket("trunk0a", way).endswith(" limit 12000")
 
 
 @pytest.mark.parametrize("rate_mbit_per_s", [25, 100, 200, 250, 400, 520, 1000, 10_000])
 def test_segments_fit_into_the_bucket_of_their_link(rate_mbit_per_s: float) -> None:
-    words = wiring.bucket("port1", rate_mbit_per_s).split()
+    words = wiring.bucket("port1", wiring.Way("", True, rate_mbit_per_s)).split()
     assert wiring.segment_bytes(rate_mbit_per_s) <= float(words[words.index("burst") + 1])
+
+
+ETHERNET, TWICE = fidelity.Hop(100), (fidelity.Hop(100), fidelity.Hop(100))
+
+
+@pytest.mark.parametrize(
+    ("hops", "size", "microseconds"),
+    [
+        ((ETHERNET,), 64, 130 * 0.08),
+        (TWICE, 64, 2 * 130 * 0.08),  # every hop receives a frame whole before it sends it on
+        ((ETHERNET,), 1448, 1514 * 0.08),
+        ((ETHERNET,), 1449, (1514 + 67) * 0.08),
+        (
+            TWICE,
+            2896,
+            3 * 1514 * 0.08,
+        ),  # the second frame crosses the first hop while the first crosses the second
+        ((ETHERNET, fidelity.Hop(10)), 2896, (1514 + 2 * 15140) * 0.08),
+        ((fidelity.Hop(10), ETHERNET), 2896, (2 * 15140 + 1514) * 0.08),
+        ((fidelity.Hop(100, 180.0),), 64, 130 * 0.08 + 180),
+        ((fidelity.Hop(10, 0.0, True),), 3 * 1448, (3 * 1514 + 66) * 0.8),  # an acknowledgement crosses it, too
+    ],
+)
+def test_messages_take_what_frame_arithmetic_says(
+    hops: tuple[fidelity.Hop, ...], size: int, microseconds: float
+) -> None:
+    assert fidelity.wire_s(hops, size) == pytest.approx(microseconds * 1e-6)
+
+
+def test_a_message_crosses_each_link_between_its_hosts_once(tmp_path: Path) -> None:
+    hops = {probe.link: probe.hops for probe in fidelity.probes(lab(tmp_path, PAIR)[1])}
+    assert hops["ports of a"] == TWICE
+    assert hops["trunk a-b"] == (ETHERNET, fidelity.Hop(10), ETHERNET)
+    _, sparc = description.read("sparc")
+    assert [probe.hops for probe in fidelity.probes(sparc)] == [(fidelity.Hop(10, 0, True),)]
+
+
+def test_messages_are_measured_that_are_neither_too_short_nor_too_long() -> None:
+    _, grid = description.read("grid")
+    found = {probe.link: probe.messages_bytes for probe in fidelity.probes(grid)}
+    assert found["ports of hpc"] == [64, 1024, 10_000, 1 << 20]
+    assert found["ports of grid"] == [1024, 10_000, 1 << 20]
+    assert found["trunk giza-router"] == [64, 1024, 10_000], "the stream measures what takes longer"
+
+
+@pytest.mark.parametrize(
+    ("measured_us", "worst"),
+    [
+        ((100, 180.0, 1000), ("a stream", -0.01)),
+        ((100, 60.0, 1000), ("messages of 1,024 B", 2.0)),
+        ((100, 180.0, 2000), ("messages of 10,000 B", -0.5)),
+    ],
+)
+def test_the_worst_deviation_of_a_link_counts(measured_us: tuple[float, ...], worst: tuple[str, float]) -> None:
+    """Of messages, less the 20 us that one byte needs besides its frame."""
+    sizes = ((64, 80), (1024, 160), (10_000, 980))
+    messages = [
+        EmulatedMessage(bytes=size, wire_s=wire * 1e-6, measured_s=measured * 1e-6)
+        for (size, wire), measured in zip(sizes, measured_us, strict=True)
+    ]
+    link = EmulatedLink(
+        link="ports of a",
+        declared_bytes_per_s=100,
+        measured_bytes_per_s=99,
+        processor_share=0.5,
+        messages=messages,
+        overhead_s=20e-6,
+    )
+    assert link.worst == (worst[0], pytest.approx(worst[1]))
+    assert fidelity.faithful(link) == (worst[0] == "a stream")

@@ -38,7 +38,7 @@ def test_over_a_lossy_port_nothing_is_lost_and_what_is_repeated_is_counted(
     healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
 ) -> None:
     # Of the thousands of frames of each case none would be lost once in more runs than there will ever be.
-    lossy = with_verified(faults.impaired_link(faults.port(healthy, "a2"), "lossy", 0.02), embedded)
+    lossy = with_verified(faults.faulty_link(healthy, "a2", "lossy", 0.02), embedded)
     where = "ranks=2 placement=node protocol=active_messages flow=credits,none"
     cases = f"network.bandwidth {where} window=4 message_bytes=200000"
     fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.1", "--seed", "3", "--hosts", "a1,a2"]
@@ -57,7 +57,7 @@ def test_over_a_lossy_port_nothing_is_lost_and_what_is_repeated_is_counted(
 def test_a_link_that_drops_large_packets_is_told(
     healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
 ) -> None:
-    hole = with_verified(faults.impaired_link(faults.trunk(healthy, "a-c"), "black-hole", 1200), embedded)
+    hole = with_verified(faults.faulty_link(healthy, "a-c", "black-hole", 1200), embedded)
     fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.3", "--seed", "3", "--hosts", "a1,c1"]
     case = "network.largest_packet ranks=2 placement=node"
     answer = in_lab(hole, tmp_path, "run", *fixed, "-o", "run", "--case", case)
@@ -106,13 +106,13 @@ load_ms = 50
     ("harm", "cases", "codes"),
     [
         (
-            lambda lab: faults.impaired_link(faults.trunk(lab, "a-c"), "half-duplex", 1),
+            lambda lab: faults.faulty_link(lab, "a-c", "half-duplex", 1),
             DIRECTIONS,
             {"half-duplex"},
         ),
-        (lambda lab: faults.slow_link(faults.trunk(lab, "a-c"), 4, "out"), DIRECTIONS, {"asymmetric-rates"}),
-        (lambda lab: faults.impaired_link(faults.trunk(lab, "a-c"), "pausing", 20), PAUSES, {"path-stops"}),
-        (lambda lab: faults.impaired_link(faults.trunk(lab, "a-c"), "policing", 2), LOADED, {"unfair-streams"}),
+        (lambda lab: faults.faulty_link(lab, "a-c", "slow", 4, "out"), DIRECTIONS, {"asymmetric-rates"}),
+        (lambda lab: faults.faulty_link(lab, "a-c", "pausing", 20), PAUSES, {"path-stops"}),
+        (lambda lab: faults.faulty_link(lab, "a-c", "policing", 2), LOADED, {"unfair-streams"}),
         (lambda lab: lab, DIRECTIONS + PAUSES + LOADED, set()),
     ],
     ids=["half duplex", "asymmetric", "pauses", "policer", "healthy"],

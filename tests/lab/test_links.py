@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.lab import faults, fidelity
 from hpcscope.lab.entry import Emulation
-from tests.lab.small_lab import on_the_wire, probe, relays, shaped_mbit
+from tests.lab.conftest import now
+from tests.lab.small_lab import on_the_wire, probe, shaped_mbit, ways
 from tests.patience import PATIENCE_S, until
 
 Harm = Callable[[Emulation], Emulation]
@@ -22,22 +25,29 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fidelity, "TIMEOUT_S", float(PATIENCE_S))
 
 
-def port_mbit(lab: Emulation, host: str = "a1", fabric_end: str = "port0") -> tuple[float | None, float | None]:
+def port_mbit(lab: Emulation, host: str = "a1") -> tuple[float, float]:
     """Return the rates of a port from and to its host."""
-    return shaped_mbit(lab, host, "eth0"), shaped_mbit(lab, None, fabric_end)
+    known = ways(lab)
+    return float(known[f"{host} enters"]["rate-mbit"]), float(known[f"{host} leaves"]["rate-mbit"])
 
 
-def trunk_mbit(lab: Emulation) -> tuple[float | None, float | None]:
-    """Return the rates of the trunk between a and c from and to a."""
-    return shaped_mbit(lab, None, "trunk1a"), shaped_mbit(lab, None, "trunk1b")
+def trunk_mbit(lab: Emulation, number: int = 1) -> tuple[float, float]:
+    """Return the rates of a trunk, that between a and c, from and to its first switch."""
+    known = ways(lab)
+    return tuple(float(known[f"trunk{number}{end} enters"]["rate-mbit"]) for end in "ab")  # type: ignore[return-value]
 
 
-def test_every_link_is_shaped_to_its_declared_rate(small: Emulation) -> None:
+def test_every_link_has_its_declared_rate(small: Emulation) -> None:
     hosts = [host.name for host in small.state.hosts]
-    assert {port_mbit(small, host, f"port{number}") for number, host in enumerate(hosts)} == {(50, 50)}
+    assert {port_mbit(small, host) for host in hosts} == {(50, 50)}
+    assert {shaped_mbit(small, host, "eth0") for host in hosts} == {50}, "the kernel lets no more come to the wire"
+    assert trunk_mbit(small, 0) == (10, 10)
     assert trunk_mbit(small) == (20, 20)
-    (words,) = relays(small).values()
-    assert {"--rate-mbit=10", "--latency-us=500"} <= set(words)
+    known = ways(small)
+    assert {(way, told["latency-us"]) for way, told in known.items() if "latency-us" in told} == {
+        ("trunk0a enters", "500"),
+        ("trunk0b enters", "500"),
+    }
 
 
 def test_a_check_measures_every_link_by_a_stream_over_it(small: Emulation) -> None:
@@ -49,6 +59,12 @@ def test_a_check_measures_every_link_by_a_stream_over_it(small: Emulation) -> No
         "trunk a-c": pytest.approx(20),
     }
     assert all(link.measured_bytes_per_s > 0 for link in checked)
+    assert {link.link: [message.bytes for message in link.messages] for link in checked} == {
+        "ports of a": [64, 1024, 10_000],
+        "trunk a-b": [64, 1024, 10_000],
+        "trunk a-c": [64, 1024, 10_000],
+    }
+    assert all(message.measured_s >= message.wire_s for link in checked for message in link.messages)
     for host, received in before.items():
         assert on_the_wire(small, host, "rx") - received > 100_000, host
 
@@ -59,20 +75,22 @@ def test_a_check_measures_every_link_by_a_stream_over_it(small: Emulation) -> No
 )
 def test_declared_and_slowed_rates_are_what_is_measured(healthy: Emulation) -> None:
     for one in fidelity.probes(healthy.state.description):
-        found = fidelity.check(healthy, one)
+        found = fidelity.streamed(healthy, one)
         assert abs(found.deviation) < 0.3, found
-    lab = faults.slow_link(faults.port(healthy, "a1"), 5, "out")
-    slow, there = fidelity.check(lab, probe(lab, "ports of a")), probe(lab, "ports of a")  # a1 sends
+    lab = faults.faulty_link(healthy, "a1", "slow", 5, "out")
+    slow, there = fidelity.streamed(lab, probe(lab, "ports of a")), probe(lab, "ports of a")  # a1 sends
     assert slow.deviation < -0.7
     assert not fidelity.faithful(slow)
-    back = fidelity.LinkProbe("back", there.receiver, there.sender, 50)
-    assert fidelity.check(lab, back).deviation > -0.3
-    lab = faults.slow_link(faults.trunk(faults.slow_link(faults.trunk(faults.clear(lab), "a-c"), 2), "a-b"), 2)
+    back = replace(there, sender=there.receiver, receiver=there.sender)
+    assert fidelity.streamed(lab, back).deviation > -0.3
+    lab = faults.faulty_link(faults.faulty_link(faults.clear(lab), "a-c", "slow", 2), "a-b", "slow", 2)
     for link in ("trunk a-b", "trunk a-c"):
-        assert fidelity.check(lab, probe(lab, link)).deviation < -0.7
-    assert fidelity.check(lab, probe(lab, "ports of a")).deviation > -0.3, "others are not harmed"
+        assert fidelity.streamed(lab, probe(lab, link)).deviation < -0.7
+    assert fidelity.streamed(lab, probe(lab, "ports of a")).deviation > -0.3, "others are not harmed"
     mended = faults.clear(lab)
-    assert all(fidelity.check(mended, one).deviation > -0.3 for one in fidelity.probes(mended.state.description))
+    assert all(
+        fidelity.streamed(mended, one).deviation > -0.3 for one in fidelity.probes(mended.state.description)
+    )
 
 
 def test_latency_is_added_to_a_trunk(small: Emulation) -> None:
@@ -82,21 +100,22 @@ def test_latency_is_added_to_a_trunk(small: Emulation) -> None:
         "print(time.monotonic() - start)"
     )
     assert float(small.run("a1", [sys.executable, "-c", ask]).stdout) >= 1e-3, "0.5 ms each way"
-    (relayed,) = small.state.facts().relayed
-    assert relayed.link == "trunk a-b"
-    until(lambda: small.state.facts().relayed[0].frames > 0, "the relay tells what it carried")
+    relayed = [one.link for one in small.state.facts().relayed]
+    assert relayed == ["switch a", "switch b", "switch c", "trunk a-b", "trunk a-c"]
+    until(lambda: small.state.facts().relayed[3].frames > 0, "the relay tells what it carried")
 
 
 def test_a_slow_port_is_slow_in_one_direction_until_it_is_mended(healthy: Emulation) -> None:
-    lab = faults.slow_link(faults.port(healthy, "a1"), 5, "out")
+    lab = faults.faulty_link(healthy, "a1", "slow", 5, "out")
     assert [(one.where, one.kind, one.value, one.direction) for one in lab.state.faults] == [
         ("a1", "slow", 5, "out")
     ]
     assert port_mbit(lab) == (5, 50)
-    assert port_mbit(lab, "a2", "port1") == (50, 50), "others are not harmed"
+    assert shaped_mbit(lab, "a1", "eth0") == 5
+    assert port_mbit(lab, "a2") == (50, 50), "others are not harmed"
     mended = faults.clear(lab)
     assert mended.state.faults == []
-    assert port_mbit(mended) == (50, 50)
+    assert (port_mbit(mended), shaped_mbit(mended, "a1", "eth0")) == ((50, 50), 50)
 
 
 def expect_nothing(lab: Emulation, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +125,7 @@ def expect_nothing(lab: Emulation, link: str, monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patch:
         patch.setattr(fidelity, "TIMEOUT_S", 1.0)
         with pytest.raises(ScopeError, match=f"{link} .*nothing"):
-            fidelity.check(lab, asked)
+            fidelity.streamed(lab, asked)
     carried = on_the_wire(lab, asked.receiver.name, "rx") - before
     assert carried < 20_000, "a healthy link, even a busy one, moves megabytes"
 
@@ -114,8 +133,8 @@ def expect_nothing(lab: Emulation, link: str, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("harm", "where", "link"),
     [
-        (lambda lab: faults.dead_link(faults.port(lab, "a2")), "a2", "ports of a"),
-        (lambda lab: faults.dead_link(faults.trunk(lab, "a-c")), "a-c", "trunk a-c"),
+        (lambda lab: faults.faulty_link(lab, "a2", "dead"), "a2", "ports of a"),
+        (lambda lab: faults.faulty_link(lab, "a-c", "dead"), "a-c", "trunk a-c"),
     ],
     ids=["port", "trunk"],
 )
@@ -126,7 +145,7 @@ def test_a_dead_link_carries_nothing_until_it_is_mended(
     assert [(one.where, one.kind) for one in lab.state.faults] == [(where, "dead")]
     expect_nothing(lab, link, monkeypatch)
     mended = faults.clear(lab)
-    assert fidelity.check(mended, probe(mended, link)).measured_bytes_per_s > 0
+    assert fidelity.streamed(mended, probe(mended, link)).measured_bytes_per_s > 0
 
 
 COUNT = """
@@ -169,10 +188,12 @@ def came_through(lab: Emulation, sender: str, receiver: str, address: str) -> in
 @pytest.mark.parametrize(
     ("harm", "sender", "receiver", "address"),
     [
-        (lambda lab: faults.impaired_link(faults.port(lab, "a2"), "lossy", 0.2), "a1", "a2", "10.77.1.2"),
-        (lambda lab: faults.impaired_link(faults.trunk(lab, "a-c"), "lossy", 0.2), "a1", "c1", "10.77.3.1"),
+        (lambda lab: faults.faulty_link(lab, "a2", "lossy", 0.2), "a1", "a2", "10.77.1.2"),
+        (lambda lab: faults.faulty_link(lab, "a-c", "lossy", 0.2), "a1", "c1", "10.77.3.1"),
+        # Whoever receives a damaged frame sees that by its checksum.
+        (lambda lab: faults.faulty_link(lab, "a2", "corrupting", 0.2), "a1", "a2", "10.77.1.2"),
     ],
-    ids=["port", "trunk"],
+    ids=["port", "trunk", "damaged"],
 )
 def test_frames_are_lost_where_they_are_to_be(
     healthy: Emulation, harm: Harm, sender: str, receiver: str, address: str
@@ -180,50 +201,81 @@ def test_frames_are_lost_where_they_are_to_be(
     lab = harm(healthy)
     assert 256 < came_through(lab, sender, receiver, address) < 384, "four fifths of 400, within 8 deviations"
     mended = faults.clear(lab)
-    assert [one.link for one in mended.state.relays] == ["trunk a-b"], "the relay of the loss has gone"
     assert came_through(mended, sender, receiver, address) == 400
-    assert (port_mbit(mended, "a2", "port1"), trunk_mbit(mended)) == ((50, 50), (20, 20))
+    assert (port_mbit(mended, "a2"), trunk_mbit(mended)) == ((50, 50), (20, 20))
 
 
 def test_frames_arrive_twice(healthy: Emulation) -> None:
-    twice = faults.impaired_link(faults.port(healthy, "a2"), "duplicating", 0.5)
+    twice = faults.faulty_link(healthy, "a2", "duplicating", 0.5)
     assert 512 < came_through(twice, "a1", "a2", "10.77.1.2") < 688, "half of 400 twice, within 8 deviations"
 
 
 def test_a_trunk_is_slowed_in_one_direction_or_both_and_mended(healthy: Emulation) -> None:
-    slow = faults.slow_link(faults.trunk(healthy, "a-c"), 2)
+    slow = faults.faulty_link(healthy, "a-c", "slow", 2)
     assert trunk_mbit(slow) == (2, 2)
     assert port_mbit(slow) == (50, 50), "others are not harmed"
     mended = faults.clear(slow)
     assert trunk_mbit(mended) == (20, 20)
-    assert trunk_mbit(faults.slow_link(faults.trunk(mended, "a-c"), 4, "out")) == (4, 20)
+    assert trunk_mbit(faults.faulty_link(mended, "a-c", "slow", 4, "out")) == (4, 20)
 
 
-def test_a_trunk_with_latency_is_slowed_twice_and_mended(healthy: Emulation) -> None:
-    slow = faults.slow_link(faults.trunk(faults.slow_link(faults.trunk(healthy, "a-b"), 5), "a-b"), 2)
-    assert {"--rate-mbit=2", "--latency-us=500"} <= set(relays(slow)["trunk a-b"])
-    with pytest.raises(UsageError, match=r"a-b: .*relay"):
-        faults.impaired_link(faults.trunk(slow, "a-b"), "lossy", 0.2)
-    mended = faults.clear(slow)
-    assert [one.link for one in mended.state.relays] == ["trunk a-b"]
-    assert {"--rate-mbit=10", "--latency-us=500"} <= set(relays(mended)["trunk a-b"])
-    assert fidelity.check(mended, probe(mended, "trunk a-b")).measured_bytes_per_s > 0
+def test_a_trunk_with_latency_has_several_faults_and_is_mended(healthy: Emulation) -> None:
+    slow = faults.faulty_link(faults.faulty_link(healthy, "a-b", "slow", 5), "a-b", "slow", 2, "out")
+    lossy = faults.faulty_link(slow, "a-b", "lossy", 0.25, "in")
+    assert ways(lossy)["trunk0a enters"]["rate-mbit"] == "2"
+    back = ways(lossy)["trunk0b enters"]
+    assert (back["rate-mbit"], back["loss"], back["latency-us"]) == ("5", "0.25", "500")
+    assert lossy.state.relays == healthy.state.relays, "the same relays run"
+    mended = faults.clear(lossy)
+    assert ways(mended) == ways(healthy)
+    assert fidelity.streamed(mended, probe(mended, "trunk a-b")).measured_bytes_per_s > 0
 
 
-def test_a_link_with_a_fault_of_its_relay_is_not_slowed(healthy: Emulation) -> None:
-    lossy = faults.impaired_link(faults.port(healthy, "a2"), "lossy", 0.02)
-    with pytest.raises(UsageError, match=r"a2: .*relay"):
-        faults.slow_link(faults.port(lossy, "a2"), 5)
+ECHO = """
+import socket, sys
+server = socket.create_server((sys.argv[1], 0))
+print(server.getsockname()[1], flush=True)
+connection, _ = server.accept()
+while data := connection.recv(100): connection.sendall(data)
+"""
+KEEP = """
+import socket, sys
+connection = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+while line := sys.stdin.readline():
+    connection.sendall(line.encode())
+    print(connection.recv(100).decode(), end="", flush=True)
+"""
+
+
+def test_a_connection_outlives_a_fault_and_its_end(healthy: Emulation) -> None:
+    server = healthy.started("a2", [sys.executable, "-c", ECHO, "10.77.1.2"])
+    assert server.stdout is not None
+    port = server.stdout.readline().strip()
+    words = healthy.command([sys.executable, "-c", KEEP, "10.77.1.2", port], "a1")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    client = subprocess.Popen(words, **pipes)  # type: ignore[call-overload]
+    try:
+        for state in ("healthy", "lossy", "half-duplex", "mended"):
+            if state == "mended":
+                faults.clear(now(healthy))
+            elif state != "healthy":
+                faults.faulty_link(now(healthy), "a2", state, 0.5)
+            client.stdin.write(f"{state}\n")
+            client.stdin.flush()
+            assert client.stdout.readline() == f"{state}\n"
+    finally:
+        client.kill()
+        server.kill()
+        client.wait()
 
 
 def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
-    with pytest.raises(UsageError, match=r"host d1: .*a1, a2, b1, c1"):
-        faults.slow_link(faults.port(small, "d1"), 5)
-    with pytest.raises(UsageError, match=r"trunk a-d: .*a-b, a-c"):
-        faults.slow_link(faults.trunk(small, "a-d"), 5)
-    with pytest.raises(UsageError, match=r"a-b: .*relay"):
-        faults.queued_link(faults.trunk(small, "a-b"), 20_000)
-    with pytest.raises(UsageError, match=r"a-b: --direction out: .*\bboth\b"):
-        faults.slow_link(faults.trunk(small, "a-b"), 5, "out")
+    for where in ("d1", "a-d"):
+        with pytest.raises(UsageError, match=rf"{where}: .*a1, a2, b1, c1, a-b, a-c"):
+            faults.faulty_link(small, where, "slow", 5)
     with pytest.raises(UsageError, match=r"--queue 9000: .*\b10000\b"):
-        faults.queued_link(faults.trunk(small, "a-c"), 9000)
+        faults.faulty_link(small, "a-c", "queue", 9000)
+    with pytest.raises(UsageError, match=r"--rate 2000: .*\b1000\b"):
+        faults.faulty_link(small, "a-c", "slow", 2000)
+    with pytest.raises(UsageError, match=r"--direction out: .*--half-duplex"):
+        faults.faulty_link(small, "a-c", "half-duplex", direction="out")

@@ -102,7 +102,7 @@ def test_two_switches_are_found(lab: Emulation, embedded_build: NativeBuild, tmp
 
 @SLOW
 def test_a_slow_port_is_an_exception(lab: Emulation, embedded_build: NativeBuild, tmp_path: Path) -> None:
-    slowed = faults.slow_link(faults.port(lab, "b2"), 4, "in")
+    slowed = faults.faulty_link(lab, "b2", "slow", 4, "in")
     try:
         found = discovered(slowed, embedded_build, tmp_path)
     finally:

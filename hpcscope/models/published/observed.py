@@ -122,8 +122,8 @@ class ObservedRun:
         off = [link for link in lab.links if not faithful(link)] if lab else []
         if not off:
             return ""
-        worst = max(off, key=lambda link: abs(link.deviation))
-        return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
+        link, (what, deviation) = max(((link.link, link.worst) for link in off), key=lambda one: abs(one[1][1]))
+        return f"the {link} of the lab carried {what} at {units.share(1 + deviation)} of the declared rate"
 
     def read(self, reading: StatementReading) -> ReadValue:
         """Return what is known of a reading of this run."""

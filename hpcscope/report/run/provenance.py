@@ -78,13 +78,14 @@ def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
         *((f"Relayed: {relayed_link.link}", _lateness(relayed_link)) for relayed_link in lab.relayed),
     ]
     table = Table(
-        ["link", "declared", "measured", "deviation", "processors in use"],
+        ["link", "declared", "measured", "deviation", "largest, messages included", "processors in use"],
         [
             [
                 emulated_link.link,
                 units.quantity(emulated_link.declared_bytes_per_s, "B/s"),
                 units.quantity(emulated_link.measured_bytes_per_s, "B/s"),
                 units.change(emulated_link.deviation),
+                f"{units.change(emulated_link.worst[1])} ({emulated_link.worst[0]})",
                 units.percent(emulated_link.processor_share),
             ]
             for emulated_link in lab.links

@@ -13,7 +13,7 @@ def find(run: Run) -> list[Finding]:
     off = [link for link in lab.links if not faithful(link)] if lab else []
     if lab is None or not off:
         return []
-    worst = max(off, key=lambda link: abs(link.deviation))
+    worst = max(off, key=lambda link: abs(link.worst[1]))
     return [
         Finding(
             code="emulation-unfaithful",
@@ -22,14 +22,17 @@ def find(run: Run) -> list[Finding]:
             title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results describe "
             "another network",
             where={"layer": "network", "lab": lab.name},
-            evidence=[Evidence(what=link.link, value=units.change(link.deviation)) for link in off],
+            evidence=[
+                Evidence(what=f"{link.link}, {link.worst[0]}", value=units.change(link.worst[1])) for link in off
+            ],
             advice=_advice(lab, worst),
         )
     ]
 
 
 def _amount(link: EmulatedLink) -> str:
-    return f"{units.percent(abs(link.deviation), 1)} {'less' if link.deviation < 0 else 'more'}"
+    what, deviation = link.worst
+    return f"{what} {units.percent(abs(deviation), 1)} {'slower' if deviation < 0 else 'faster'}"
 
 
 def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
