@@ -319,6 +319,7 @@ def test_declared_statements_are_whole(name: str) -> None:
     assert {reading.place for reading in parts} <= places
     labs = {place.name for place in reference.place if place.link_bits_per_s}
     used = {each for reading in reference.reading.values() for each in reading.of}
+    used |= {place.simulated.reading for place in reference.place if place.simulated}
     for one in reference.statement:
         named = (one.of, one.over, one.predicted, one.predicted_over, one.limit)
         used |= {each for each in named if isinstance(each, str)}
