@@ -28,7 +28,7 @@ def sentence(comparison: PairedComparison) -> str:
     """Say in one sentence how B differs from A."""
     compared = [case for case in comparison.cases if case.verdict != "incomparable"]
     if not compared:
-        return "B and A have no case with results of two rounds"
+        return "no case has results of two rounds on both sides"
     changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=factor)
     others = [case for case in compared if case not in changed]
     possible = [case.most for case in others if case.most is not None]

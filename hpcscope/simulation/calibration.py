@@ -63,7 +63,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     comments = [f"a send of up to {units.size(eager)} does not wait for the receiver: {eager_from}"]
     route = _route(platform, measurements, lines, inside) if lines else None
     if lines is None or route is None:
-        comments.append("one latency and one rate for all sizes: the run has no fit of a ping-pong over its sizes")
+        comments.append("one latency and one rate for all sizes: the run has no fit of a ping-pong to message sizes")
         return Calibration(platform, settings, comments, [])
     overhead_s, more, told = _overheads(busy)
     empty_s = max(_segments(lines)[0].latency_s.value, SHORTEST_S)
@@ -124,8 +124,8 @@ def _eager_limit(lines: Fit | None) -> tuple[int, str]:
     for point in lines.breakpoints if lines else ():
         for setting in point.settings:
             if "eager" in setting.name.lower():
-                return setting.value, f"{setting.name} of the library, where the ping-pong's time jumps"
-    return EAGER_BYTES, "SMPI's own default, since the run does not contain it"
+                return setting.value, f"the library's {setting.name}, the size at which the ping-pong's time jumps"
+    return EAGER_BYTES, "SMPI's own default, since the run does not show this limit"
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
