@@ -46,7 +46,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
     """
     folder = run.resolve()
     if not any((folder / mark).is_file() for mark in MARKS):
-        raise UsageError(f"{run}: must be a run, a directory with one of {', '.join(MARKS)}")
+        raise UsageError(f"{run}: is not a run: must contain one of {', '.join(MARKS)}")
     target = output or Path(folder.name + SUFFIX)
     files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)

@@ -100,7 +100,7 @@ def named(folder: Path, name: str) -> KeptRun:
     run = _kept(path) if path.is_dir() else None
     if run is None:
         raise UsageError(
-            f"{path}: must be a run, a directory with one of {', '.join(MARKS)}; `scope runs list` lists them"
+            f"{path}: is not a run: must contain one of {', '.join(MARKS)}; `scope runs list` lists all runs"
         )
     return run
 

@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Run a program packed on few nodes and spread over many, and explain the cost of packing.
 
-    The command runs the same number of ranks on fewer nodes, and more ranks on the same nodes. Scope splits the
+    Packed runs have the same number of ranks on fewer nodes, or more ranks on the same nodes. Scope splits the
     difference into computation (contention for memory) and communication. On one host, sockets stand for nodes.
     """
     from hpcscope.engine import placement

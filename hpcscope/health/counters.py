@@ -73,7 +73,7 @@ def _stolen(visits: Sequence[Visit]) -> list[Sign]:
     if share <= MOST_STOLEN:
         return []
     evidence = f"the hypervisor took {units.percent(share)} of the processors' time"
-    return [Sign(False, evidence, "its host has too many virtual machines", "move this one, or its neighbors")]
+    return [Sign(False, evidence, "the physical host has too many virtual machines", "move this one or others")]
 
 
 def _grown(visit: Visit, name: str) -> int:
@@ -88,5 +88,5 @@ def _clock(visits: Sequence[Visit]) -> list[Sign]:
     if not offset:
         return []
     way = "ahead" if low > LARGEST_OFFSET_S else "behind"
-    evidence = f"its clock is at least {units.quantity(offset, 's')} {way}"
+    evidence = f"the node's clock is at least {units.quantity(offset, 's')} {way}"
     return [Sign(False, evidence, "time is not synchronized", "look at `chronyc tracking` or `timedatectl`")]

@@ -29,7 +29,7 @@ def refuse_unknown(site: Site) -> None:
         if ":" in host.name:
             raise UsageError(
                 f"launcher.hosts = {host.name}: mpiexec reads the part after a colon as slots; must be an IPv4 "
-                "address or a name (/etc/hosts can give it an address)"
+                "address or a name (/etc/hosts can give a name to this address)"
             )
         if host.name != os.uname().nodename and (why := _unknown(host.name)) and not _ssh_knows(host.name):
             raise UsageError(

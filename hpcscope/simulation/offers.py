@@ -39,7 +39,7 @@ class Offer(Asked):
     @model_validator(mode="after")
     def _changes_something(self) -> Offer:
         if not self.set and self.hosts is None and self.topology is None:
-            raise ValueError(f"{self.name}: changes nothing; must have set, hosts or topology")
+            raise ValueError(f"{self.name}: changes nothing; must have one of the keys set, hosts and topology")
         return self
 
 

@@ -51,7 +51,7 @@ class ObservedCampaign:
             why = f"groups of runs: {len(found.groups)}" if found else "; ".join(self.analysis.absent)
         elif reading.feature == "serial_share":
             measured = self._serial_share(ranks)
-            why = "Amdahl's law needs two numbers of ranks, and the larger one must be faster"
+            why = "Amdahl's law needs runs on two numbers of ranks, and a shorter time on the larger number"
         elif reading.feature in OF_PLACEMENTS:
             fixed = [comparison for comparison in self.analysis.comparisons if comparison.fixed == reading.fixed]
             measured = PerLaunch(getattr(fixed[0], reading.feature)) if fixed else None

@@ -47,7 +47,7 @@ def _skipped(reason: str, cases: list[str]) -> Finding:
             Evidence(what="cases", value=len(cases)),
             *(Evidence(what="case", value=name) for name in names[:8]),
         ],
-        advice="All other cases are unaffected; the reason says what the skipped cases need.",
+        advice="All other cases are unaffected; the reason in the title says what the skipped cases need.",
     )
 
 

@@ -126,7 +126,7 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
 def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     program = f"`wrong-data/{called}.c` of the run"
     elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
-    apart = " Memory and links are unlikely causes: other routines delivered this size correctly." if right else ""
+    apart = " Memory and links are unlikely causes: other routines delivered such messages." if right else ""
     if seen is None:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:
@@ -136,6 +136,6 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
             "another version (`scope run --mpi NAME`)."
         )
     return (
-        f"{program} makes the same call without Scope, and its data were correct. Either another part of the case "
-        f"matters, or the fault is rare. {elsewhere}{apart}"
+        f"{program} makes the same call without Scope, and its data were correct. Either this call alone does not "
+        f"cause the fault, or the fault is rare. {elsewhere}{apart}"
     )

@@ -69,8 +69,8 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-pair",
             f"Messages between {' and '.join(slow.members)}, and only these, take",
-            "With all other partners, both are as fast as other hosts. Check what only this pair uses, such as a "
-            "route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
+            "With all other partners, these two hosts are as fast as other hosts. Check what only this pair uses, such "
+            "as a route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )
     if kind == "groups":
         return (
@@ -94,8 +94,8 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         "slow-host-messages",
         f"Messages from and to {names} take",
         f"Every partner sees slow messages, so {names} or its link is slow. If another finding reports slow "
-        "computation on this host, check governor, throttling and other processes. If not, check adapter, driver "
-        "and interrupts.",
+        "computation on this host, check governor, throttling and other processes. Without such a finding, check "
+        "adapter, driver and interrupts.",
     )
 
 
