@@ -36,7 +36,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Predict an algorithm from a run's message times and one-rank rates, and validate it at every measured point.
+    """Predict an algorithm's time from a run's message times and one-rank rates, and validate the prediction.
 
     Computation is scaled from one rank; messages, halo exchanges and collectives take the times that the run
     measured. A prediction needs at least one measured point on several ranks, which validates it.

@@ -23,7 +23,7 @@ def head_of(
     `program`: its words, without a launcher. `given`: settings of an experiment by their keys: hosts, MPI, seed.
     """
     if not program:
-        raise UsageError("no program: must follow --, such as `scope placement -- ./app arguments`")
+        raise UsageError("no program: name one after --, as in `scope placement -- ./app arguments`")
     if starts_ranks(program):
         raise UsageError(f"{program[0]}: must be the program without its launcher; Scope itself starts the ranks")
     asked = resolve(None, given)

@@ -20,7 +20,7 @@ def head_of(
     an experiment by their keys: hosts, MPI.
     """
     if not program:
-        raise UsageError("no program: must follow --, such as `scope soak --time 24h -- mpiexec -n 4 ./app`")
+        raise UsageError("no program: name one after --, as in `scope soak --time 24h -- mpiexec -n 4 ./app`")
     if options.time_s is None and options.runs is None:
         raise UsageError("--time or --runs: one of them must say when to stop")
     asked: dict[str, object] = {

@@ -243,7 +243,7 @@ def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
         yield NodeEvidence(UNSEEN, "it was not measured", "an interrupted check, or a busy host", "check it later")
     elif silent[-2:] == list(visits)[-2:]:  # in stage 2, too, a silent host is tried once
         cause = "the host is down, hangs, or cannot be reached"
-        yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to it, or restart it")
+        yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to the host, or restart it")
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} measurements: {silent[0].error}"
         yield NodeEvidence(SUSPECT, text, "the host or its network hung", "look at its kernel's messages")

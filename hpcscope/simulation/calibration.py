@@ -63,7 +63,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     comments = [f"a send of up to {units.size(eager)} does not wait for the receiver: {eager_from}"]
     route = _route(platform, measurements, lines, inside) if lines else None
     if lines is None or route is None:
-        comments.append("one latency and one rate for all sizes: the run has no fit of a ping-pong to message sizes")
+        comments.append("one latency and one rate for all sizes: the run has no fit of ping-pong times to sizes")
         return Calibration(platform, settings, comments, [])
     overhead_s, more, told = _overheads(busy)
     empty_s = max(_segments(lines)[0].latency_s.value, SHORTEST_S)

@@ -72,8 +72,8 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs may use the file system, ranks may write to the same blocks, or only the benchmark's "
-            "data were in memory. Measure `storage.*` with --storage in the directory of these files."
+            "Other programs may use the file system, ranks may write to the same blocks, or the benchmark read "
+            "its data from memory. Measure `storage.*` with --storage in the directory of these files."
         )
     if routine.pairwise:
         return (
@@ -124,7 +124,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the limit between them (the models of the measured run name its setting)."
+            + ", or move the limit between them (the models of the measured run name the setting of this limit)."
         ),
         lost=saved_s / facts.total_s,
     )

@@ -46,7 +46,7 @@ def predicted(
     marks = dict(zip(notes, letters(), strict=False))
     return Group(
         Text(f"{kind(validation)}, size {size}: predicted ({validation.origin})", style="bold"),
-        Text(f"validation of such predictions on this run: {summary(validation)}"),
+        Text(f"validation of this prediction method on this run: {summary(validation)}"),
         Text(""),
         grid(
             columns,

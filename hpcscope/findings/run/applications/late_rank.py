@@ -82,9 +82,9 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
             Evidence(what="fraction of the time during which the other ranks wait", value=units.share(waited)),
         ],
         advice=(
-            "This rank has more work or a slower processor: compare the phases by rank. If it computes longer "
-            "than other ranks, another process uses its core, or the host is slow. If not, its part of the "
-            "problem is larger or has more neighbors."
+            "This rank has more work or a slower processor: compare the phases by rank. If this rank computes "
+            "longer than other ranks, another process uses its core, or the host is slow. If it does not compute "
+            "longer, its part of the problem is larger or has more neighbors."
         ),
         lost=waited,
     )

@@ -24,7 +24,7 @@ def find(run: Run) -> list[Finding]:
                 *(Evidence(what=f"error, {row.label}", value=row.error) for row in worst[:SHOWN]),
                 *(Evidence(what="note", value=note) for note in record.notes),
             ],
-            advice="Treat a value for more ranks than were validated, or for a changed platform, as an estimate"
-            " with at least this error.",
+            advice="A value for more ranks than were validated, or for a changed platform, is an estimate. Expect"
+            " its error to be at least as large as the errors of the validated cases.",
         )
     ]

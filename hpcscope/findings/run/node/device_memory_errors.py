@@ -28,6 +28,6 @@ def _finding(last: DeviceVisit, uncorrected: int, corrected: int) -> Finding:
             Evidence(what="PCI address", value=last.pci_address),
             *(Evidence(what=name, value=count) for name in EVER if (count := last.number(name)) is not None),
         ],
-        advice="`nvidia-smi -q -d ECC,ROW_REMAPPER` shows where, and whether the device waits for a reset to "
-        "replace rows. Let the vendor replace a card whose uncorrected errors recur.",
+        advice="`nvidia-smi -q -d ECC,ROW_REMAPPER` shows where the errors are, and whether the device waits for "
+        "a reset to replace rows. Let the vendor replace a card whose uncorrected errors recur.",
     )

@@ -271,8 +271,8 @@ const Registration registration{{
     .name = "application.cfd",
     .title = "incompressible flow",
     .summary =
-        "unsteady Navier-Stokes equations in three dimensions by finite differences, pressure iterated to a "
-        "criterion: time per step and phases",
+        "unsteady Navier-Stokes equations in three dimensions by finite differences, with pressure iterations: "
+        "time per step and phases",
     .rungs = {communication(), arithmetic()},
     .costs = costs(),
     .parameters =
@@ -291,8 +291,8 @@ const Registration registration{{
          parallel("partition", "slabs,pencils,blocks", "the grid is cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
          parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures are sent before the interior is computed, or meanwhile; or, within a host, they are "
-                  "copied through shared memory beforehand")
+                  "pressures are sent before the interior is computed, or sent while it is computed, or copied "
+                  "through shared memory beforehand (within a host)")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
                 "plain loops over one color after the other; or the widest vectors up to 256 bits, with "

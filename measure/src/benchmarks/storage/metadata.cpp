@@ -266,8 +266,8 @@ const Registration registration{{
                    problem("file_bytes", "B", 0, 0, 1 << 24,
                            "bytes written to each file when it is created, and read when it is opened"),
                    call("cache", "cached,other_rank",
-                        "stat, open and list a rank's own files, or another rank's files, on another host if "
-                        "there are several")
+                        "stat, open and list a rank's own files, or the files of another rank, which is on "
+                        "another host if the run has several hosts")
                        .worded(",files of another rank")},
     .definition = Definition::max_rank,
     .metrics = metrics(),
