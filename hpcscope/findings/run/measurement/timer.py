@@ -78,7 +78,7 @@ def _fallback(clock: Clock) -> Finding:
             Evidence(what="clock", value=clock.source),
             Evidence(what="cost of a start/stop pair", value=clock.overhead_s, unit="s"),
         ],
-        advice="The times are correct, but this clock costs more to read than a register; node.timer shows how much.",
+        advice="The times are correct, but this clock costs more to read than a register; see node.timer.",
     )
 
 
@@ -97,7 +97,7 @@ def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
             *(Evidence(what=f"fraction of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
         ],
         advice=(
-            "The resolution averages out over repetitions, and the cost of reading the clock is subtracted. "
-            f"Still, ignore differences of less than {units.share(share)} of a repetition. {_other_cadences(cases)}"
+            "The resolution averages out over repetitions, and the cost of clock reads is subtracted. Still, "
+            f"ignore differences of less than {units.share(share)} of a repetition. {_other_cadences(cases)}"
         ),
     )

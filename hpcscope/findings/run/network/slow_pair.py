@@ -69,8 +69,8 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
         return (
             "slow-pair",
             f"Messages between {' and '.join(slow.members)}, and only these, take",
-            "With all other partners, these two hosts are as fast as other hosts. Check what only this pair uses, "
-            "such as a route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
+            "With all other partners, these two hosts are not slow. Check what only this pair uses, such as "
+            "a route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )
     if kind == "groups":
         return (
