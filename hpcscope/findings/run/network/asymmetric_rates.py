@@ -64,9 +64,9 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         code="half-duplex",
         severity="warning",
         title=(
-            f"Both directions between {first} and {second} share one medium: {both} together, "
-            f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the "
-            f"{units.quantity(alone, 'B/s')} that they carry one at a time"
+            f"Both directions between {first} and {second} share one medium: together they carry {both}, "
+            f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the sum of their rates alone "
+            f"({units.quantity(alone, 'B/s')})"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
