@@ -85,7 +85,7 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
         if wrong is None:
             unchecked.append(f"not checked: {compiler}: this MPI was built without Fortran")
         elif wrong:
-            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong, first {wrong[0]}")
+            faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong, e.g. {wrong[0]}")
         else:
             right.append(bits)
     only = "; there is no second compiler to compare with" if len(names) == 1 else ""

@@ -31,7 +31,7 @@ MEANINGS = {
     "local": "The time on the measuring rank only, from its first to its last operation.",
     "max_rank": "The longest time that any rank spends inside the call, including waiting for late ranks.",
     "mean_rank": "The mean over the ranks of the time inside the call; it hides slow ranks.",
-    "global": "The time from the first rank's entry to the last rank's exit, on clocks that are synchronized.",
+    "global": "The time from the first rank's entry to the last rank's exit, on synchronized clocks.",
     "streaming": "Time of back-to-back calls without synchronization, divided by the number of calls; "
     "successive calls may overlap.",
     "barrier_loop": "Time of a loop in which a barrier follows each call, divided by the number of calls; "
