@@ -127,3 +127,15 @@ def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     program = f"`wrong-data/{called}.c` of the run"
     elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
     apart = " Memory and links are unlikely causes: other routines delivered data of this size." if right else ""
+    if seen is None:
+        return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
+    if seen.wrong:
+        return (
+            f"{program} shows the fault without Scope: the cause is in the library or below it.{apart} Send the"
+            f" program and its output to the developers. Until then, use {f'{right[0]} or ' if right else ''}"
+            "another version (`scope run --mpi NAME`)."
+        )
+    return (
+        f"{program} makes the same call without Scope, and its data were correct. Either this call alone does not "
+        f"cause the fault, or the fault is rare. {elsewhere}{apart}"
+    )
