@@ -141,12 +141,14 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
     )
 
 
-def test_a_multicast_crosses_each_wire_once(small: Emulation, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("embedded_build")
+def test_a_multicast_crosses_each_wire_once(small: Emulation, embedded: MpiInstallation, tmp_path: Path) -> None:
     """Bridges and relays forward the group without membership messages; the root sends one copy for all."""
     size = 200_000
     case = f"network.multicast ranks=4 message_bytes={size}"
     before = on_the_wire(small, "a1", "tx"), on_the_wire(small, "b1", "rx")
-    answer = in_lab(small, tmp_path, "run", "--launches", "1", "--budget", "0.2", "-o", "run", "--case", case)
+    fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.2", "-o", "run"]
+    answer = in_lab(small, tmp_path, "run", *fixed, "--case", case)
     assert answer.code == 0, answer.errors
     sent, received = on_the_wire(small, "a1", "tx") - before[0], on_the_wire(small, "b1", "rx") - before[1]
     (found,) = (one for one in samples(tmp_path / "run") if one.get("benchmark") == "network.multicast")
