@@ -208,11 +208,12 @@ def announce(cost: Cost) -> None:
 
     together = "one after the other" if cost.at_once == 1 and cost.hosts > 1 else "in parallel"
     hosts = f"{cost.hosts} hosts {together}" if cost.hosts > 1 else "this host"
-    measuring = f"and measures for {cost.node_seconds:.0f} node-seconds"
-    paired = f"  {cost.pairs} links by TCP at full rate, for up to 1 s each\n" if cost.pairs else ""
+    paired = (
+        f"  {cost.pairs} links are measured over TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
+    )
     print(
-        f"checking {hosts} takes about {duration(cost.duration_s)}, {measuring}\n{paired}"
-        f"  a measurement of a host uses at most {units.size(cost.memory_bytes)} of memory, "
+        f"checking {hosts} takes about {duration(cost.duration_s)} and {cost.node_seconds:.0f} node-seconds;\n"
+        f"{paired}  on each host, a measurement uses at most {units.size(cost.memory_bytes)} of memory, "
         f"writes {units.size(cost.file_bytes)} and copies {units.quantity(cost.program_bytes, 'B')}",
         file=sys.stderr,
     )

@@ -183,7 +183,9 @@ def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: 
                     if place.benchmark.name != summary.benchmark
                 )
             )
-            lacking.append(f"{summary.benchmark} in {side}: no {wanted} in {precision} precision on one rank")
+            lacking.append(
+                f"{summary.benchmark} in {side}: {wanted} was not measured in {precision} precision on one rank"
+            )
         else:
             yield _found("arithmetic", summary, peak, summary.ranks)
 

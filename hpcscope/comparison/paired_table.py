@@ -41,9 +41,9 @@ def sentence(comparison: PairedComparison) -> str:
         several = f"B differs in {len(changed)} {of_all}, most at {most}: {much} {interval}"
         parts.append(alone if len(changed) == 1 else several)
     if possible:
-        other, largest = "other " if changed else "", max(possible)
+        rest, largest = "none of the other cases" if changed else f"none {of_all}", max(possible)
         by = units.percent(largest) if largest < 1 else f"a factor of {1 + largest:.2g}"
-        parts.append(f"no {other}{of_all} differs by more than {by}")
+        parts.append(f"{rest} differs by more than {by}")
     if len(possible) < len(others):
         parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds for a verdict")
     return ", ".join(parts)

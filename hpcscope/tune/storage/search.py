@@ -70,7 +70,7 @@ def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     rates = {candidate: case for candidate, case in measured.items() if _valid(case)}
     if not rates:
         reason = next((case.reason for case in measured.values() if case.reason), NOT_MEASURED)
-        raise ScopeError(f"no way to access files could be measured: {reason}")
+        raise ScopeError(f"none of the ways to access files could be measured: {reason}")
     fastest = max(rates, key=lambda candidate: rates[candidate].estimate.value)
     trials = [_judged(trial, measured.get(trial.candidate), rates[fastest]) for trial in tuning.trials]
     near = sorted((trial for trial in trials if trial.kept), key=lambda trial: plainness(trial.candidate))

@@ -40,9 +40,9 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         code="asymmetric-rates",
         severity="warning",
         title=(
-            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way "
-            f"back {units.quantity(max(out, into), 'B/s')}: "
-            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction's rate"
+            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, "
+            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the "
+            f"{units.quantity(max(out, into), 'B/s')} in the other direction"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(cases[OUT], cases[IN], share),

@@ -106,7 +106,7 @@ class OneSided final : public Epochs<OneSided> {
     const std::int64_t bytes = parameters.integer("message_bytes");
     if (parameters.choice("operation") != "accumulate" || bytes % 8 == 0) return bytes;
     throw Unavailable(sentence({"operation=accumulate message_bytes=", bytes,
-                                ": integers of 8 bytes are added; must be a multiple of 8"}));
+                                ": must be a multiple of 8, since integers of 8 bytes are added"}));
   }
 
   // The contents in every place, or zeros.
