@@ -23,7 +23,7 @@ ONE = '[[offer]]\nname = "{}"\ncost = 10.0\nset = {{ "host.speed" = {} }}\n'
 REFUSED = {
     "": "offer: ",
     "offer = []": "offer",
-    '[[offer]]\nname = "a"\ncost = 1.0\n': "a: ... set, hosts or topology",
+    '[[offer]]\nname = "a"\ncost = 1.0\n': "a: ... set ... hosts ... topology",
     '[[offer]]\nname = "../a"\ncost = 1.0\nhosts = 4\n': "offer.0.name",
     '[[offer]]\nname = "a"\ncost = 0.0\nhosts = 4\n': "offer.0.cost = 0.0: ... 0",
     '[[offer]]\nname = "a"\ncost = inf\nhosts = 4\n': "offer.0.cost",
