@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hpcscope.engine.reproduce.reproduce import fitting
 from hpcscope.errors import UsageError
+from hpcscope.lab import description
 from hpcscope.machine.machine import EmulatedCluster, EmulatedLink
 from hpcscope.models.fitting.fit import Fit, FittedParameter
 from hpcscope.models.published.judgement import COMBINED, KnownValues, compared, holds
 from hpcscope.models.published.observed import ObservedRun
 from hpcscope.models.published.overview import ComparedValue, tally
-from hpcscope.models.published.reference import Reference, load, names
+from hpcscope.models.published.reference import Reference, Scale, load, names
 from hpcscope.models.published.statement import Statement, StatementReading
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.summary import Summary
@@ -320,6 +322,15 @@ def test_declared_statements_are_whole(name: str) -> None:
     labs = {place.name for place in reference.place if place.link_bits_per_s}
     used = {each for reading in reference.reading.values() for each in reading.of}
     used |= {place.simulated.reading for place in reference.place if place.simulated}
+    for place in reference.place:
+        for full, lab in ((False, place.lab), (True, place.full_lab or place.lab)):
+            room = (
+                sum(group.hosts * group.ranks_per_host for group in description.read(lab)[1].group)
+                if lab
+                else None
+            )
+            cases = place.scale(full).cases
+            assert fitting(Scale(launches=1, cases=cases), room) == cases, "each case has room in the lab"
     for one in reference.statement:
         named = (one.of, one.over, one.predicted, one.predicted_over, one.limit)
         used |= {each for each in named if isinstance(each, str)}
