@@ -207,7 +207,7 @@ def _across(lab: Lab, trunk: Trunk) -> Iterator[tuple[LabHost, LabHost]]:
 
 
 def _hops(lab: Lab, sender: LabHost, receiver: LabHost) -> tuple[Hop, ...]:
-    """Return the links between two hosts; those of one bus cross it once."""
+    """Return the links between two hosts; two hosts of a bus share one."""
     here, there = (lab.group_of(host.group) for host in (sender, receiver))
     trunks = lab.way(here.plugged_into, there.plugged_into)
     first, last = (_port_hop(lab, group) for group in (here, there))

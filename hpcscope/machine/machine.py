@@ -273,7 +273,7 @@ class NativeBuild(Strict):
 
 
 UNSURE_S = 50e-6
-"""The overhead of messages differs by so much: how long a program that waits takes to wake up, for one."""
+"""How much the overhead of messages varies, for example with the time in which a waiting program wakes up."""
 
 
 class EmulatedMessage(Strict):
@@ -339,7 +339,7 @@ class EmulatedCluster(Strict):
     storage: str = ""
     """Its file system, in words; empty where it has none."""
     switch_of: dict[str, str] = {}
-    """The switch of each host; empty in files of before it was recorded."""
+    """The switch of each host; empty in older files."""
     trunks: list[tuple[str, str]] = []
     """The switches that each trunk joins."""
 

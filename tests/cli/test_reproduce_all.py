@@ -180,6 +180,10 @@ def test_a_simulation_is_begun_when_the_place_that_it_needs_was_measured(
     failing = False
     published_places.measure(places, commands, tmp_path)
     assert (done, published_places.absent(tmp_path)) == (["run", "run", "simulate"], {})
+    (tmp_path / "simulated" / "report.html").unlink()
+    published_places.measure(places, commands, tmp_path)
+    assert "delete it" in published_places.absent(tmp_path)["simulated"]
+    assert done == ["run", "run", "simulate"], "it was interrupted, and is not begun over what is there"
 
 
 def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

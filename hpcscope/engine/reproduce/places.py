@@ -39,13 +39,15 @@ def measure(
             continue
         here = [place for place in places if place.folder == name]
         logger.info("; ".join(f"{place.name}: {place.words}" for place in here))
+        begun = is_campaign(own) or RunDirectory(own).run.exists()
         try:
+            if callable(command) and own.exists():
+                raise UsageError(f"{own}: an interrupted simulation, which cannot be resumed; delete it")
             words = command() if callable(command) else command
-        except UsageError as error:  # the place before it has no run
+        except UsageError as error:  # here, or the place before it has no run
             absent |= dict.fromkeys((place.name for place in here), str(error))
             continue
-        begun = is_campaign(own) or RunDirectory(own).run.exists()
-        words = [words[0], "--resume", str(own)] if begun and not callable(command) else words
+        words = [words[0], "--resume", str(own)] if begun else words
         ended = run_scope(words, (full and here[0].full_lab) or here[0].lab)
         if ended.code == InterruptedRunError.exit_code:
             raise InterruptedRunError(f"interrupted; resume: scope reproduce --resume {folder}")

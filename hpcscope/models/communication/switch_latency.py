@@ -30,9 +30,9 @@ class SwitchLatency(Strict):
     switches: list[int]
     """Numbers of switches on the way that occur."""
     time_s: list[float]
-    """Median one-way latency over the pairs with so many, and over the launches."""
+    """Median one-way latency over the pairs with this number of switches, and over the launches."""
     pairs: list[int]
-    """How many pairs have so many."""
+    """How many pairs have this number of switches."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class SimulatedPlace(Strict):
     published_s: float = Field(gt=0)
     """The published time of the same problem on one process."""
     collectives: str
-    """The library whose choice of algorithms is simulated: that of the source."""
+    """The library of the source, whose choice of algorithms is simulated."""
 
 
 class ReproductionPlace(Strict):

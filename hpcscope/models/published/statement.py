@@ -132,8 +132,9 @@ class Statement(Strict):
 
     @property
     def direction_only(self) -> bool:
-        """Whether a value was printed, but only its direction must hold here."""
-        return self.printed is not None and self.law is None and self.bounds.count(None) == 1
+        """Whether a value was printed, which is not the bound itself, but only its direction must hold."""
+        one_sided = self.law is None and self.bounds.count(None) == 1
+        return one_sided and self.printed is not None and self.printed not in self.bounds
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
