@@ -1,5 +1,5 @@
 # make run   measure this machine and explain what was found
-# make test  set up and run the tests, C++ and Python: of five workers one has hosts, one commands, one ranks
+# make test  set up and run the tests, C++ and Python: of six workers one has hosts, one commands, one ranks
 # make test-all  those, and the slow ones of rare paths and whole matrices
 # make try CASE='mpi.latency message_bytes=64'   compile what was edited and run one case on 2 (RANKS=) ranks
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
@@ -29,7 +29,7 @@ run: .venv/product
 test: .venv/development .mpi/mpich
 	.venv/bin/python -m compileall -qq -j 0 hpcscope
 	find tests -name 'test_*.py' -print0 | xargs -0 -P 2 -n 90 .venv/bin/pytest --collect-only -qq >/dev/null
-	.venv/bin/pytest -n 5 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 6 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
 
 test-all: .venv/development .mpi/mpich
 	.venv/bin/pytest -n 4 --dist loadscope --no-loadscope-reorder $(PYTEST_OPTIONS)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -75,6 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
         SCOPE_OPENCL="/nowhere/libOpenCL.so.1", OCL_ICD_VENDORS="/nowhere", SCOPE_CUDA="/nowhere/libcuda.so.1"
     )
     _let_waiting_ranks_sleep(config)
+    gc.set_threshold(200_000, 50, 100)  # as often as usual, it takes an eighth of the processors' time
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     config.addinivalue_line("markers", "slow(reason): only in `make test-all`; it says why, and what stays")
@@ -93,7 +95,8 @@ def _let_waiting_ranks_sleep(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Note whether tests with ranks and hosts were chosen beside others."""
+    """Note whether tests with ranks and hosts were chosen beside others; collected tests are no garbage."""
+    gc.freeze()
     session.config.stash[MIXED] = any(map(_together, session.items))
 
 
