@@ -79,6 +79,7 @@ def test_a_library_without_its_header_is_none(site: Path, monkeypatch: pytest.Mo
     assert fabrics.find("c++") == ()
 
 
+@pytest.mark.slow("compiles the transports once more; there, what is found decides what is compiled")
 def test_a_build_without_them_says_so(tmp_path: Path, embedded: MpiInstallation) -> None:  # noqa: F811
     sources = native.source_directory() / "src"
     (tmp_path / "main.cpp").write_text(WITHOUT)

@@ -13,16 +13,13 @@ from tests.collectives.test_correctness import MULTILEVEL, words
 from tests.installed_mpi import installed
 from tests.patience import PATIENCE_S
 
-SLOW = pytest.mark.slow("the system's Open MPI, with one interface more; there, programs in Fortran under MPICH")
 
-
+@pytest.mark.slow(
+    "compiles the library for the system's MPIs; there, programs in C, and programs in Fortran under the monitor"
+)
 @pytest.mark.parametrize(
     ("name", "source"),
-    [
-        pytest.param("openmpi", "verify_mpi.f90", marks=SLOW),
-        pytest.param("openmpi", "verify_f08.f90", marks=SLOW),
-        ("mpich", "verify_mpi.f90"),
-    ],
+    [("openmpi", "verify_mpi.f90"), ("openmpi", "verify_f08.f90"), ("mpich", "verify_mpi.f90")],
 )
 def test_fortran(job: Job, tmp_path: Path, name: str, source: str) -> None:
     compiler = shutil.which(f"mpifort.{name}")

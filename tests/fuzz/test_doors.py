@@ -40,6 +40,7 @@ def loaded() -> None:
     kinds.prepare()
 
 
+@pytest.mark.slow("new hostile inputs, as `make fuzz` draws them; there, every input that once did harm")
 @pytest.mark.parametrize("kind", INPUTS)
 def test_no_hostile_input_at_a_door_does_harm(kind: str) -> None:
     found = [kinds.tried(kind, SEED, number) for number in range(INPUTS[kind])]

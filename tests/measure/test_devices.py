@@ -75,8 +75,11 @@ def wrong_opencl(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(library)
 
 
+TWO = pytest.mark.slow("every case once more; there, one rank has them, and two have cases with wrong results")
+
+
 @pytest.mark.usefixtures("pocl")
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=TWO)])
 def test_every_result_is_right_and_every_metric_observed(
     ranks: int, measure: Measure, embedded_build: NativeBuild
 ) -> None:

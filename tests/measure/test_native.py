@@ -56,10 +56,13 @@ def test_the_list_and_the_folder_name_the_same_benchmarks(embedded_build: Native
 TWO = pytest.mark.slow(
     "every benchmark on two ranks is right in test_resynchronization.py, with slow checks there"
 )
+FOUR = pytest.mark.slow(
+    "every benchmark once more; there, two ranks have all that run on two, and five ranks have the collectives"
+)
 
 
 @under_every_mpi("test_other_mpis.py has a few benchmarks of each kind on two and on three ranks")
-@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=TWO), 4])
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=TWO), pytest.param(4, marks=FOUR)])
 def test_every_benchmark_is_right_under_every_mpi(
     ranks: int, build: NativeBuild, embedded: MpiInstallation, measure: Measure
 ) -> None:

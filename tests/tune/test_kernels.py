@@ -116,6 +116,7 @@ def test_only_kernels_that_processor_and_library_have_are_tried(monkeypatch: pyt
 
 
 @pytest.mark.mpi
+@pytest.mark.slow("a second real search; there, LINPACK has one, and this search has written times")
 def test_a_real_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

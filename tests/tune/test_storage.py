@@ -148,6 +148,7 @@ def test_what_is_not_tuned_is_said_to_be_unknown(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.mpi
+@pytest.mark.slow("a third real search; there, LINPACK has one, and this search has written times")
 def test_a_real_search(tmp_path: Path) -> None:
     small = ["--file-bytes", "256Ki", "--ranks", "1,2", "--trials", "2", "--launches", "1", "--oversubscribe"]
     ended = scope(tmp_path, "tune", "storage", *small, "--seed", "3", "--mpi", "embedded", "--output", "here")
