@@ -26,7 +26,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
-from hpcscope.engine import monitor  # noqa: E402
+from hpcscope.engine import profile  # noqa: E402
 from hpcscope.report.profile import page  # noqa: E402
 from tests.profiles import synthetic  # noqa: E402
 from tests.profiles.synthetic import Process  # noqa: E402
@@ -86,7 +86,7 @@ def main() -> int:
         folder = asked.keep or Path(temporary) / "run"
         write(folder, asked.ranks, asked.calls // asked.ranks)
         started_s = time.perf_counter()
-        contents = monitor.analyze(folder, search=False)
+        contents = profile.analyze(folder, search=False)
         analyzed_s = time.perf_counter()
         written = page.write(contents)
         size = written.stat().st_size

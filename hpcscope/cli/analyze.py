@@ -18,9 +18,9 @@ def command(run: WrittenRunFolder) -> None:
         raise UsageError(f"{run}: is a check of health; `scope show` derives its verdicts again each time")
     elif kind == "monitored":
         from hpcscope.cli.monitor import show_profile
-        from hpcscope.engine import monitor
+        from hpcscope.engine import profile
 
-        show_profile(monitor.explain(run))
+        show_profile(profile.explain(run))
     else:
         from hpcscope.cli.progress import stage_progress
         from hpcscope.report.terminal import verdict

@@ -12,7 +12,7 @@ from pathlib import Path
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.declared import declared
 from hpcscope.checksum import with_checksum
-from hpcscope.engine import monitor
+from hpcscope.engine import profile
 from hpcscope.engine.analysis import explain
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.errors import UsageError
@@ -97,10 +97,10 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
     """
     if format_ is not None and format_ not in names():
         raise UsageError(f"{format_}: unknown format; must be one of {', '.join(names())}")
-    if profile := [file for file in files if format_ in PROFILES or (format_ is None and _is_profile(file))]:
+    if reports := [file for file in files if format_ in PROFILES or (format_ is None and _is_profile(file))]:
         if len(files) > 1:
-            raise UsageError(f"{profile[0]}: is a profile; must be imported alone")
-        return monitor.import_profile(profile[0], output)
+            raise UsageError(f"{reports[0]}: is a profile; must be imported alone")
+        return profile.import_profile(reports[0], output)
     outputs = [_read(file, format_) for file in files]
     held = sum(len(output.figures) for output in outputs)
     if held > MOST_VALUES:

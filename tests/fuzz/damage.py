@@ -129,7 +129,7 @@ FEATURES = {"wall_s": 1.0, "mpi_s": 0.3, "user_s": 0.9}
 
 def write_profiles(folder: Path) -> Path:
     """Write a monitored run of three processes, with everything derived."""
-    from hpcscope.engine import monitor
+    from hpcscope.engine import profile
 
     processes = synthetic.processes(3)
     for one in processes:
@@ -137,7 +137,7 @@ def write_profiles(folder: Path) -> Path:
         one.partner((one.rank + 1) % 3, sent=(10, 1 << 20), receive_s=0.5)
         one.event("MPI_Send", 1.0, 1.1, partner=(one.rank + 1) % 3, direction=1)
     run = synthetic.monitored(folder, processes)
-    monitor.explain(run)
+    profile.explain(run)
     return run
 
 

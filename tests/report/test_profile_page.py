@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hpcscope.engine import monitor
+from hpcscope.engine import profile
 from hpcscope.programs.profiles.merged import merge
 from hpcscope.report.figure import Figure
 from hpcscope.report.profile import contents as profile_contents
@@ -53,7 +53,7 @@ def everything(run: Path, measured: Path) -> Path:
         one.event("MPI_Recv", 0.5, 1.1, partner=(one.rank - 1) % 6, direction=2)
     processes[2].state = 0
     run = synthetic.monitored(run, processes)
-    profile_page.write(monitor.analyze(run, measured))
+    profile_page.write(profile.analyze(run, measured))
     return run
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpcscope.engine import monitor
+from hpcscope.engine import profile
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.programs.profiles.monitored_run import Options, run
 from hpcscope.report.profile import page
@@ -62,7 +62,7 @@ class Read:
 
 
 def analyzed(folder: Path, processes: list[Process]) -> ProfileContents:
-    return monitor.analyze(synthetic.monitored(folder, processes), search=False)
+    return profile.analyze(synthetic.monitored(folder, processes), search=False)
 
 
 def drawn(contents: ProfileContents) -> CallTimeline:
@@ -80,7 +80,7 @@ def test_every_call_and_message_of_a_real_program_is_packed(embedded: MpiInstall
             command, tmp_path / "run", Options(trace="0:1000"), environment=AS_ROOT, stdin=words, timeout_s=120
         )
     assert ended.code == 0
-    contents = monitor.analyze(tmp_path / "run", search=False)
+    contents = profile.analyze(tmp_path / "run", search=False)
     found = drawn(contents)
     read = Read(found.data)
     for rank in range(ranks):

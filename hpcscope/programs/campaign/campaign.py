@@ -15,7 +15,7 @@ from hpcscope.programs.campaign.folder import CampaignFolder, Head
 from hpcscope.programs.campaign.record import CampaignJournal, RunRecord
 from hpcscope.programs.campaign.starting import Starter
 from hpcscope.programs.campaign.study import Planned, Study, filled
-from hpcscope.programs.profiles.folder import PROFILES
+from hpcscope.programs.profiles import PROFILES
 
 Listener = Callable[[RunRecord, int, int | None], None]
 """Receives each run that ended, the number of ended runs, and their total (None: until the time is over)."""

@@ -18,7 +18,7 @@ from hpcscope.machine.machine import Machine, MpiInstallation
 from hpcscope.plan.case import over_active_messages
 from hpcscope.programs.campaign.execution import Outcome
 from hpcscope.programs.campaign.study import Planned, Study, filled
-from hpcscope.programs.profiles.folder import PROFILES
+from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.monitored_run import MONITOR, Monitored, Options
 from hpcscope.programs.profiles.program import located, recognize
 from hpcscope.rundirectory import FORMAT, write_json

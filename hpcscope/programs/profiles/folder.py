@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.profile import STATES, SUFFIX, Profile, read
 
-PROFILES = "profiles"
-"""The directory of the processes' files in the directory of a monitored run."""
 _TOGETHER_S = 120.0
 """Processes of one start leave MPI_Init within so much time of each other."""
 

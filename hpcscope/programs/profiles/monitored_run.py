@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,10 @@ from typing import IO
 
 from hpcscope.clock import unix_s
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.launch import active_messages
 from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.machine import discover
 from hpcscope.machine.machine import Host, Machine, MpiInstallation
-from hpcscope.programs.profiles.folder import PROFILES, complete
+from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.program import Program, recognize
 from hpcscope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
 from hpcscope.settings.monitoring import MonitorSettings
@@ -115,6 +114,7 @@ def run(
     timeout_s: float | None = None,
     host: Host | None = None,
     program: Program | None = None,
+    started: Callable[[], object] = lambda: None,
 ) -> Monitored:
     """Run a command under the monitor and return how it ended; its profiles are then in `folder`/profiles.
 
@@ -130,6 +130,7 @@ def run(
         timeout_s: after so much time it is asked to end, and killed when it does not.
         host: the facts of this host, where they are known.
         program: what `recognize` says of the command, where it was asked already.
+        started: called once, as soon as the command runs.
 
     Raises:
         UsageError: the command does not exist, its MPI is none that is here, an option is not allowed.
@@ -154,6 +155,8 @@ def run(
         "SCOPE_MONITOR_OPTIONS": chosen.words(),
     }
     if chosen.transport != "default":
+        from hpcscope.launch import active_messages  # seldom asked for
+
         messages = active_messages.around(program.mpi, chosen.transport)
         variables |= messages
         words, extra = program.monitored(settings, messages)
@@ -184,7 +187,7 @@ def run(
     )
     write_json(folder / MONITOR, begun)
     started_s = time.monotonic()
-    status = _run(words, {**variables, **extra}, place, (stdin, stdout, stderr), timeout_s)
+    status = _run(words, {**variables, **extra}, place, (stdin, stdout, stderr), timeout_s, started)
     ended = begun.model_copy(
         update={
             "finished_unix_s": unix_s(),
@@ -193,6 +196,10 @@ def run(
             "signal": -status if status < 0 else None,
         }
     )
+    from hpcscope.programs.profiles.folder import (
+        complete,  # takes long to load: the program's start waits for none
+    )
+
     try:
         note_checksums(profiles, complete(profiles))
         replace_json(folder / MONITOR, ended)
@@ -232,6 +239,7 @@ def _run(
     directory: Path,
     streams: tuple[Stream, Stream, Stream],
     timeout_s: float | None,
+    started: Callable[[], object],
 ) -> int:
     """Run to the end and return the exit code, or minus the number of the signal."""
     stdin, stdout, stderr = streams
@@ -243,6 +251,7 @@ def _run(
         except OSError as error:
             raise UsageError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
         with _passing_on(process), _ending(process, timeout_s):
+            started()
             return process.wait()
 
 

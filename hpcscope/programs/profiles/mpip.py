@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.errors import ScopeError
+from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.balance import spreads
-from hpcscope.programs.profiles.folder import PROFILES
 from hpcscope.programs.profiles.records import Calls, CallSite, CallTimes, Merged, ProfiledProcess, Traffic
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.rundirectory import FORMAT, read_text
