@@ -312,7 +312,7 @@ class SharedMemory final : public Channel {
       if (done <= 0) {  // in the middle of its put
         const bool there_is_none = done < 0 && errno == EFAULT;
         end(in, sink,
-            there_is_none ? "passed an address without memory, as source or destination of data" : "has ended");
+            there_is_none ? "passed an invalid address as source or destination of data" : "has ended");
         return false;
       }
       in.read_bytes += static_cast<std::size_t>(done);

@@ -106,8 +106,9 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="inefficient-message-size",
         severity="advice",
         title=(
-            f"{_named(routine)} is faster on this machine in {pieces} of {units.size(routine.better_bytes or 0)}: "
-            f"{units.quantity(routine.better_s, 's')} instead of {units.quantity(routine.machine_s, 's')}"
+            f"{_named(routine)} takes {units.quantity(routine.machine_s, 's')} on this machine, but the same "
+            f"bytes take {units.quantity(routine.better_s, 's')} in {pieces} of "
+            f"{units.size(routine.better_bytes or 0)}"
         ),
         where=_where(facts, routine) | {"better_bytes": routine.better_bytes or 0},
         evidence=[
@@ -124,7 +125,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the limit between them (the models of the measured run name the setting of this limit)."
+            + ", or move the limit between these sizes. The models of the measured run name the library's setting."
         ),
         lost=saved_s / facts.total_s,
     )

@@ -39,7 +39,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in such reads and writes, all ranks", value=time_s, unit="s"),
+                Evidence(what="time in these reads and writes, all ranks", value=time_s, unit="s"),
                 Evidence(what="reads and writes", value=sum(file.transfers for file in uses)),
                 Evidence(what="bytes asked for", value=asked, unit="B"),
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),

@@ -136,7 +136,7 @@ def by_size(merged: Merged) -> Figure:
     return Figure(
         key="by-size",
         title="Time by message size, all ranks together",
-        caption="Size of the message, or of this rank's contribution to a collective. The table has each routine.",
+        caption="Size of the message, or of a rank's contribution to a collective. The table has each routine.",
         traces=traces,
         layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
         table=Table(

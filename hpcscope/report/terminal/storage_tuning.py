@@ -10,7 +10,8 @@ from hpcscope.tune.storage.record import StorageTuning, Trial
 from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
-LEGEND = "error: predicted / measured bandwidth - 1. Trials without a prediction are the input of all others."
+LEGEND = "error: predicted / measured bandwidth - 1. Predictions are computed from the trials without a "
+"prediction."
 
 
 def page(tuning: StorageTuning) -> RenderableType:

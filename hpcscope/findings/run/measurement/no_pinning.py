@@ -84,7 +84,8 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
         evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
-            "Messages of these ranks wait for the operating system's scheduler (milliseconds). Concurrent "
-            "launchers all bind from processor 0 upward: use `scope run --binding none`, or bind explicitly."
+            "Messages of these ranks wait for the operating system's scheduler, for milliseconds. If launchers "
+            "run concurrently, all bind from processor 0 upward: use `scope run --binding none`, or bind "
+            "explicitly."
         ),
     )
