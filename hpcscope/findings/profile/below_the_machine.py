@@ -72,8 +72,8 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs may use the file system, ranks may write to the same blocks, or the benchmark read "
-            "its data from memory. Measure `storage.*` with --storage in the directory of these files."
+            "Other programs may use the file system, ranks may write to the same blocks, or the benchmark may "
+            "have read its data from memory. Measure `storage.*` with --storage in the directory of these files."
         )
     if routine.pairwise:
         return (

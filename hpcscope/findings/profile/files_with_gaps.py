@@ -45,7 +45,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
             ],
             advice=(
-                "Use the collective form of the same call (`MPI_File_write_all` for `MPI_File_write`): then the "
+                "Use the collective form of the call (`MPI_File_write_all` for `MPI_File_write`): then the "
                 "ranks fill each other's gaps. Or let each rank have a contiguous part of the file."
             ),
             lost=time_s / facts.total_s,

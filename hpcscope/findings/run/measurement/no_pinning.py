@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Severity
 from hpcscope.findings.results import Run
 from hpcscope.samples.records import LaunchRecord
@@ -58,7 +59,8 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         code="no-pinning",
         about="measurement",
         severity=severity,
-        title=f"Ranks of {len(launches)} launches {what} between {len(process.processors)} processors",
+        title=f"Ranks of {units.count(len(launches), 'launch', 'launches')} {what} between "
+        f"{len(process.processors)} processors",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
         evidence=[
             Evidence(

@@ -41,8 +41,8 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
 def _subject(loss: RungLoss) -> str:
     if loss.rung.layer == "network":
         if "memory" in loss.ladder.path:
-            return "Two ranks without MPI copy"
-        return "TCP delivers" if _over_tcp(loss) else "Two ranks without MPI reach"
+            return "Without MPI, two ranks copy data at"
+        return "TCP delivers" if _over_tcp(loss) else "Without MPI, two ranks reach"
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[loss.rung.layer]
 
 
