@@ -72,8 +72,7 @@ def _clock(host: Host) -> Check:
     source = text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
     steady = {"constant_tsc", "nonstop_tsc"} <= set(host.processor.flags)
     if host.processor.architecture != "x86_64":
-        detail = f"kernel clock {source}; measurements use the processor's counter, if it has one"
-        return Check("clock", True, detail)
+        return Check("clock", True, f"kernel clock {source}; measurements use the processor's counter, if any")
     if steady:
         return Check("clock", True, f"invariant time stamp counter; kernel clock {source}")
     return Check(

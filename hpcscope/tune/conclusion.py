@@ -35,8 +35,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         assert difference is not None
         behind = in_percent(difference)
         return (
-            f"{candidate.label} is significantly faster than all other settings ({len(others)}): "
-            f"the next is {behind} slower"
+            f"{candidate.label} is significantly faster than all other settings; the next is {behind} slower"
         )
     near = [trial for trial in measured if trial.kept]
     if len(near) == 1:

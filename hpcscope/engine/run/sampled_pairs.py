@@ -32,11 +32,11 @@ def foretold(plan: Plan, catalog: Catalog, topology: Path | None) -> list[str]:
 def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
     measured = units.share(min(1.0, rounds * (ranks // 2) / all_pairs(ranks)))
     path = units.share(chance_of_path(ranks, rounds, switch, switch))
+    pair = units.share(chance_of_pair(ranks, rounds))
     return (
         f"Random pairs of {ranks} ranks: {rounds} rounds measure {measured} of all pairs in at most "
-        f"{seconds / 60:.1f} min. Each host is in {rounds} pairs. A slow path between two switches of {switch} "
-        f"hosts is measured with a probability of {path}, a single slow pair with a probability of "
-        f"{units.share(chance_of_pair(ranks, rounds))}."
+        f"{seconds / 60:.1f} min. Each host is in {rounds} pairs. The probability of measuring a slow path between "
+        f"two switches of {switch} hosts is {path}; the probability of measuring one slow pair is {pair}."
     )
 
 

@@ -106,9 +106,8 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="inefficient-message-size",
         severity="advice",
         title=(
-            f"{_named(routine)} takes {units.quantity(routine.machine_s, 's')} on this machine, but the same "
-            f"bytes take {units.quantity(routine.better_s, 's')} in {pieces} of "
-            f"{units.size(routine.better_bytes or 0)}"
+            f"{_named(routine)} takes {units.quantity(routine.machine_s, 's')} on this machine; the same bytes in "
+            f"{pieces} of {units.size(routine.better_bytes or 0)} take {units.quantity(routine.better_s, 's')}"
         ),
         where=_where(facts, routine) | {"better_bytes": routine.better_bytes or 0},
         evidence=[

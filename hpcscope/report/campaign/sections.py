@@ -174,8 +174,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        more = units.count(best.rivals, "more point")
-        rivals = f"; {more} cannot be distinguished from it" if best.rivals else ""
+        rivals = f"; points that cannot be distinguished from it: {best.rivals}" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -385,9 +384,8 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
         yield TableSection(
             "apart",
             "What distinguishes the groups",
-            "The fraction of a measured feature is the part of its variance that is between groups. The "
-            "fraction of a chosen parameter is Cramer's V, which is 1 if the parameter alone determines the "
-            "group.",
+            "The fraction of a measured feature is the part of its variance between groups. The fraction of a "
+            "chosen parameter is Cramer's V, which is 1 if the parameter alone determines the group.",
             Table(
                 ["", "kind", "fraction"],
                 [

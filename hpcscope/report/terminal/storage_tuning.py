@@ -10,8 +10,7 @@ from hpcscope.tune.storage.record import StorageTuning, Trial
 from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
-LEGEND = "error: predicted / measured bandwidth - 1. Predictions are computed from the trials without a "
-"prediction."
+LEGEND = "error: predicted / measured bandwidth - 1. All predictions are computed from the trials without one."
 
 
 def page(tuning: StorageTuning) -> RenderableType:

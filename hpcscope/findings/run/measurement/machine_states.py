@@ -31,9 +31,8 @@ def find(run: Run) -> list[Finding]:
             about="measurement",
             cause=CAUSE,
             severity="warning",
-            title=f"The machine changed between fast and slow states {_times(course.changes)}. Values of "
-            f"{len(mixed)} of {len(cases)} cases differ between the states by a factor of up to {factors[0]:.3g} "
-            f"(median {median(factors):.3g})",
+            title=f"The machine changed its speed {_times(course.changes)}: {len(mixed)} of {len(cases)} cases "
+            f"differ between its states by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
             advice=(

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Severity
 from hpcscope.findings.results import Run
 from hpcscope.samples.records import LaunchRecord
@@ -59,8 +58,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         code="no-pinning",
         about="measurement",
         severity=severity,
-        title=f"Ranks of {units.count(len(launches), 'launch', 'launches')} {what} between "
-        f"{len(process.processors)} processors",
+        title=f"Ranks {what} between {len(process.processors)} processors (launches: {len(launches)})",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
         evidence=[
             Evidence(
@@ -86,8 +84,7 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
         evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
-            "Messages of these ranks wait for the operating system's scheduler, for milliseconds. If launchers "
-            "run concurrently, all bind from processor 0 upward: use `scope run --binding none`, or bind "
-            "explicitly."
+            "Messages of these ranks wait milliseconds for the operating system's scheduler. Concurrent "
+            "launchers all bind from processor 0 upward: use `scope run --binding none`, or bind explicitly."
         ),
     )

@@ -75,9 +75,8 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         ],
         advice=(
             "Likely causes are a half-duplex link, a bus, a radio link, or a shaper for both directions. Enable "
-            "autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in `ethtool` "
-            "and for collisions in `ip -s link`. On such a link, sending in both directions concurrently is not "
-            "faster."
+            "autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in `ethtool` and "
+            "for collisions in `ip -s link`. A program gains nothing by sending in both directions concurrently."
         ),
         lost=1 - (duplex.median or 1.0),
     )

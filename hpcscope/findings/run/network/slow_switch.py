@@ -75,9 +75,8 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
     members = [" and ".join(outlier.members) for outlier in slow]
     rest = f" and {len(slow) - NAMED} more" if len(slow) > NAMED else ""
     names = ", ".join(members[:NAMED]) + rest
-    words = (kind.one if len(slow) == 1 else kind.many).format(
-        names=names, number=len(slow), of=of, kind=name, kinds=plural(name)
-    )
+    words = kind.one if len(slow) == 1 else kind.many
+    words = words.format(names=names, number=len(slow), of=of, kind=name, kinds=plural(name))
     worst = slow[0].excess
     # Of several the largest excess, for whose interval there is no room.
     bounds = (worst.low, worst.high) if len(slow) == 1 else ()

@@ -80,8 +80,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
 
 
 def _caption(course: Course, samples: Samples) -> str:
-    words = "Times of the cases, and of a small fixed workload between them (the sentinel), during the run. "
-    words += "All times are relative to their typical times. "
+    words = "Times of the cases and of a small fixed workload (the sentinel), relative to their typical times. "
     words += "Points beyond the frame are drawn at its edge. Vertical lines mark starts of launches. "
     if course.changes:
         slow = course.states[-1]
