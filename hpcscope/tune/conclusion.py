@@ -34,9 +34,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         difference = nearest.slower
         assert difference is not None
         behind = in_percent(difference)
-        return (
-            f"{candidate.label} is significantly faster than all other settings; the next is {behind} slower"
-        )
+        return f"{candidate.label} is significantly faster than all other settings; the next is {behind} slower"
     near = [trial for trial in measured if trial.kept]
     if len(near) == 1:
         next_one = units.share(min(trial.slower.value for trial in others if trial.slower))

@@ -183,7 +183,7 @@ def measure_sides(
         launch.expected_s for group in groups for launch in _launches(group, 1, random.Random(0))[:1]
     )
     tell(
-        f"A round of {units.count(len(pairs), 'case')} takes about {round_s:.0f} s. A verdict needs {fewest} to "
+        f"Cases: {len(pairs)}. A round takes about {round_s:.0f} s. A verdict needs {fewest} to "
         f"{MOST_ROUNDS} rounds ({fewest * round_s:.0f} to {MOST_ROUNDS * round_s:.0f} s). No round begins after "
         f"{pace.time_s:.0f} s."
     )

@@ -35,8 +35,8 @@ def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
     pair = units.share(chance_of_pair(ranks, rounds))
     return (
         f"Random pairs of {ranks} ranks: {rounds} rounds measure {measured} of all pairs in at most "
-        f"{seconds / 60:.1f} min. Each host is in {rounds} pairs. The probability of measuring a slow path between "
-        f"two switches of {switch} hosts is {path}; the probability of measuring one slow pair is {pair}."
+        f"{seconds / 60:.1f} min. Each host is in {rounds} pairs. The probability of measuring a slow path "
+        f"between two switches of {switch} hosts is {path}; the probability of measuring one slow pair is {pair}."
     )
 
 

@@ -44,14 +44,14 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
     gained = better.median if better and better.median else needed_s
     if summary.median < TOO_OFTEN * gained or (better is None and crossing_s < needed_s / 2):
         return []
-    once = f"crosses the trunk of {trunk.name} only once"
-    how = f"a collective that {once} takes" if better else f"if it {once}, it takes at least"
+    how = "takes" if better else "would take at least"
     seconds = units.quantity(summary.median, "s")
     return [
         Finding(
             code="flat-collective",
             severity="warning",
-            title=f"{summary.label} takes {seconds}; {how} {units.quantity(gained, 's')}",
+            title=f"{summary.label} takes {seconds}; with only one crossing of the trunk of {trunk.name}, it {how} "
+            f"{units.quantity(gained, 's')}",
             where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
             evidence=[
                 Evidence(what=summary.label, value=summary.median, unit="s"),
