@@ -50,7 +50,7 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
         Finding(
             code="flat-collective",
             severity="warning",
-            title=f"{summary.label} takes {seconds}; with only one crossing of the trunk of {trunk.name}, it {how} "
+            title=f"{summary.label} takes {seconds}; with one crossing of the trunk of {trunk.name}, it {how} "
             f"{units.quantity(gained, 's')}",
             where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
             evidence=[
