@@ -70,9 +70,9 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
             *_share("time packed / time spread - 1", layout.slowdown),
-            *_share("part due to computation", layout.by_computation),
-            *_share("part due to communication", layout.by_communication),
-            *_share("part due to waiting for a core", layout.off_processor),
+            *_share("slowdown due to computation", layout.by_computation),
+            *_share("slowdown due to communication", layout.by_communication),
+            *_share("slowdown due to waiting for a core", layout.off_processor),
             Evidence(what=layout.packed.words, value=layout.packed.wall_s.value, unit="s"),
             Evidence(what=layout.spread.words, value=layout.spread.wall_s.value, unit="s"),
         ],
