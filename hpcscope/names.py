@@ -24,6 +24,12 @@ def several(names: Sequence[str]) -> str:
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
+def plural(kind: str) -> str:
+    """Return the plural of a kind of groups: `switches`, `groups of switches`."""
+    first, of, rest = kind.partition(" ")
+    return f"{first}{'es' if first.endswith('ch') else 's'}{of}{rest}"
+
+
 FEW = 4
 """Names that are listed: a cluster may have thousands of hosts."""
 

@@ -311,8 +311,7 @@ class SharedMemory final : public Channel {
       const ssize_t done = process_vm_readv(in.process, &here, 1, &there, 1, 0);
       if (done <= 0) {  // in the middle of its put
         const bool there_is_none = done < 0 && errno == EFAULT;
-        end(in, sink,
-            there_is_none ? "passed an address without memory, as source or destination of data" : "has ended");
+        end(in, sink, there_is_none ? "passed an invalid address as source or destination of data" : "has ended");
         return false;
       }
       in.read_bytes += static_cast<std::size_t>(done);

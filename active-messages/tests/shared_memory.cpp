@@ -293,7 +293,7 @@ void a_put_from_nowhere_is_not_the_end_of_its_process() {
         side.poll_until([&] { return side.admitted; });
         side.send(Kind::reply, {}, {});
         side.poll_until([&] { return side.dead; });
-        EXPECT(side.how.find("address without memory") != std::string::npos);
+        EXPECT(side.how.find("invalid address") != std::string::npos);
         say(socket);
       },
       [&](int socket) {

@@ -18,8 +18,8 @@ def table(normalized: Normalized) -> RenderableType:
     parts.append(_cases(normalized.cases) if normalized.cases else Text("No case has an unmodified test."))
     if left := normalized.without_unmodified:
         shown = "; ".join(left[:3]) + ("; ..." if len(left) > 3 else "")
-        cases = units.count(len(left), "case")
-        parts.append(Text(f"\n{cases} without an unmodified test in {normalized.baseline}: {shown}", style="dim"))
+        cases = units.count(len(left), "case has", "cases have")
+        parts.append(Text(f"\n{cases} no unmodified test in {normalized.baseline}: {shown}", style="dim"))
     return Group(*parts)
 
 

@@ -46,7 +46,7 @@ def sentence(comparison: PairedComparison) -> str:
         parts.append(f"{rest} differs by more than {by}")
     if len(possible) < len(others):
         parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds for a verdict")
-    return ", ".join(parts)
+    return "; ".join(parts)
 
 
 def _cases(comparison: PairedComparison) -> CaseTable:

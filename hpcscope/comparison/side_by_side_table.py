@@ -131,7 +131,7 @@ def _end(side: SideBySide, shown: int, unclear: int, fitting: int) -> Iterator[T
         words = "1 run does" if left == 1 else f"{left} runs do"
         yield Text(f"{words} not fit on the screen; --html FILE and --json show all.", style="bold")
     if unclear:
-        yield Text(f"{unclear} more cases are inconclusive in some run; --all shows them.", style="bold")
+        yield Text(f"Inconclusive in some run: {units.count(unclear, 'more case')}; see --all.", style="bold")
     if any(comparison.obstacles for comparison in side.comparisons):
         yield Text("Runs of different machines have no verdict without --across-machines.", style="bold")
     yield Text(

@@ -69,7 +69,7 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
         *_common(comparison),
         *([_cases(shown)] if shown else []),
         *(
-            [Text(f"and {len(left_out)} more inconclusive cases; --all shows them", style="dim")]
+            [Text(f"and {units.count(len(left_out), 'more inconclusive case')}; --all shows all", style="dim")]
             if left_out and not every
             else []
         ),
@@ -136,7 +136,7 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
         return ""
     in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
     ratios = ", ".join(f"{measure} {ratio:.3g}" for measure, ratio in change.sentinel.items())
-    took = f"; in the longest state, times of a small fixed workload ({b} / {a}): {ratios}" if ratios else ""
+    took = f"; times of a small fixed workload in the longest states, {b} / {a}: {ratios}" if ratios else ""
     if len(change.a) == len(change.b) == 1:
         return f"The machine was in another state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
@@ -232,4 +232,4 @@ def _reasons(comparison: Comparison) -> Iterator[Text]:
     for reason, number in reasons.most_common(8):
         yield Text(f"  incomparable: {number} × {reason}")
     if len(reasons) > 8:
-        yield Text(f"  and {len(reasons) - 8} more reasons; --all shows them")
+        yield Text(f"  and {units.count(len(reasons) - 8, 'more reason')}; --all shows all")

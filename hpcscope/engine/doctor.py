@@ -73,7 +73,7 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
     names = logicals.compilers()
     right: list[str] = []
     faults: list[str] = []
-    unchecked: list[str] = [] if names else ["no Fortran compiler: not checked"]
+    unchecked: list[str] = [] if names else ["not checked: there is no Fortran compiler"]
     for compiler in names:
         try:
             known = logicals.of(compiler)
@@ -83,7 +83,7 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
             continue
         bits = f"{compiler} (.true. is {known.true})"
         if wrong is None:
-            unchecked.append(f"not checked: {compiler}: this MPI was built without Fortran")
+            unchecked.append(f"{compiler} not checked: this MPI was built without Fortran")
         elif wrong:
             faults.append(f"{bits}: {len(wrong)} of {logicals.REDUCTIONS} reductions are wrong, e.g. {wrong[0]}")
         else:

@@ -105,7 +105,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
     held = sum(len(output.figures) for output in outputs)
     if held > MOST_VALUES:
         together = f"{len(files)} files hold" if len(files) > 1 else f"{files[0]}: holds"
-        raise UsageError(f"{together} {held} values; must be at most {MOST_VALUES}: import them in parts")
+        raise UsageError(f"{together} {held} values, but at most {MOST_VALUES} are allowed: import them in parts")
     foreign = [benchmark for each in outputs for reading in each.readings for benchmark in reading.benchmarks]
     catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))

@@ -225,7 +225,7 @@ class Run:
             if visit.case.key == case.key and (launch := launch_times(visit, asked)) is not None
         ]
         if not launches:
-            raise UsageError(f"{self.path}: {case.label}: no times under the definition {asked}")
+            raise UsageError(f"{self.path}: {case.label}: has no times by the definition {asked}")
         return CaseTimes(case, "s", asked, launches)
 
     def _headline(self, benchmark: str) -> Definition:

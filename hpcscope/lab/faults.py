@@ -30,7 +30,7 @@ def faulty_link(
     fault = Fault(where=where, kind=kind, value=value, direction=direction)
     bus, relayed, rate = _link(emulation, where)
     if bus and kind in ("slow", "queue", "half-duplex"):
-        raise UsageError(f"{name}: is on a bus, whose rate and queues no host has alone")
+        raise UsageError(f"{name}: is on a bus, so it has no rate and no queue of its own")
     if not relayed and kind not in ("slow", "queue"):
         raise UsageError(
             f"{name}: only --rate and --queue apply to links above {wiring.FASTEST_RELAYED_MBIT} Mbit/s; "

@@ -72,7 +72,7 @@ def printed_cells(item: PrintedItem, overview: Overview) -> list[str]:
 def repeated(items: list[PrintedItem]) -> str:
     """Return in one sentence how many of the printed tables and figures some experiment repeats."""
     return (
-        f"{sum(bool(item.statements) for item in items)} of {len(items)} printed tables and figures are repeated"
+        f"Scope repeats {sum(bool(item.statements) for item in items)} of {len(items)} printed tables and figures"
     )
 
 
@@ -80,8 +80,8 @@ def counted(tally: Tally) -> str:
     """Return in one sentence how many statements hold."""
     direction = f" ({tally.direction_only} of them only in direction)" if tally.direction_only else ""
     return (
-        f"{tally.yes} of {tally.stated} published relations hold{direction}, {tally.no} do not; "
-        f"{tally.undecided} undecided, {tally.not_judged} not judged here"
+        f"Of {tally.stated} published relations, {tally.yes} hold{direction} and {tally.no} do not hold; "
+        f"{tally.undecided} remain undecided, and {tally.not_judged} cannot be judged here"
     )
 
 

@@ -34,9 +34,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         difference = nearest.slower
         assert difference is not None
         behind = in_percent(difference)
-        return (
-            f"{candidate.label} is significantly faster than all {len(others)} others: the next is {behind} slower"
-        )
+        return f"{candidate.label} is significantly faster than all other settings; the next is {behind} slower"
     near = [trial for trial in measured if trial.kept]
     if len(near) == 1:
         next_one = units.share(min(trial.slower.value for trial in others if trial.slower))
@@ -44,10 +42,10 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         return f"too few launches for a significant winner; {fastest}"
     most = max(trial.slower.value for trial in near if trial.slower)
     few = all(trial.slower is None or trial.slower.low is None for trial in near)
-    why = "cannot be distinguished, because there are too few launches" if few else "are within each other's noise"
+    why = "cannot be distinguished, because there are too few launches" if few else "differ only by noise"
     return (
-        f"no winner: {len(near)} of {len(measured)} {why} (the slowest is {units.share(max(most, 0.0))} behind); "
-        f"{candidate.label} is closest to the defaults"
+        f"no winner: {len(near)} of {len(measured)} settings {why} (the slowest is {units.share(max(most, 0.0))} "
+        f"behind); of these, {candidate.label} is closest to the defaults"
     )
 
 
@@ -86,7 +84,7 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
             total += 1
             wrong += seconds(one) > seconds(other)
     if total:
-        words.append(f"{wrong} of {total} neighbors in the predicted order were measured in the opposite order")
+        words.append(f"{wrong} of {total} pairs of successive predicted times were measured in the opposite order")
     tried = {trial.candidate for trial in tries}
     words.append(f"measured {len(tried)} of {len(tuning.predicted)} possible settings")
     return words

@@ -116,12 +116,12 @@ def one(verdict_, ratio, number=0, most=0.04):
 @pytest.mark.parametrize(
     ("cases", "said"),
     [
-        ([("worse", 1.8)], "B is 1.8 times slower at allreduce, 1 KiB, 4 ranks (95 % CI 1.8-1.8), "
+        ([("worse", 1.8)], "B is 1.8 times slower at allreduce, 1 KiB, 4 ranks (95 % CI 1.8-1.8); "
          "none of the other cases differs by more than 4 %"),
-        ([("better", 0.9)], "B is 11.1 % faster at allreduce, 1 KiB, 4 ranks (95 % CI 9.9-12.4 %), "
+        ([("better", 0.9)], "B is 11.1 % faster at allreduce, 1 KiB, 4 ranks (95 % CI 9.9-12.4 %); "
          "none of the other cases differs by more than 4 %"),
         ([("worse", 1.8), ("better", 0.4)], "B differs in 2 of 5 cases, most at allreduce, 2 KiB, 4 ranks: "
-         "2.5 times faster (95 % CI 2.4-2.6), none of the other cases differs by more than 4 %"),
+         "2.5 times faster (95 % CI 2.4-2.6); none of the other cases differs by more than 4 %"),
         ([], "none of 3 cases differs by more than 4 %"),
     ],
 )  # fmt: skip

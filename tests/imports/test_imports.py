@@ -97,7 +97,7 @@ def test_more_values_than_fit_into_memory_are_refused(
     latency: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hpcscope.engine.imports.MOST_VALUES", 1)
-    with pytest.raises(UsageError, match=r"holds \d+ values; must be at most 1: import them in parts"):
+    with pytest.raises(UsageError, match=r"holds \d+ values, but at most 1 are allowed: import them in parts"):
         imported(None, [latency], None, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -183,9 +183,9 @@ def measure_sides(
         launch.expected_s for group in groups for launch in _launches(group, 1, random.Random(0))[:1]
     )
     tell(
-        f"{len(pairs)} cases: a round takes about {round_s:.0f} s; a verdict needs {fewest} rounds "
-        f"({fewest * round_s:.0f} s) to {MOST_ROUNDS} rounds ({MOST_ROUNDS * round_s:.0f} s); no round "
-        f"begins after {pace.time_s:.0f} s"
+        f"Cases: {len(pairs)}. A round takes about {round_s:.0f} s. A verdict needs {fewest} to "
+        f"{MOST_ROUNDS} rounds ({fewest * round_s:.0f} to {MOST_ROUNDS * round_s:.0f} s). No round begins after "
+        f"{pace.time_s:.0f} s."
     )
     while rounds == 0 or (rounds < MOST_ROUNDS and time.monotonic() - began_s < pace.time_s):
         stage(f"round {rounds + 1} of at most {MOST_ROUNDS}")

@@ -114,7 +114,7 @@ def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeB
     build = native_program(mpi, catalogs.part_of(begun.plan))
     if build.fingerprint != before.fingerprint:
         raise UsageError(
-            f"{directory.machine}: build.program = {before.program}: has vanished, and the program here differs"
+            f"{directory.machine}: build.program = {before.program}: does not exist, and the program here differs"
         )
     return build
 
@@ -123,7 +123,7 @@ def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
     """Take the benchmarks of the given settings and the program of another build."""
     record = path.resolve().parent.parent / "build.json"
     if not record.is_file() or not os.access(path, os.X_OK):
-        raise UsageError(f"{path}: must be a native program in a build cache, as build.program in machine.json")
+        raise UsageError(f"{path}: must be a native program of a build cache (machine.json of a run names it)")
     build = read_json(record, NativeBuild).model_copy(update={"program": str(path.resolve())})
     experiment = resolve(None, {**given, "mpi": build.mpi.compiler})
     cluster = probe_cluster(site_of(build.mpi, experiment.launcher, str(path)))

@@ -32,10 +32,11 @@ def foretold(plan: Plan, catalog: Catalog, topology: Path | None) -> list[str]:
 def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
     measured = units.share(min(1.0, rounds * (ranks // 2) / all_pairs(ranks)))
     path = units.share(chance_of_path(ranks, rounds, switch, switch))
+    pair = units.share(chance_of_pair(ranks, rounds))
     return (
-        f"random pairs of {ranks} ranks: {rounds} rounds, {measured} of all pairs, at most {seconds / 60:.1f} min"
-        f" of sampling. Each host is in {rounds} pairs. Probability of measuring a slow path between two switches "
-        f"of {switch} hosts: {path}; of measuring one slow pair: {units.share(chance_of_pair(ranks, rounds))}."
+        f"Random pairs of {ranks} ranks: {rounds} rounds measure {measured} of all pairs in at most "
+        f"{seconds / 60:.1f} min. Each host is in {rounds} pairs. The probability of measuring a slow path "
+        f"between two switches of {switch} hosts is {path}; the probability of measuring one slow pair is {pair}."
     )
 
 

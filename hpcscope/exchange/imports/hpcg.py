@@ -102,7 +102,7 @@ class _HpcgReader(LineReader):
     def close(self) -> None:
         """Take the figures, once the processes and their grids are known."""
         if self._printed.get("time_s", (OFFICIAL_S, 0))[0] < OFFICIAL_S:
-            self.missing[f"iterations over the {OFFICIAL_S:,} s that an official result needs"] = None
+            self.missing[f"the run of {OFFICIAL_S:,} s that an official result needs"] = None
         if not {"ranks", "nx", "ny", "nz"} <= self._numbers.keys():
             return
         sets = self._numbers.get("iterations", 0) // (self._numbers.get("per_set") or 1)

@@ -107,7 +107,7 @@ class _NetperfReader(LineReader):
         if not re.fullmatch(r"\d+[.,]\d+", rate):
             return
         if unit not in (*_UNITS, "Trans"):
-            self.missing["the unit of the throughput: -k, -o and -O need THROUGHPUT_UNITS"] = None
+            self.missing["the unit of the throughput (-k, -o and -O need THROUGHPUT_UNITS)"] = None
             return
         test, sizes = self._name(keys), [int("0" + re.sub(r"\D", "", keys.get(key, ""))) for key in _SIZES]
         if unit == "Trans":

@@ -92,7 +92,7 @@ class _NetpipeReader(LineReader):
             self.figures += figures
             self.benchmarks += benchmarks
             if not of.said:
-                self.missing["the transport and the mode: np.out has neither"] = None
+                self.missing["the transport and the mode (np.out has neither)"] = None
             return True
         settings = Preamble() if self._settings.rows else self._settings
         if mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):

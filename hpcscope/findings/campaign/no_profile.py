@@ -18,7 +18,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
             evidence=[Evidence(what="first of these runs", value=analysis.unprofiled_reason)],
             advice=(
                 "Likely causes: the program does not use MPI, is linked statically, or was started by another MPI "
-                "than the study's (`mpi`). With `monitored = false`, only run times are recorded."
+                "than the one that the study names (`mpi`). With `monitored = false`, only run times are recorded."
             ),
         )
     ]

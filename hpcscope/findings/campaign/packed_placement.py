@@ -64,15 +64,15 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         code="packed-placement",
         severity="advice" if layout.slowdown.value >= MUCH else "information",
         title=(
-            f"Packed placement takes {units.share(layout.slowdown.value)} longer on {layout.packed.ranks} ranks:"
-            f" {units.share(part.value)} {cause}"
+            f"On {layout.packed.ranks} ranks, the packed placement takes {units.share(layout.slowdown.value)} "
+            f"longer than the spread placement: {units.share(part.value)} {cause}"
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
             *_share("time packed / time spread - 1", layout.slowdown),
-            *_share("part due to computation", layout.by_computation),
-            *_share("part due to communication", layout.by_communication),
-            *_share("part due to waiting for a core", layout.off_processor),
+            *_share("slowdown due to computation", layout.by_computation),
+            *_share("slowdown due to communication", layout.by_communication),
+            *_share("slowdown due to waiting for a core", layout.off_processor),
             Evidence(what=layout.packed.words, value=layout.packed.wall_s.value, unit="s"),
             Evidence(what=layout.spread.words, value=layout.spread.wall_s.value, unit="s"),
         ],
@@ -85,8 +85,8 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
             f"from {layout.mostly} (emulated)",
-            "The hosts of a lab are namespaces on the same processors and memory. The communication part applies "
-            "to the emulated cluster, but the computation part does not.",
+            "The hosts of a lab are namespaces on the same processors and memory. The slowdown of communication "
+            "applies to the emulated cluster, but the slowdown of computation does not.",
         )
     if layout.mostly == "communication":
         return (

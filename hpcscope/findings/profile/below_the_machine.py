@@ -72,8 +72,8 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
 def _advice(routine: RoutineComparison) -> str:
     if _is_of_files(routine):
         return (
-            "Other programs may use the file system, ranks may write to the same blocks, or the benchmark read "
-            "its data from memory. Measure `storage.*` with --storage in the directory of these files."
+            "Other programs may use the file system, ranks may write to the same blocks, or the benchmark may "
+            "have read its data from memory. Measure `storage.*` with --storage in the directory of these files."
         )
     if routine.pairwise:
         return (
@@ -106,8 +106,8 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
         code="inefficient-message-size",
         severity="advice",
         title=(
-            f"{_named(routine)} is faster on this machine in {pieces} of {units.size(routine.better_bytes or 0)}: "
-            f"{units.quantity(routine.better_s, 's')} instead of {units.quantity(routine.machine_s, 's')}"
+            f"{_named(routine)} takes {units.quantity(routine.machine_s, 's')} on this machine; the same bytes in "
+            f"{pieces} of {units.size(routine.better_bytes or 0)} take {units.quantity(routine.better_s, 's')}"
         ),
         where=_where(facts, routine) | {"better_bytes": routine.better_bytes or 0},
         evidence=[
@@ -124,7 +124,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the limit between them (the models of the measured run name the setting of this limit)."
+            + ", or move the limit between these sizes. The models of the --against run name the setting."
         ),
         lost=saved_s / facts.total_s,
     )

@@ -39,13 +39,13 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in such reads and writes, all ranks", value=time_s, unit="s"),
+                Evidence(what="time in these reads and writes, all ranks", value=time_s, unit="s"),
                 Evidence(what="reads and writes", value=sum(file.transfers for file in uses)),
                 Evidence(what="bytes asked for", value=asked, unit="B"),
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
             ],
             advice=(
-                "Use the collective form of the same call (`MPI_File_write_all` for `MPI_File_write`): then the "
+                "Use the collective form of the call (`MPI_File_write_all` for `MPI_File_write`): then the "
                 "ranks fill each other's gaps. Or let each rank have a contiguous part of the file."
             ),
             lost=time_s / facts.total_s,

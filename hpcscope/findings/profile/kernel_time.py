@@ -42,7 +42,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 "buffers, set `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` high, or use huge pages."
                 if memory
                 else "Sockets or files are the likely cause: use a kernel-bypass transport (shared memory, RDMA),"
-                " longer messages, fewer system calls."
+                " longer messages, or fewer system calls."
             ),
             lost=system_s / facts.total_s,
         )

@@ -30,8 +30,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 code=code,
                 severity="warning",
                 title=(
-                    f"In the trace window {units.share(waited_s / traced_s)} of all time is waiting for late"
-                    f" {what}s, most of it for rank {worst}"
+                    f"In the trace window, ranks spend {units.share(waited_s / traced_s)} of their time waiting "
+                    f"for late {what}s, mostly for rank {worst}"
                 ),
                 where={"rank": worst, "layer": "messages"},
                 evidence=[

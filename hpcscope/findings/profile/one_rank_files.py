@@ -33,9 +33,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "rank": busy.rank, "host": busy.host},
             evidence=[
-                Evidence(what=f"time of rank {busy.rank} in files", value=busy.file_s, unit="s"),
+                Evidence(what=f"reading and writing, rank {busy.rank}", value=busy.file_s, unit="s"),
                 Evidence(
-                    what="time of the other ranks in files, mean",
+                    what="reading and writing, mean of the other ranks",
                     value=sum(process.file_s for process in others) / len(others),
                     unit="s",
                 ),

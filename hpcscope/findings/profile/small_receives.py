@@ -44,15 +44,15 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where=placed({"layer": "messages"}, facts.site(calls)),
             evidence=[
-                Evidence(what="time in such receives, all ranks", value=time_s, unit="s"),
+                Evidence(what="time in receives of small messages, all ranks", value=time_s, unit="s"),
                 Evidence(what="receives", value=number),
                 Evidence(what="time per receive", value=time_s / number, unit="s"),
                 Evidence(what="mean message size", value=size / number, unit="B"),
                 Evidence(what="fraction of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
             ],
             advice=(
-                "Send fewer, longer messages: combine messages per receiver, or do several steps per exchange. "
-                "Latency dominates here, not bandwidth: more bandwidth helps little."
+                "Send fewer, longer messages: combine messages to one receiver, or exchange data after several "
+                "steps only. Latency dominates here, not bandwidth: more bandwidth helps little."
             ),
             lost=avoidable_s / facts.total_s,
         )

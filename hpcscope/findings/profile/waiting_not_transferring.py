@@ -28,9 +28,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="waiting-not-transferring",
             severity="warning",
             title=(
-                f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in synchronizing"
-                f" collectives is waiting, most in {worst.routine}, where rank {worst.last_rank} on {late} waits"
-                " least"
+                f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in "
+                f"synchronizing collectives is waiting. Most of it is in {worst.routine}, where rank "
+                f"{worst.last_rank} on {late} waits least"
             ),
             where=placed(
                 {"routine": worst.routine, "rank": worst.last_rank, "host": late, "layer": "balance"},
@@ -47,8 +47,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what=f"{worst.routine}: waiting, at least", value=worst.waiting_least_s, unit="s"),
             ],
             advice=(
-                "A faster network does not help. Balance the work, or use a nonblocking collective (`MPI_I...`) "
-                "with work before its completion."
+                "A faster network does not help. Balance the work, or start a nonblocking collective (`MPI_I...`) "
+                "and do other work until it completes."
             ),
             lost=waiting_s / facts.total_s,
         )

@@ -47,8 +47,8 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
             Evidence(what="duplex", value=group.uplink_duplex),
         ],
         advice=(
-            "Cross the trunk only once, as topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors that "
-            "exchange much data inside one group."
+            "Use topology-aware collectives (`SCOPE_TOPOLOGY`), which cross the trunk only once. Keep neighbors "
+            "that exchange much data inside one group."
         ),
         lost=1 - rate / need,
     )

@@ -61,7 +61,7 @@ MODELS = (
     CostModel(
         name="logarithmic_collective",
         equation="t(p) = t_oc_s + t_init_s p + t_s_s ceil(log2 p)",
-        source="Melas 2000, eq. 6.15; at a fixed message size also 6.16 and 6.17",
+        source="Melas 2000, eq. 6.15; at a fixed message size also eq. 6.16 and 6.17",
         variable="ranks",
         terms=lambda n, p: _tree(n, p)[:3],
     ),

@@ -118,9 +118,9 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     return TableSection(
         "effects",
         "Effect of each factor",
-        "An effect is the time with a value / the time with the factor's first value, with all other factors "
-        "equal: the geometric mean over pairs of points. Intervals are bootstrapped over the runs and need at "
-        "least four runs per point.",
+        "An effect is the time with a value of the factor / the time with its first value, if all other factors "
+        "are equal (geometric mean over all such pairs of points). Intervals are bootstrapped over the runs and "
+        "need at least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
@@ -174,7 +174,7 @@ def answers(analysis: Analysis) -> list[str]:
         words = ", ".join(
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
-        rivals = f"; {best.rivals} more points cannot be distinguished from it" if best.rivals else ""
+        rivals = f"; points that cannot be distinguished from it: {best.rivals}" if best.rivals else ""
         found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
@@ -327,9 +327,9 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
     return TableSection(
         "scaling",
         "Scaling of times",
-        "Of the laws without a negative coefficient, the one of lowest BIC is shown. Intervals are bootstrapped. "
-        "Support is the fraction of bootstrap draws that selected the same terms. The last column is a0 / p "
-        "alone (perfect scaling), with its error.",
+        "Of the laws without a negative coefficient, the law with the lowest BIC is shown. Intervals are "
+        "bootstrapped. Support is the fraction of bootstrap draws that selected the same terms. The last column "
+        "is the law a0 / p, which is perfect scaling over p ranks, with its error.",
         Table(["time", "over", "runs", "law", "error", "support", "a0 / p"], rows),
         charts=list(
             charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")
@@ -372,7 +372,7 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
     elif clusters.silhouettes:
         verdict = f"The {what} form one group; {chance}"
     else:
-        verdict = f"One group: too few distinct {what} to divide"
+        verdict = f"There are too few distinct {what} to form several groups"
     yield TableSection(
         "groups",
         "Groups of runs",
@@ -384,8 +384,8 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
         yield TableSection(
             "apart",
             "What distinguishes the groups",
-            "For measured features: fraction of the variance between groups. For chosen parameters: Cramer's V, "
-            "which is 1 if the parameter alone determines the group.",
+            "The fraction of a measured feature is the part of its variance between groups. The fraction of a "
+            "chosen parameter is Cramer's V, which is 1 if the parameter alone determines the group.",
             Table(
                 ["", "kind", "fraction"],
                 [
@@ -404,9 +404,9 @@ def _second_opinion(clusters: Clusters) -> str:
     if not clusters.dense_groups:
         return "HDBSCAN finds no dense group."
     return (
-        f"HDBSCAN finds {units.count(clusters.dense_groups, 'dense group')} and"
-        f" {clusters.dense_outliers} outliers; the adjusted Rand index between them and these groups is"
-        f" {units.digits(clusters.agreement)}."
+        f"HDBSCAN finds {units.count(clusters.dense_groups, 'dense group')} and "
+        f"{units.count(clusters.dense_outliers, 'outlier')}; the adjusted Rand index between them and these "
+        f"groups is {units.digits(clusters.agreement)}."
     )
 
 

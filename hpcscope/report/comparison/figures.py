@@ -53,7 +53,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
         key=f"ratio-{cases[0].benchmark}",
         title=cases[0].label.partition(",")[0],
         caption="B / A with 95 % CIs as bands. Above the dashed line, times are worse and rates are better."
-        + (f" {left} more curves are in the tables below." if left else ""),
+        + (f" Curves that are only in the tables below: {left}." if left else ""),
         traces=[
             scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines"),
             *(

@@ -98,7 +98,7 @@ def _figure(
         key=key,
         title=f"{label[:1].upper()}{label[1:]}: {metric}",
         caption=f"{points_shown(summaries, bands=True)}; {first.better} is better."
-        + (f" The table also has {count(left_out, 'run')} closer to the baseline." if left_out else ""),
+        + (f" The table also has {count(left_out, 'run')} with smaller differences." if left_out else ""),
         traces=[
             trace
             for number, line in drawn

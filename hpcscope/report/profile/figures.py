@@ -48,7 +48,7 @@ def by_process(merged: Merged) -> Figure:
         title="Where the time of each rank goes",
         caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, file access and the rest."
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
-        + (f" {left_out} ranks between those shown are left out." if left_out else ""),
+        + (f" Ranks that are not shown: {left_out}." if left_out else ""),
         traces=[bars(name, SLOTS[name], labels, seconds) for name, seconds in parts.items()],
         layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -136,7 +136,7 @@ def by_size(merged: Merged) -> Figure:
     return Figure(
         key="by-size",
         title="Time by message size, all ranks together",
-        caption="Size of the message, or of this rank's contribution to a collective. The table has each routine.",
+        caption="Size of the message, or of a rank's contribution to a collective. The table has each routine.",
         traces=traces,
         layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -283,7 +283,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
         key="course-by-rank",
         title="Fraction of time in MPI, by rank and moment",
         caption="Dark is MPI. Stripes across all rows are communication phases. A light row among dark rows is a "
-        "rank for which the other ranks wait." + (f" {left_out} ranks are left out." if left_out else ""),
+        "rank for which the other ranks wait." + (f" Ranks that are not shown: {left_out}." if left_out else ""),
         traces=[
             {
                 "type": "heatmap",

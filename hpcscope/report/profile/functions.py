@@ -64,7 +64,7 @@ def graph(merged: Merged) -> FlameGraph | None:
     return FlameGraph(
         key="flame-graph",
         title="Call paths",
-        caption="Each box is a function below its caller. Its width is its fraction of the time of all ranks. "
+        caption="Each box is a function, drawn below its caller. Its width is its fraction of all ranks' time. "
         + (
             f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each rank"
             f" ({count(found.samples, 'sample')}); time in MPI is measured."

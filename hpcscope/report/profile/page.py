@@ -242,9 +242,9 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
         yield ProfileSection(
             "late",
             "Late senders and receivers",
-            f"In the traced window of {units.quantity(merged.late.window_s, 's')},"
-            f" {count(merged.late.messages, 'message has', 'messages have')} both ends and"
-            f" {count(merged.late.unmatched, 'message has', 'messages have')} only one end.",
+            f"The trace of {units.quantity(merged.late.window_s, 's')} has both the send and the receive of"
+            f" {count(merged.late.messages, 'message')}, and only one of the two for"
+            f" {count(merged.late.unmatched, 'message')}.",
             table=tables.late(merged, _LINES),
         )
     if merged.files:

@@ -59,8 +59,8 @@ def law(application: Application) -> str:
         return f"no model of the computation time: {application.reason}"
     a0, off = f"a0 = {in_unit(application.computation_s, 's')}", units.share(application.deviation)
     if (application.deviation or 0.0) > WORST_ERROR:
-        return f"{a0}; a0/p does not describe the computation time, which deviates by up to {off}"
-    return f"{a0}; the computation time deviates from a0/p by at most {off}"
+        return f"{a0}; the law a0/p does not fit: the computation time on p ranks deviates from it by up to {off}"
+    return f"{a0}; the computation time on p ranks deviates from a0/p by at most {off}"
 
 
 def _problem(application: Application, catalog: Catalog) -> list[str]:

@@ -55,7 +55,7 @@ def _figures(record: Simulation) -> Iterator[Figure]:
     yield Figure(
         key="simulation-validation",
         title="Simulated and measured time",
-        caption=f"Cases that were simulated and measured. On the dashed line, the two times agree.{formulas}",
+        caption=f"Cases that were simulated and measured. On the dashed line, both times agree.{formulas}",
         traces=[
             equal(ends, "both equal"),
             *(_trace(name, found, slot) for slot, (name, found) in enumerate(series) if found),

@@ -52,7 +52,7 @@ def _figure(tuning: Tuning) -> Figure | None:
     return Figure(
         key="tuning-predicted",
         title="Predicted and measured time of each trial",
-        caption="On the dashed line, the two times agree. Trials above the line took longer than predicted.",
+        caption="On the dashed line, predictions and measurements agree. Trials above it took longer.",
         traces=[equal(times), *(_trace(one, tries, slot) for slot, (one, tries) in enumerate(measured))],
         layout={"xaxis": log_axis("predicted", times, "s"), "yaxis": log_axis("measured", times, "s")},
         table=Table(

@@ -78,7 +78,7 @@ def _recommended(best: BestGrid, validation: Prediction) -> str:
     if not best.equivalent:
         return words
     others = ", ".join(map(rows_by_columns, best.equivalent))
-    return f"{words}; equivalent within the typical error of {units.share(validation.typical_error)}: {others}"
+    return f"{words}; {others} may be as fast (typical error {units.share(validation.typical_error)})"
 
 
 def validated(validation: Prediction) -> RenderableType:

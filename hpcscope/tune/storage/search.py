@@ -119,7 +119,7 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
         return "the only way that could be measured"
     if winner:
         nearest = max(trial.of_fastest.value for trial in others if trial.of_fastest)
-        return f"faster than all {len(others)} others: the next reaches {units.share(nearest)} of this rate"
+        return f"faster than all other ways ({len(others)}): the next reaches {units.share(nearest)} of this rate"
     if len(near) == 1:
         return "the fastest; too few launches to be sure"
     return f"no winner: {len(near)} of {len(others) + 1} ways differ only by noise; the simplest is chosen"
@@ -148,7 +148,7 @@ def _left_out(trials: Sequence[Trial], time_s: float | None) -> list[str]:
     left = sum(trial.verdict == NOT_MEASURED for trial in trials)
     if time_s is None or not left:
         return []
-    return [f"not measured for lack of time (--time {time_s:g}): {left} of the ways predicted best"]
+    return [f"time was too short (--time {time_s:g}) to measure {left} of the ways that were predicted to be best"]
 
 
 def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:

@@ -89,8 +89,9 @@ def why(faster: ProgramCase, slower: ProgramCase) -> str:
     if part in ("compute_s", "idle_s") or one is None or two is None or not one.messages or not two.messages:
         return text
     return (
-        f"{text}; it sends {two.messages:.0f} messages of {units.quantity(two.bytes / two.messages, 'B')} on "
-        f"average; {faster.name} sends {one.messages:.0f} of {units.quantity(one.bytes / one.messages, 'B')}"
+        f"{text}. {slower.name} sends {two.messages:.0f} messages of "
+        f"{units.quantity(two.bytes / two.messages, 'B')} on average; {faster.name} sends {one.messages:.0f} of "
+        f"{units.quantity(one.bytes / one.messages, 'B')}"
     )
 
 

@@ -98,10 +98,11 @@ def _why(run: Run, speedup: Speedup, point: SpeedupPoint, share: float | None, c
         return f"all ranks together compute for only {units.share(share)} of the time of one rank"
     whole = costs.touched_bytes(speedup.size)
     holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
-    fits = f", which fit into the level {holding[0].level} cache" if holding else ""
+    part = units.quantity(whole / point.ranks, "B")
+    fits = f"; {part} fit into the level {holding[0].level} cache" if holding else ""
     return (
-        f"all ranks together compute for only {units.share(share)} of the time of one rank, each on "
-        f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}{fits}"
+        f"all ranks together compute for only {units.share(share)} of the time of one rank. Each rank works on "
+        f"{part} instead of {units.quantity(whole, 'B')}{fits}"
     )
 
 

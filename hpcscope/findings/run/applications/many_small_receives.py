@@ -66,7 +66,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
     each_s = case.seconds("exchange_s") / waits
     beside = each_s / ping.estimate.value if ping else None
     slow = beside is not None and beside > SLOW
-    compared = f", {beside:.1f} times as long as the ping-pong" if beside else ""
+    compared = f", {beside:.1f} times as long as a ping-pong" if beside else ""
     advice = (
         "Combine several planes into one message if the program can, or use fewer ranks: each receive costs one "
         "latency at any size. "
@@ -80,9 +80,9 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
         code="many-small-receives",
         severity="warning" if slow else "advice",
         title=(
-            f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for {units.quantity(size, 'B')}, "
-            f"{WAVES[total.benchmark]}: the waits take {in_percent(share)} of its time, "
-            f"{units.quantity(each_s, 's')} each time{compared}"
+            f"{case.name} on {total.ranks} ranks waits {waits:.0f} times for messages of "
+            f"{units.quantity(size, 'B')} ({WAVES[total.benchmark]}). The waits take {in_percent(share)} of its "
+            f"time; each wait takes {units.quantity(each_s, 's')}{compared}"
         ),
         where=case.where,
         evidence=[

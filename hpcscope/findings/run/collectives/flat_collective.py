@@ -50,7 +50,7 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
         Finding(
             code="flat-collective",
             severity="warning",
-            title=f"{summary.label} takes {seconds}; crossing the trunk of {trunk.name} only once {how} "
+            title=f"{summary.label} takes {seconds}; with one crossing of the trunk of {trunk.name}, it {how} "
             f"{units.quantity(gained, 's')}",
             where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
             evidence=[
@@ -60,7 +60,7 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
                 Evidence(what="measured time / time of one crossing", value=summary.median / crossing_s),
                 *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
             ],
-            advice="Number ranks cluster by cluster, and use the topology-aware collectives "
+            advice="Number the ranks group by group, and use the topology-aware collectives "
             "(docs/how-to/topology.md).",
             lost=1 - gained / summary.median,
         )

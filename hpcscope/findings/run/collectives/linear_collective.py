@@ -59,7 +59,7 @@ def _finding(run: Run, lost: float, fit: Fit) -> Finding:
             Evidence(what=f"measured on {int(last.x)} ranks", value=last.measured, unit="s"),
         ],
         advice=(
-            "If a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
+            "If a switch or memory carries concurrent messages, a tree over p ranks needs ceil(log2 p) steps; "
             f"{how.words}. On a hub or a shared cable, linear growth is expected."
         ),
         trials=how.trials,

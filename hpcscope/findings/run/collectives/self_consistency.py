@@ -238,7 +238,7 @@ def _evidence(violation: Violation) -> list[Evidence]:
 def _advice(run: Run, guideline: Guideline, left: Summary) -> Advised:
     if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier", "scan by rounds"):
         how = another_algorithm(run, run.benchmarks.routine(left.benchmark), left)
-        return how._replace(words=f"Calls that replace this one were each measured alone; {how.words}.")
+        return how._replace(words=f"The compared calls were measured separately, not in succession; {how.words}.")
     if guideline.name == "monotony":
         return Advised("Padding the message would be faster.", [])
     return Advised(f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`).", [])

@@ -11,7 +11,7 @@ def find(run: Run) -> list[Finding]:
         return []
     resources = {lack.resource for lack in lacks}
     left_out = [skipped for skipped in run.record.skipped if skipped.resource in resources]
-    cases = f"{len(left_out)} cases" if len(left_out) != 1 else "1 case"
+    cases = "1 case was" if len(left_out) == 1 else f"{len(left_out)} cases were"
     return [
         Finding(
             code="below-minimum-configuration",
@@ -24,8 +24,8 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what="cases left out", value=len(left_out)),
             ],
             advice=(
-                "The measured cases are comparable with other clusters; the other cases need more resources. "
-                "`--oversubscribe` runs such cases on too few cores: this shows that they work, but not how fast."
+                "The measured cases can be compared with other clusters; the skipped cases need more resources. "
+                "`--oversubscribe` runs them on too few cores: this shows that they work, but not how fast."
             ),
         )
     ]

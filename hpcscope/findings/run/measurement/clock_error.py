@@ -37,6 +37,6 @@ def find(run: Run) -> list[Finding]:
                 Evidence(what="largest clock error of any launch", value=worst, unit="s"),
                 Evidence(what=shortest.label, value=shortest.median or 0.0, unit="s"),
             ],
-            advice="For these cases, use the definitions that need no common clock: max_rank and streaming.",
+            advice="For these cases, use a definition of time that needs no common clock: max_rank or streaming.",
         )
     ]

@@ -20,7 +20,7 @@ def find(run: Run) -> list[Finding]:
             evidence=[Evidence(what="governor", value=governor)],
             advice=(
                 "Short cases may end before the frequency has risen. As root, run `cpupower frequency-set -g "
-                "performance`. In a batch job, request this governor: `srun --cpu-freq=performance`."
+                "performance`. In a batch job, request `performance`: `srun --cpu-freq=performance`."
             ),
         )
         for governor, names in hosts.items()

@@ -18,13 +18,13 @@ def find(run: Run) -> list[Finding]:
             code="imported",
             about="measurement",
             severity="information",
-            title=f"The values were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
+            title=f"{several(programs)} printed the values, but not: {', '.join(imported.missing)}",
             where={"file": imported.files[0].name},
             evidence=[
                 *(Evidence(what=file.name, value=", ".join(file.programs)) for file in imported.files[:SHOWN]),
                 *(Evidence(what="difference from Scope", value=difference) for difference in imported.differences),
             ],
             advice="Values without repetitions have no interval, so a difference may be due to chance."
-            " Measure the same cases with `scope run` for a verdict.",
+            " To get a verdict, measure the same cases with `scope run`.",
         )
     ]

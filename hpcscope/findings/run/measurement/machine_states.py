@@ -31,14 +31,14 @@ def find(run: Run) -> list[Finding]:
             about="measurement",
             cause=CAUSE,
             severity="warning",
-            title=f"The machine changed state {_times(course.changes)}: values of {len(mixed)} of {len(cases)} "
-            f"cases differ between states by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
+            title=f"The machine changed its speed {_times(course.changes)}: {len(mixed)} of {len(cases)} cases "
+            f"differ between its states by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
             advice=(
-                "In the report, values marked † mix states. Use values of the state in which programs run "
-                "(`state_medians` in statistics.json), or measure again on a dedicated machine. Other "
-                "processes, other virtual machines on the host and the processor's clock change the state."
+                "In the report, values marked † come from several states. Use values of the state in which "
+                "programs run (`state_medians` in statistics.json), or measure again on a dedicated machine. "
+                "Other processes, other virtual machines on the host and the processor's clock change the state."
             ),
             lost=1 - 1 / factors[0],
         )

@@ -58,7 +58,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         code="no-pinning",
         about="measurement",
         severity=severity,
-        title=f"Ranks of {len(launches)} launches {what} between {len(process.processors)} processors",
+        title=f"Ranks {what} between {len(process.processors)} processors (launches: {len(launches)})",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
         evidence=[
             Evidence(
@@ -84,7 +84,7 @@ def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
         evidence=[Evidence(what=f"ranks on {where}", value=len(ranks))],
         advice=(
-            "Messages of these ranks wait for the operating system's scheduler (milliseconds). Concurrent "
+            "Messages of these ranks wait milliseconds for the operating system's scheduler. Concurrent "
             "launchers all bind from processor 0 upward: use `scope run --binding none`, or bind explicitly."
         ),
     )

@@ -51,7 +51,7 @@ def _other_cadences(cases: list[tuple[float, str, Clock]]) -> str:
     isolated = sum("isolated" in name for _, name, _ in cases)
     if isolated < len(cases):
         return "Measure larger sizes, which take longer than a step of the clock."
-    return "Use the streaming times of these cases, if any: each covers many operations."
+    return "If these cases have streaming times, use them: a streaming time covers many operations."
 
 
 def _backwards(clocks: list[Clock], launches: int) -> Finding:

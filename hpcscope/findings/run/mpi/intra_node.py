@@ -40,7 +40,7 @@ def find(run: Run) -> list[Finding]:
             severity="warning",
             title=_KINDS[code][1].format(what=next(iter(launches.values()))),
             where={"launch": several(list(launches)), "layer": "mpi"},
-            evidence=[Evidence(what="launches in which the library printed this", value=len(launches))],
+            evidence=[Evidence(what="launches in which the library printed this message", value=len(launches))],
             advice=_KINDS[code][2],
         )
         for code, launches in seen.items()

@@ -90,7 +90,7 @@ def _named(point: Breakpoint, owner: str) -> str:
 
 def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Advised:
     if run.benchmark(fit.subject).level != "mpi":
-        words = f"The cause is below the library: buffers, packets or pages change between {last} and {first}."
+        words = f"The cause is below the library: messages of {first} need other buffers, packets or pages."
         if point.settings:
             full = " or ".join(f"the {setting.name} ({setting.value:,} B)" for setting in point.settings)
             fit_or_not = "just fit" if point.jump_s.value > 0 else "no longer fit"

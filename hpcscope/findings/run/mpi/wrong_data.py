@@ -126,7 +126,7 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
 def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     program = f"`wrong-data/{called}.c` of the run"
     elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
-    apart = " Memory and links are unlikely causes: other routines delivered data of this size." if right else ""
+    apart = " Memory and links are unlikely causes: other routines are right at this size." if right else ""
     if seen is None:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:

@@ -48,7 +48,7 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         evidence=run.evidence(cases[OUT], cases[IN], share),
         advice=(
             f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`). A duplex "
-            "mismatch slows one direction and counts late collisions. Then look for limits in one direction only "
+            "mismatch slows one direction and causes late collisions. Then look for limits in one direction only "
             "(`tc qdisc`, a policer of the switch) and for different routes (`traceroute` from both hosts)."
         ),
         lost=1 - (share.median or 1.0),
@@ -65,8 +65,8 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         severity="warning",
         title=(
             f"Both directions between {first} and {second} share one medium: together they carry {both}, "
-            f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the sum of their rates alone "
-            f"({units.quantity(alone, 'B/s')})"
+            f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the sum of their separate "
+            f"rates ({units.quantity(alone, 'B/s')})"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
@@ -76,7 +76,7 @@ def _shared(run: Run, cases: dict[str, Summary]) -> Finding:
         advice=(
             "Likely causes are a half-duplex link, a bus, a radio link, or a shaper for both directions. Enable "
             "autonegotiation at both ends (`ethtool -s ... autoneg on`). Look for `Duplex: Half` in `ethtool` and "
-            "for collisions in `ip -s link`. Until then, sending in both directions concurrently is not faster."
+            "for collisions in `ip -s link`. A program gains nothing by sending in both directions concurrently."
         ),
         lost=1 - (duplex.median or 1.0),
     )

@@ -41,8 +41,8 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
 def _subject(loss: RungLoss) -> str:
     if loss.rung.layer == "network":
         if "memory" in loss.ladder.path:
-            return "Two ranks without MPI copy"
-        return "TCP delivers" if _over_tcp(loss) else "Two ranks without MPI reach"
+            return "Without MPI, two ranks copy data at"
+        return "TCP delivers" if _over_tcp(loss) else "Without MPI, two ranks reach"
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[loss.rung.layer]
 
 
@@ -60,7 +60,7 @@ def _advice(run: Run, loss: RungLoss) -> Advised:
         return Advised(_below_the_library(loss), [])
     if "memory" in loss.ladder.path:
         how = advised(run, "memory copies", case_of(run, loss.rung))
-        return how._replace(words=f"Likely cause: how the library copies in shared memory; {how.words}.")
+        return how._replace(words=f"The library's copies in shared memory are the likely cause; {how.words}.")
     how = selecting_the_network(run, loss)
     buffers = "larger socket buffers and " if _over_tcp(loss) else ""
     return how._replace(words=f"Compare {buffers}another MPI (`scope run --mpi NAME`){how.words}.")
@@ -71,8 +71,7 @@ def _below_the_library(loss: RungLoss) -> str:
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
     if _without_library(loss):
         return (
-            "A plain copy by one core is faster: the kernel's copy (CMA), or two copies through a queue, cost "
-            "more."
+            "The kernel's copy (CMA), or two copies through a queue, take longer than a plain copy by one core."
             " If a program sends much data inside a host, try memory that both ranks share (`mpi.shared_window`)."
         )
     if not _over_tcp(loss):

@@ -46,7 +46,7 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
         evidence=[
             *run.evidence(local, remote),
             how_compared(local, remote),
-            Evidence(what="excess of the pair inside a host", value=excess),
+            Evidence(what="time inside a host / time between hosts - 1", value=excess),
         ],
         advice=(
             "Messages inside a host should go through shared memory. Check that the library uses it, and that the "

@@ -75,7 +75,7 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
         ],
         advice=(
             "The queue before the narrowest link is too short for bursts, or a policer drops packets. Let the "
-            "queue hold a few ms of the link's rate (`tc -s qdisc`, buffers and drops of the switch port). "
+            "queue hold what the link sends in a few ms (`tc -s qdisc`, buffers and drops of the switch port). "
             "Otherwise mark packets instead of dropping them (ECN), pace senders (`tc qdisc ... fq`), or "
             "shape instead of policing."
         ),

@@ -25,14 +25,14 @@ def _finding(run: Run, cases: dict[str, Summary]) -> Finding:
         code="path-stops",
         severity="warning",
         title=(
-            f"The path between {first} and {second} stalls for "
-            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the time without any load, "
-            f"{often.median or 0.0:.3g} times a second, for up to {units.quantity(longest.median, 's')}"
+            f"Without any load, the path between {first} and {second} stalls for "
+            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the time, "
+            f"{often.median or 0.0:.3g} times a second, for up to {units.quantity(longest.median, 's')} each time"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(share, longest, often),
         advice=(
-            "Packets are held back and released together, as by flow control. Look for pause frames: `ethtool "
+            "Packets are held back and released together, as flow control does. Look for pause frames: `ethtool "
             "-S`, `ethtool -I --show-pause`, counters of the switch, `dcb pfc show` (priority flow control). Look "
             "also for the slow receiver that sends these frames. Then look for power saving of the link (`ethtool "
             "--show-eee`) and interrupt coalescing. A paused port also stops other traffic through its switch."

@@ -208,7 +208,7 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
         ),
         where={"host": comparison.host, "layer": "node"},
         evidence=[
-            Evidence(what=f"{comparison.host}: excess over the typical host, median over launches", value=slower),
+            Evidence(what=f"{comparison.host}: excess time over a typical host, median of launches", value=slower),
             Evidence(
                 what=f"{comparison.host}: probability of this excess among equal hosts", value=comparison.chance
             ),

@@ -68,7 +68,7 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
     if kind == "pair":
         return (
             "slow-pair",
-            f"Messages between {' and '.join(slow.members)}, and only these, take",
+            f"Only the messages between {' and '.join(slow.members)} are slow: they take",
             "With all other partners, these two hosts are not slow. Check what only this pair uses, such as "
             "a route or a link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )

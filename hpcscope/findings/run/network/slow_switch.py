@@ -8,6 +8,7 @@ from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.communication.pair_matrix import Slow
 from hpcscope.models.communication.random_pairs import RandomPairs
+from hpcscope.names import plural
 
 NAMED = 8
 """Members that are named; `models.json` names all."""
@@ -33,7 +34,7 @@ HOSTS = SampleKind(
 )
 PAIRS = SampleKind(
     "slow-pair",
-    "Messages between {names}, and only these, take",
+    "Only the messages between {names} are slow: they take",
     "Messages between {number} pairs of hosts, among them {names}, take",
     "With other partners, these hosts are as fast as other hosts. Check what only these pairs use, such as a "
     "route or a link of the fabric (error counters of the switches, adaptive routing).",
@@ -41,14 +42,14 @@ PAIRS = SampleKind(
 GROUPS = SampleKind(
     "slow-switch",
     "Messages from and to the hosts of {kind} {names} take",
-    "Messages from and to the hosts of {number} of {of} groups by {kind} ({names}) take",
+    "Messages from and to the hosts of {number} of {of} {kinds} ({names}) take",
     "All hosts of the group are slow with every partner. Check the switch's uplinks, firmware and routes (error "
     "counters, links that are down or trained to a lower rate).",
 )
 PATHS = SampleKind(
     "slow-path",
     "Messages between {kind} {names} take",
-    "Messages on {number} paths between groups by {kind} ({names}) take",
+    "Messages on {number} paths between {kinds} ({names}) take",
     "On other paths, the groups are as fast as other groups. Check the links and routes between the groups "
     "(error counters, static routes that share a link).",
 )
@@ -74,7 +75,8 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
     members = [" and ".join(outlier.members) for outlier in slow]
     rest = f" and {len(slow) - NAMED} more" if len(slow) > NAMED else ""
     names = ", ".join(members[:NAMED]) + rest
-    words = (kind.one if len(slow) == 1 else kind.many).format(names=names, number=len(slow), of=of, kind=name)
+    words = kind.one if len(slow) == 1 else kind.many
+    words = words.format(names=names, number=len(slow), of=of, kind=name, kinds=plural(name))
     worst = slow[0].excess
     # Of several the largest excess, for whose interval there is no room.
     bounds = (worst.low, worst.high) if len(slow) == 1 else ()

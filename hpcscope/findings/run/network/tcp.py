@@ -90,8 +90,8 @@ def _slow_starts(run: Run, cases: list[Summary]) -> Iterator[Finding]:
         yield Finding(
             code="tcp-slow-start",
             severity="information",
-            title=f"{fresh.label} takes {units.quantity(waits_s, 's')} longer than over a used connection: "
-            f"slow start costs {units.digits(waits_s / trip_s)} round trips (window doubling needs {expected})",
+            title=f"{fresh.label} takes {units.quantity(waits_s, 's')} longer than over a used connection: slow "
+            f"start costs {units.digits(waits_s / trip_s)} round trips (doubling the window needs {expected})",
             where={"layer": "network", "benchmark": REQUEST, "transport": fresh.transport},
             evidence=[
                 *run.evidence(used, fresh),

@@ -34,8 +34,8 @@ def find(run: Run) -> list[Finding]:
             code="blas-older-processor",
             cause=CAUSE,
             severity="advice",
-            title=f"{who} its {blas.core} kernels with {used} bit vectors; "
-            f"{host.processor.model} has {there} bit vectors",
+            title=f"{who} its {blas.core} kernels with {used}-bit vectors; "
+            f"{host.processor.model} has {there}-bit vectors",
             where={"layer": "node", "host": host.name, "library": blas.library},
             evidence=[
                 Evidence(what="kernels chosen", value=blas.core),

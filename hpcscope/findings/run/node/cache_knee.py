@@ -56,7 +56,7 @@ def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: 
     passed = [cache for cache in data_caches(run) if before <= cache.size_bytes < after]
     grows = f"the working set grows from {units.quantity(before, 'B')} to {units.quantity(after, 'B')}"
     cause = (
-        f"likely, since {grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
+        f"likely because {grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
         if passed
         else grows
     )

@@ -122,7 +122,7 @@ def _finding(
     slower = ""
     if knee is not None:
         small, factor = knee
-        slower = f", {units.digits(factor.value)} times as slow per unit of work as {small.label}"
+        slower = f". Per unit of work, it is {units.digits(factor.value)} times as slow as {small.label}"
     return Finding(
         code=CODE,
         cause="size of the memory",

@@ -63,7 +63,7 @@ def _finding(host: str, excess: float, device: Device, visit: CaseSamples) -> Fi
         code="slow-device",
         severity="warning",
         title=f"{device.name} at {device.pci_address} on {host} takes {units.percent(excess)} longer than equal "
-        f"devices: {visit.case.label}",
+        f"devices in {visit.case.label}",
         where={"layer": "device", "host": host, "benchmark": visit.case.benchmark},
         evidence=[Evidence(what="PCI address", value=device.pci_address)],
         advice="Compare clocks, power and temperature of the devices under load (`nvidia-smi dmon`). Look for a "

@@ -27,8 +27,8 @@ def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
         code="metadata-storm",
         severity="advice",
         title=(
-            f"{loss.slow.label}: {metric.label} {written(loss.slow)}. This is {loss.kept} of the "
-            f"{written(loss.fast)} with a directory for each rank"
+            f"{loss.slow.label}: {metric.label} {written(loss.slow)}, only {loss.kept} of the "
+            f"{written(loss.fast)} that were measured with a directory for each rank"
         ),
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),

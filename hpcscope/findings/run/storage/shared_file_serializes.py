@@ -19,8 +19,8 @@ def _finding(run: Run, loss: FileLoss) -> Finding:
         code="shared-file-serializes",
         severity="advice",
         title=(
-            f"{loss.slow.label}: {written(loss.slow)}. This is {loss.kept} of the {written(loss.fast)} with a "
-            "file for each rank"
+            f"{loss.slow.label}: {written(loss.slow)}, only {loss.kept} of the {written(loss.fast)} that were "
+            "measured with a file for each rank"
         ),
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),

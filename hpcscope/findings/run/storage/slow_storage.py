@@ -73,11 +73,11 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
     case, hosts = uneven.summary, uneven.slow_hosts
     times = f"{units.digits(uneven.worst)} times as long as the typical rank"
     if hosts:
-        title = f"{case.label}: ranks on {', '.join(hosts)} take {times} in every launch: a slow client"
+        title = f"{case.label}: in every launch, ranks on {', '.join(hosts)} take {times} (a slow client)"
         advice = "Compare the network, mount options and load of the slow client with the other hosts."
     else:
         title = (
-            f"{case.label}: some ranks take {times} in every launch, not on a single host: possibly a slow server"
+            f"{case.label}: in every launch, some ranks, not on a single host, take {times} (maybe a slow server)"
         )
         advice = (
             "On a parallel file system, check the load and the disks of the servers. One slow server slows every "

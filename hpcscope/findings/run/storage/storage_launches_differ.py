@@ -68,7 +68,7 @@ def _finding(run: Run, uneven: UnevenLaunches) -> Finding:
         ],
         advice=(
             "All files of a launch may be on one slow server: compare the servers, and find the one with the "
-            "files. If not, other users load the file system: measure more launches."
+            "files. If the servers are equally fast, other users load the file system: measure more launches."
         ),
         lost=1 - 1 / uneven.factor,
     )

@@ -19,7 +19,7 @@ class Cannon(matmul.Product):
 
     name = "cannon"
     benchmark = "algorithm.matmul_cannon"
-    source = "Melas 2000, F.2, corrected; Lee, Robertson & Fortes 1997 for grids that are not square"
+    source = "Melas 2000, appendix F.2, corrected; Lee, Robertson & Fortes 1997 for grids that are not square"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the whole matrices' work, the scatter, the products, the shifts, the gather."""

@@ -33,7 +33,7 @@ class Sort(Costs):
 
     name = "sort"
     benchmark = "algorithm.sort_psrs"
-    source = "Melas 2000, F.3, corrected; Li et al. 1993"
+    source = "Melas 2000, appendix F.3, corrected; Li et al. 1993"
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
         """Return n log2 n comparisons of the plain sort, n items of everything else."""

@@ -80,7 +80,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
 
 
 def _caption(course: Course, samples: Samples) -> str:
-    words = "Times of cases and of the sentinel during the run, relative to their typical times. "
+    words = "Times of the cases and of a small fixed workload (the sentinel), relative to their typical times. "
     words += "Points beyond the frame are drawn at its edge. Vertical lines mark starts of launches. "
     if course.changes:
         slow = course.states[-1]
@@ -93,8 +93,7 @@ def _caption(course: Course, samples: Samples) -> str:
         words += "No change of the machine's state was found."
     if samples.sentinels:
         spent_s = sum(sentinel.duration_s for sentinel in samples.sentinels)
-        words += " The sentinel, a small fixed workload between the cases, was measured "
-        words += f"{len(samples.sentinels)} times and took {units.quantity(spent_s, 's')}."
+        words += f" All {len(samples.sentinels)} measurements of the sentinel took {units.quantity(spent_s, 's')}."
     return words
 
 

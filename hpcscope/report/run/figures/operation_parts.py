@@ -26,10 +26,10 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     yield Figure(
         key=f"{benchmark}-parts",
         title="Parts of the time, with the ping-pong as reference",
-        caption="Messages: the operation's messages at the speed of the ping-pong. Packing, with warm buffers: "
-        "time of columns - time of rows. First touch: time with cold - time with warm buffers. The rest contains "
-        "contention, copies, slower links, the library's algorithm, and the parts that were not measured "
-        "separately (a dash in the table). Negative parts have no bar.",
+        caption="Messages: the operation's messages at the speed of the ping-pong. Packing: time of columns - "
+        "time of rows, both with warm buffers. First touch: time with cold buffers - time with warm buffers. "
+        "The rest contains contention, copies, slower links, the library's algorithm, and the parts that were "
+        "not measured separately (a dash in the table). Negative parts have no bar.",
         traces=[
             bars(
                 name, slot, labels, [max(_seconds(operation_parts, name) or 0.0, 0.0) for operation_parts in parts]

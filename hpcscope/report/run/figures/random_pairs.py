@@ -6,6 +6,7 @@ from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.models.communication.pair_matrix import Slow
 from hpcscope.models.communication.random_pairs import Attribute, RandomPairs
+from hpcscope.names import plural
 from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
 from hpcscope.report.run.figures.heat import cells
@@ -51,7 +52,7 @@ def _hosts(sample: RandomPairs, key: str) -> Figure:
     }
     return Figure(
         key=key,
-        title=f"What each host adds to messages of {_what(sample)}",
+        title=f"Excess time of each host's messages of {_what(sample)}",
         caption=" ".join([*_caption(sample), *left_out]),
         traces=[cells(range(width), range(len(shown)), values, hover, None, unit="")],
         layout={
@@ -92,7 +93,7 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
     slowest = sorted(known, reverse=True)[:_SLOWEST]
     return Figure(
         key=key,
-        title=f"Messages of {_what(sample)} between every two {_plural(attribute.name)}",
+        title=f"Messages of {_what(sample)} between every two {plural(attribute.name)}",
         caption="Median over the pairs between two groups, relative to all pairs; logarithmic colors.",
         traces=[cells(places, places, attribute.between, hover, None, unit="")],
         layout={
@@ -154,11 +155,6 @@ def _words(sample: RandomPairs, row: Sequence[int], place: int) -> str:
     return f"{sample.names[row[place]]}: {units.change(factor - 1)}" if factor else ""
 
 
-def _plural(kind: str) -> str:
-    first, of, rest = kind.partition(" ")
-    return f"{first}{'es' if first.endswith('ch') else 's'}{of}{rest}"
-
-
 def _caption(sample: RandomPairs) -> Iterator[str]:
     share = units.share(sample.pairs / sample.of_pairs)
     yield (
@@ -170,7 +166,7 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
         return
     for attribute in sample.attributes:
         yield (
-            f"Probability of seeing a slow path between two {_plural(attribute.name)}: "
+            f"Probability of seeing a slow path between two {plural(attribute.name)}: "
             f"{units.share(attribute.chance)}."
         )
     yield f"Every host is in {sample.rounds} pairs; probability of measuring a given pair: "

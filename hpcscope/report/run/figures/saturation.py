@@ -30,8 +30,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             key=f"{benchmark}-saturation-{origin}",
             title=f"{run.benchmarks[benchmark].title}: bandwidth over ranks",
             caption=(
-                "All ranks together. Lines: B(p) = p n / (c + p s); c is each rank's own time, s the time of "
-                "the shared part."
+                "All ranks together. Lines: B(p) = p n / (c + p s) for p ranks that move n bytes each; c is each "
+                "rank's own time, s the time of the shared part."
             ),
             traces=[trace for slot, saturation in enumerate(drawn) for trace in _traces(run, saturation, slot)],
             layout={"xaxis": ranks_axis(counts), "yaxis": log_axis("bandwidth", rates, "B/s")},
