@@ -37,6 +37,7 @@ def command(
       nccl-tests     NCCL and RCCL tests
       gpcnet         GPCNeT
       hp2p           hp2p
+      linktest       LinkTest
 
     \b
     Nodes:
@@ -53,6 +54,7 @@ def command(
       hpcc           HPC Challenge
       npb            NAS Parallel Benchmarks
       reframe        ReFrame: run reports
+      ramble         Ramble and Benchpark: results of a workspace
 
     \b
     Files:
@@ -65,6 +67,7 @@ def command(
     Profiles:
       mpip           mpiP, as a monitored run
       ipm            IPM
+      caliper        Caliper: split JSON
       darshan        Darshan, as darshan-parser prints it
 
     \b

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from hpcscope.exchange import imports
 from tests.imports.reading import data, read
 
 MIB = 2**20
@@ -18,6 +19,8 @@ MIB = 2**20
         ("io500", "io500-2019-script.txt"),
         ("gpcnet", "gpcnet-1.3-load.txt"),
         ("hpl-mxp", "nvidia-hpl-mxp.txt"),
+        ("linktest", "linktest-1.2.txt"),
+        ("linktest", "linktest-1.2-serial.txt"),
         ("hp2p", "hp2p-4.1.txt"),
         ("hp2p", "hp2p-4.1-snapshots.txt"),
         ("osu", "osu-py-latency.txt"),
@@ -33,9 +36,8 @@ def test_every_line_is_understood_and_says_its_figures(format_: str, file: str) 
     assert found.reading.figures
     rows = data(file).splitlines()
     for one in found.reading.figures:
-        numbers = [
-            float(word.rstrip("X")) for word in rows[one.line - 1].replace(",", " ").split() if _is_number(word)
-        ]
+        words = [word.removesuffix("us") for word in rows[one.line - 1].replace(",", " ").split()]
+        numbers = [float(word.rstrip("X")) for word in words if _is_number(word)]
         powers = [10**exponent for exponent in range(-9, 10)] + [2**20, 2**30]
         printed = [number * power for number in numbers for power in powers]
         assert any(one.values[0] == pytest.approx(number, rel=1e-12) for number in printed), one
@@ -161,7 +163,17 @@ def test_a_test_of_reframe_that_is_not_sane_is_failed() -> None:
 def test_other_units_of_reframe_stay_as_they_are() -> None:
     text = data("reframe-4.10.json").replace('"us"', '"iterations"').replace('"MB/s"', '"GFLOPs"')
     found = read("reframe", text)
-    assert found.values("application.reframe", "value") == [2.25] * 4
+    assert found.values("application.reframe", "value_iterations") == [2.25] * 4
     assert found.values("application.reframe", "flops_per_s")[0] == 12e9
     metrics = {one.name: one for each in found.reading.benchmarks for one in each.metrics}
-    assert (metrics["value"].unit, metrics["value"].better) == ("iterations", "higher")
+    assert (metrics["value_iterations"].unit, metrics["value_iterations"].better) == ("iterations", "higher")
+
+
+def test_each_of_two_other_units_of_reframe_is_kept() -> None:
+    text = data("reframe-4.10.json").replace('"us"', '"iterations"').replace('"MB/s"', '"%"')
+    found = read("reframe", text)
+    (merged,) = imports.merged(found.reading.benchmarks)
+    assert {one.name: one.unit for one in merged.metrics} == {
+        "value_iterations": "iterations",
+        "value_percent": "%",
+    }

@@ -29,7 +29,7 @@ AMBIGUOUS = {
 WITH_OUTPUTS = [name for name in imports.names() if name not in {"csv", "jsonl"}]
 """Scope's own exports are tried where they are written."""
 LOGS = 40
-NAMES = ("ior", "osu", "nccl-tests", "stream", "imb", "hp2p")
+NAMES = ("ior", "osu", "nccl-tests", "stream", "imb", "hp2p", "linktest")
 
 
 @cache
@@ -81,7 +81,7 @@ def test_runs_that_a_shell_loop_wrote_are_told_apart(name: str) -> None:
         assert counted(reading(name, log).figures) == counted(alone)
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_OUTPUTS if name not in {*AMBIGUOUS, "reframe"}])
+@pytest.mark.parametrize("name", [name for name in WITH_OUTPUTS if name not in {*AMBIGUOUS, "caliper", "reframe"}])
 def test_a_cut_run_takes_nothing_from_the_next(name: str) -> None:
     chance = random.Random(f"cut {name}")
     whole = texts(name)

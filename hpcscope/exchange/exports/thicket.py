@@ -16,25 +16,30 @@ from hpcscope.findings.results import Run
 PATH = "path"
 ORDER = "Node order"
 """Order of the nodes; Hatchet expects the column, first, and a row for each node."""
+RANKS = "mpi.world.size"
 _ENDS = {"": "median", " low": "ci_low", " high": "ci_high"}
 
 
 def write(runs: Sequence[Run]) -> str:
     """Return the tree of one run: level, benchmark, case; a metric has columns for its median and interval."""
     run = only(runs, "thicket")
-    columns = [f"{name}{end}" for name in dict.fromkeys(case.metric for case in run.headlines) for end in _ENDS]
+    units = {f"{case.metric}{end}": case.unit for case in run.headlines for end in _ENDS}
+    columns = [RANKS, *units]
     nodes: dict[tuple[str, ...], int] = {}
     rows: dict[int, dict[str, float | None]] = {}
     for summary in run.headlines:
         layer = summary.benchmark.partition(".")[0]
         for path in accumulate(((part,) for part in (layer, summary.benchmark, summary.label)), tuple.__add__):
             nodes.setdefault(path, len(nodes))
-        row = rows.setdefault(nodes[path], {})
+        row = rows.setdefault(nodes[path], {RANKS: summary.ranks})
         row.update({f"{summary.metric}{end}": getattr(summary, name) for end, name in _ENDS.items()})
     document = {
         "data": [[node, *(rows.get(node, {}).get(name) for name in columns), node] for node in nodes.values()],
         "columns": [ORDER, *columns, PATH],
-        "column_metadata": [{"is_value": name not in (ORDER, PATH)} for name in (ORDER, *columns, PATH)],
+        "column_metadata": [
+            {"is_value": name not in (ORDER, PATH)} | ({"attribute.unit": units[name]} if name in units else {})
+            for name in (ORDER, *columns, PATH)
+        ],
         "nodes": [
             {"label": path[-1], "column": PATH} | ({"parent": nodes[path[:-1]]} if path[:-1] else {})
             for path in nodes

@@ -28,7 +28,7 @@ from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import Beside, Origin, Statistic
 
-_HELPERS = ("exported", "lines", "objects", "reader")
+_HELPERS = ("exported", "lines", "objects", "quantities", "reader")
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 from hpcscope.exchange.imports.lines import TextLine
 
 _BEGIN = re.compile(r"\{\s*$")
-_INSIDE = re.compile(r"\s*(?:[{}\]\",]|\[\s*(?:$|[\[{\]\"])|(?:-?\d[\d.eE+-]*|null|true|false)\s*,?\s*$)")
+_SCALAR = r'(?:-?\d[\d.eE+-]*|null|true|false|"(?:[^"\\]|\\.)*")'
+_INSIDE = re.compile(
+    rf'\s*(?:[{{}}\]",]|\[\s*(?:$|[\[{{\]"])|{_SCALAR}\s*,?\s*$|\[\s*{_SCALAR}(?:\s*,\s*{_SCALAR})*\s*\]\s*,?\s*$)'
+)
 _CONTINUES = re.compile(r".*[\[,:]\s*$")
 """What may stand before an object inside another."""
 RESTARTS = 20
 """Objects without an end in one output."""
+_BRACKET = re.compile(r"[][]")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -27,6 +31,21 @@ class Printed(NamedTuple):
     def having(self, key: str) -> list[int]:
         """Return the numbers of the lines that begin with a key."""
         return [line.number for line in self.lines if line.text.lstrip(" \t{,").startswith(f'"{key}"')]
+
+    def rows(self, key: str) -> list[int]:
+        """Return the numbers of the lines on which the lists in the list of a key begin."""
+        found: list[int] = []
+        first, depth = self.having(key)[:1], 0
+        for line in self.lines:
+            if depth == 0 and line.number not in first:
+                continue
+            for bracket in _BRACKET.findall(_STRING.sub("", line.text)):
+                depth += 1 if bracket == "[" else -1
+                if depth == 0:
+                    return found
+                if (depth, bracket) == (2, "["):
+                    found.append(line.number)
+        return found
 
 
 def objects(lines: Sequence[TextLine]) -> Iterator[Printed]:
@@ -49,6 +68,12 @@ def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the object of a key; an empty one where there is none."""
     found = value.get(key)
     return found if isinstance(found, dict) else {}
+
+
+def elements(value: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects in the list of a key; none where there is no list."""
+    found = value.get(key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _objects(lines: Sequence[TextLine]) -> Generator[Printed, None, list[TextLine]]:

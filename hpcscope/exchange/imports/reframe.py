@@ -12,20 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
-from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.objects import Printed, mapping, objects
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, setting
+from hpcscope.exchange.imports.lines import TextLine
+from hpcscope.exchange.imports.objects import Printed, elements, mapping, objects
+from hpcscope.exchange.imports.quantities import measured
 
 TITLE = "ReFrame"
 BEGINS = ()
 _NAME = "application.reframe"
 _VARIABLE = re.compile(r'\s*"[^":]+:[^":]+:[^":]+": \[')
-_PREFIXES = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15}
-_UNIT = re.compile(
-    rf"(?P<prefix>[{''.join(_PREFIXES)}]?)(?:(?P<s>s|sec|seconds)|(?P<bytes>B/s(?:ec)?|bytes/s)"
-    r"|(?P<flops>[Ff][Ll][Oo][Pp](?:s|S|/s)))$"
-)
-_METRICS = {"s": ("time_s", "s"), "bytes": ("bandwidth_bytes_per_s", "B/s"), "flops": ("flops_per_s", "flop/s")}
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
@@ -53,10 +48,8 @@ def read(lines: Sequence[TextLine]) -> Reading:
 
 
 def _cases(report: Printed) -> Iterator[dict[str, Any]]:
-    runs = report.value.get("runs")
-    for run in runs if isinstance(runs, list) else ():
-        cases = run.get("testcases") if isinstance(run, dict) else None
-        yield from (case for case in cases if isinstance(case, dict)) if isinstance(cases, list) else ()
+    for run in elements(report.value, "runs"):
+        yield from elements(run, "testcases")
 
 
 def _figures(report: Printed, cases: Sequence[dict[str, Any]]) -> Iterator[tuple[PrintedFigure, Benchmark]]:
@@ -77,11 +70,8 @@ def _figures(report: Printed, cases: Sequence[dict[str, Any]]) -> Iterator[tuple
 
 def _figure(case: dict[str, Any], key: str, value: list[Any], line: int) -> tuple[PrintedFigure, Benchmark]:
     where, _, name = key.rpartition(":")
-    unit = _UNIT.match(str(value[4] or ""))
-    kind = next((kind for kind in _METRICS if unit and unit[kind]), "")
-    metric_, plain = _METRICS.get(kind, ("value", str(value[4] or "1")))
     upper_alone = value[2] is None and value[3] is not None
-    better = "lower" if kind == "s" or (not kind and upper_alone) else "higher"
+    metric, basic = measured(repr(value[0]), str(value[4] or ""), "lower" if upper_alone else "higher")
     settings = {
         "test": str(case.get("display_name") or case.get("name") or "unknown"),
         "variable": name,
@@ -94,13 +84,11 @@ def _figure(case: dict[str, Any], key: str, value: list[Any], line: int) -> tupl
         benchmark=_NAME,
         parameters={**settings},
         ranks=tasks if isinstance(tasks, int) and tasks > 0 else None,
-        metric=metric_,
-        values=(number(repr(value[0]), _PREFIXES[unit["prefix"]]) if unit else float(value[0]),),
+        metric=metric.name,
+        values=(basic,),
         statistic="each",
         line=line,
         failure=str(case.get("fail_reason") or "failed") if wrong else "",
     )
-    one = metric(metric_, plain, metric_.partition("_")[0], better)
-    return figure, declared(
-        _NAME, TITLE, f"a test of {TITLE}", [one], [setting(*pair) for pair in settings.items()]
-    )
+    where_ = [setting(*pair) for pair in settings.items()]
+    return figure, declared(_NAME, TITLE, f"a test of {TITLE}", [metric], where_)

@@ -1,0 +1,125 @@
+"""Caliper's split JSON: values of regions, of all ranks or of each; `scope export thicket` writes it, too.
+
+A row of `data` has a cell for each of `columns`. Columns with `is_value` are measured, in `attribute.unit`; a cell
+of `path` is a node of the tree of regions, null outside of all. Further keys are the metadata of the run.
+https://software.llnl.gov/Caliper/OutputFormats.html#json-split
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import Reading, declared, parameter, setting, slug
+from hpcscope.exchange.imports.lines import TextLine
+from hpcscope.exchange.imports.objects import elements, objects
+from hpcscope.exchange.imports.quantities import measured
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Origin
+
+TITLE = "Caliper"
+BEGINS = ()
+_NAME = "application.caliper"
+_KEY = re.compile(r'[\s{,]*"column_metadata"\s*:')
+_PATH, _ORDER, _RANK, _SIZE = "path", "Node order", "mpi.rank", "mpi.world.size"
+_PARTS = {"data", "columns", "column_metadata", "nodes"}
+_HOSTS = ("hosts", "hostlist", "hostname")
+_KEPT = {*_PARTS, *_HOSTS, _SIZE, "jobsize", "launchdate", "cali.caliper.version", "executablepath", "origin"}
+_OUTSIDE = "outside of regions"
+_DATE = re.compile(r"\d{1,11}(?:\.\d+)?$")
+_COUNT = re.compile(r"\d{1,9}$")
+
+
+def claims(lines: Sequence[TextLine]) -> bool:
+    """Return whether the metadata of columns are among the lines."""
+    return any(_KEY.match(line.text) for line in lines)
+
+
+class _CaliperReader(LineReader):
+    title = TITLE
+
+    def read(self, lines: Sequence[TextLine]) -> Reading:
+        """Return the values of all documents."""
+        documents = [one for one in objects(lines) if _is_table(one.value)]
+        self._of_documents = {line.number for document in documents for line in document.lines}
+        for document in documents:
+            self._about(document.value)
+            regions = _regions(elements(document.value, "nodes"))
+            for row, line in zip(document.value["data"], document.rows("data"), strict=False):
+                if isinstance(row, list) and len(row) == len(document.value["columns"]):
+                    self._row(document.value, row, regions, line)
+        return super().read(lines)
+
+    def _takes(self, line: TextLine) -> bool:
+        return line.number in self._of_documents
+
+    def _about(self, held: Mapping[str, Any]) -> None:
+        if version := held.get("cali.caliper.version"):
+            self.versions[str(version)] = None
+        hosts = next((str(held[key]) for key in _HOSTS if key in held), "")
+        self.hosts |= dict.fromkeys(re.findall(r"[^][\s,]+", hosts))
+        if _DATE.match(date := str(held.get("launchdate"))):
+            self.started_unix_s = min(float(date), self.started_unix_s or float(date))
+        if left := sorted(held.keys() - _KEPT):
+            self.differences[f"{TITLE}: metadata are left out: {', '.join(left)}"] = None
+
+    def _row(self, held: Mapping[str, Any], row: Sequence[Any], regions: Sequence[str], line: int) -> None:
+        of = {"program": PurePosixPath(str(held.get("executablepath") or "unknown")).name}
+        of |= {"region": _OUTSIDE} if _PATH in held["columns"] else {}
+        numbers: dict[str, Any] = {_SIZE: held.get(_SIZE) or held.get("jobsize")}
+        values: list[tuple[str, str, float]] = []
+        for name, about, cell in zip(map(str, held["columns"]), held["column_metadata"], row, strict=True):
+            if cell is None or name == _ORDER:
+                continue
+            if name in (_RANK, _SIZE):
+                numbers[name] = cell
+            elif not about.get("is_value"):
+                known = isinstance(cell, int) and 0 <= cell < len(regions)
+                of["region" if name == _PATH else slug(name)] = regions[cell] if known else str(cell)
+            elif isinstance(cell, (int, float)) and not isinstance(cell, bool):
+                values.append((name, str(about.get("attribute.unit") or ""), cell))
+            else:
+                self.differences[f"{TITLE}: {name} is left out: its values are not numbers"] = None
+        rank = _count(numbers.get(_RANK))
+        at: dict[str, Value] = {} if rank is None else {"rank": rank}
+        for name, unit, cell in values:
+            if not unit:
+                self.differences[f"{TITLE}: {name} has no unit"] = None
+            metric, value = measured(repr(cell), unit)
+            where = [setting(key, text, bare=True) for key, text in {**of, "value": name}.items()]
+            where += [parameter(key, key, [0]) for key in at]
+            whose = f"{_NAME}_rank" if at else _NAME
+            benchmark = declared(whose, TITLE, f"a region of a program, as {TITLE} saw it", [metric], where)
+            parameters = {**of, "value": name, **at}
+            self.add(benchmark, parameters, _count(numbers[_SIZE]), value, line, origin=_origin(held))
+
+
+def _count(cell: object) -> int | None:
+    return int(str(cell)) if _COUNT.match(str(cell)) else None
+
+
+def _origin(held: Mapping[str, Any]) -> Origin:
+    """Return what Scope says of its own values; those of labs remain such."""
+    said = str(held.get("origin")).split() if "scope_version" in held else []
+    return "emulated" if "emulated" in said else "simulated" if "simulated" in said else "imported"
+
+
+def _is_table(held: Mapping[str, Any]) -> bool:
+    """Return whether a document has rows, columns with what is known of each, and nodes."""
+    parts = [held.get(key) for key in _PARTS]
+    whole = all(isinstance(part, list) for part in parts)
+    return whole and len(held["columns"]) == len(elements(held, "column_metadata"))
+
+
+def _regions(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the path of each node; parents are before their children."""
+    paths: list[str] = []
+    for node in nodes:
+        parent, label = node.get("parent"), str(node.get("label"))
+        below = isinstance(parent, int) and 0 <= parent < len(paths)
+        paths.append(f"{paths[int(parent or 0)]}/{label}" if below else label)
+    return paths
+
+
+read = _CaliperReader.reading

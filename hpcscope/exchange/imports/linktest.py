@@ -1,0 +1,135 @@
+"""LinkTest 1 of FZ Jülich: ping-pongs of all pairs of ranks, in both directions (mpilinktest.c of 1.2).
+
+A time is one way, the mean of a pair's iterations. Minimum, maximum and mean are over the pairs: half as many as
+ranks exchange at the same time, or with `-S 1` one. Then the slowest pairs exchange again, one after another: the
+printed mean is their sum divided by the number of ranks, not of pairs (`-Z`). Each rank prints its own pairs: they
+may stand after the results.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.errors import UsageError
+from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, MixedRunsError, declared, once, parameter, setting
+from hpcscope.exchange.imports.lines import TextLine, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Beside
+
+TITLE = "LinkTest"
+_NAME = "network.linktest"
+_FIRST = re.compile(r"timings\[\d+\] \[first sync\]")
+_RANKS = re.compile(r"linktest: Number of MPI-Task: ")
+BEGINS = (_FIRST, _RANKS)
+_SETTING = re.compile(
+    r"linktest: (Number of MPI-Task|Message length|Number of Iteration|serial test|max stest): +(\d{1,9})"
+    r"(?: Bytes)?\s*$"
+)
+_TIME = r"(\d+\.\d+)us \( *\d+\.\d\d MB/s\)"
+_RESULT = re.compile(rf"RESULT: (Min|Max|Avg) Time( Stest)?: +{_TIME} \[iter +(\d+) \]\s*$")
+_PAIR = re.compile(rf" *(\d{{1,9}})-> *(\d{{1,9}}): *{_TIME} \(l=\d+\)\s*$")
+_AGAIN = re.compile(rf" *\d+: PINGPONG +(\d+)  <-> +(\d+): +1st: +{_TIME} +2nd: +{_TIME}\s*$")
+_RESTART = re.compile(r"LINKTEST\[ *(\d{1,9})\]: end test not reached: ")
+_HOST = re.compile(r"task(?:\[\d+\] )?on (\S+) \(")
+_STEP = re.compile(r" *(?:Parallel PingPong for step +\d+: +)?avg= *\d|analyse summary: ")
+_SAID = re.compile(
+    r"timings\[|linktest: |timing summary: |OUTPUT: |Starting Test of all| *Serial +PingPong for step"
+    r"| *\d+: starting collect|PE(?:\[\d+\] |\d+: )?(?:psum|disp)| *\.\.\. after |RESULT: .* Stest: "
+)
+_SECOND = re.compile(r"Aggregated Results: +min: |Parallel Results for step +\d+: +min: ")
+_BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
+_SLOWEST = "slowest pairs again"
+_NEEDED = {"Number of MPI-Task", "Message length", "Number of Iteration", "serial test"}
+
+
+def claims(lines: Sequence[TextLine]) -> bool:
+    """Return whether settings or results of version 1 are among the lines; UsageError where those of 2 are."""
+    found = any(_RANKS.match(line.text) or _RESULT.match(line.text) for line in lines)
+    if not found and any(_SECOND.match(line.text) for line in lines):
+        raise UsageError("LinkTest 2 is not read: its results do not say the message size and the number of ranks")
+    return found
+
+
+class _LinkTestReader(LineReader):
+    title = TITLE
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._settings: dict[str, int] = {}
+        self._beside: dict[tuple[str, str], dict[Beside, float]] = {}
+        self._iteration = ""
+        self._serial: Counter[str] = Counter()
+        self._restarts: set[str] = set()
+
+    def _takes(self, line: TextLine) -> bool:
+        if said := _SETTING.match(line.text):
+            once(self._settings, said[1], int(said[2]))
+        elif result := _RESULT.match(line.text):
+            return self._result(result, line.number)
+        elif pair := _PAIR.match(line.text):
+            self._serial[f"{pair[1]}->{pair[2]}"] += 1
+            return self._test == "serial" and self._pair("serial", pair[1], pair[2], pair[3], line.number)
+        elif again := _AGAIN.match(line.text):
+            sender, receiver, first, second = again.groups()
+            once(self.facts, f"{sender} <-> {receiver} of iteration {self._iteration}", line.number)
+            # A serial test has the first time on a line of its own, with one more digit.
+            known = self._test == "serial" or self._pair(self._test, sender, receiver, first, line.number)
+            return known and self._pair(_SLOWEST, sender, receiver, second, line.number)
+        elif restart := _RESTART.match(line.text):
+            self._restarts.add(restart[1])
+        elif host := _HOST.match(line.text):
+            self.hosts[host[1]] = None
+        elif _STEP.match(line.text):
+            self.differences[f"{TITLE}: values of single steps are left out"] = None
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    @property
+    def _test(self) -> str:
+        return "serial" if self._settings.get("serial test") else "parallel"
+
+    def _result(self, result: re.Match[str], line: int) -> bool:
+        which, again, cell, iteration = result.groups()
+        once(self.facts, f"{which} Time{again or ''} of iteration {iteration}", line)
+        self._iteration = iteration
+        beside = self._beside.setdefault((again, iteration), {})
+        if which in _BESIDE:
+            beside[_BESIDE[which]] = number(cell, -6)
+            return True
+        if again and self._settings.get("max stest") != self._settings.get("Number of MPI-Task"):
+            self.differences[f"{TITLE}: the mean of the slowest pairs is left out: its divisor is wrong"] = None
+            return True
+        return self._add(_NAME, _SLOWEST if again else self._test, {}, cell, line, beside=beside)
+
+    def _pair(self, test: str, sender: str, receiver: str, cell: str, line: int) -> bool:
+        ends = {"sender": int(sender), "receiver": int(receiver)}
+        if sender == receiver or max(ends.values()) >= self._settings.get("Number of MPI-Task", 0):
+            return False
+        iterations = self._settings.get("Number of Iteration")
+        return self._add(f"{_NAME}_pair", test, ends, cell, line, repetitions=iterations)
+
+    def _add(self, name: str, test: str, ends: Mapping[str, Value], cell: str, line: int, **further: Any) -> bool:
+        """Add the time of a pair or of all; return whether the settings that it belongs to were printed."""
+        if not self._settings.keys() >= _NEEDED:
+            return False
+        where = [MESSAGE_SIZE, setting("test", test, bare=True), parameter("messages", "messages in a row", [1])]
+        where += [parameter(end, end, [0]) for end in ends]
+        benchmark = declared(name, TITLE, f"pairs of ranks, as {TITLE} measures them", [TIME], where)
+        of: dict[str, Value] = {
+            "message_bytes": self._settings["Message length"],
+            "messages": self._settings["Number of Iteration"],
+        }
+        ranks = self._settings["Number of MPI-Task"]
+        self.add(benchmark, {**of, "test": test, **ends}, ranks, number(cell, -6), line, "mean", **further)
+        return True
+
+    def close(self) -> None:
+        """Refuse the pairs of two runs: each one is printed once in an iteration."""
+        if any(count > 1 + len(self._restarts) for count in self._serial.values()):
+            raise MixedRunsError("pairs")
+
+
+read = _LinkTestReader.reading
