@@ -214,8 +214,8 @@ def test_busy_hosts_are_skipped_and_caught_up(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_program_ends_itself(binary: Path) -> None:
-    done = subprocess.run([binary, "--seconds=1000", "--memory-mb=48", "--limit=1"], capture_output=True)
-    assert done.returncode == -14  # SIGALRM
+    visit = reach.visit(Reach(("n1",), reach.here, 1), "n1", 1, binary.read_bytes(), ["--seconds=1000"], 1)
+    assert (visit.answered, visit.error) == (False, "the measurement did not end within its time limit")
 
 
 def test_this_host_is_visited_before_a_job(binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
