@@ -130,6 +130,7 @@ def judge(
     """Return the verdicts that follow from a record, from references, and from further evidence on hosts."""
     visits = by_host(record.hosts, record.visits)
     evidence: dict[str, list[NodeEvidence]] = {host: list(_answers(visits[host])) for host in record.hosts}
+    remarks = _common_pauses(evidence)
     known = {host: visit.facts for host in record.hosts if (visit := _first(visits[host])) is not None}
     for host, own in visits.items():
         evidence[host] += [
@@ -141,7 +142,6 @@ def judge(
         for host, one in _odd(difference):
             evidence[host].append(one)
     seen = sights(record)
-    remarks: list[str] = []
     for sight in seen:
         remarks += _judge_speed(sight, visits, evidence, len(seen))
     for reference in references:
@@ -247,6 +247,17 @@ def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
     elif silent:
         text = f"no answer to {len(silent)} of {len(visits)} measurements: {silent[0].error}"
         yield NodeEvidence(SUSPECT, text, "the host or its network hung", "look at its kernel's messages")
+
+
+def _common_pauses(evidence: Mapping[str, list[NodeEvidence]]) -> list[str]:
+    """Remark that most nodes left some measurements unanswered: then this says nothing about one of them."""
+    paused = [host for host, found in evidence.items() if any(one.verdict == SUSPECT for one in found)]
+    if 2 * len(paused) <= len(evidence):
+        return []
+    for host in paused:
+        evidence[host].clear()
+    text = f"{len(paused)} of {len(evidence)} nodes gave no answer to some measurements."
+    return [f"{text} Probably the network, or the host that runs this check, is overloaded."]
 
 
 def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:

@@ -120,6 +120,21 @@ def test_a_host_that_hangs_in_the_middle_gives_no_answer_and_one_that_came_back_
     assert verdicts(judge(record(change=pauses))) == {"n5": SUSPECT}
 
 
+def test_pauses_of_most_hosts_are_a_remark_on_all_and_accuse_none() -> None:
+    def pauses(hosts: set[str]) -> Health:
+        def change(visit: Visit) -> Visit:
+            lost = visit.host in hosts and visit.started_unix_s < 1e9 + 150
+            return visit.model_copy(update={"error": "no answer within 40 s", "values": []}) if lost else visit
+
+        return judge(record(change=change))
+
+    most, few = {f"n{number}" for number in range(1, 8)}, {"n1", "n2"}
+    assert verdicts(pauses(most)) == {}
+    assert "7 of 12 nodes" in pauses(most).remarks[0]
+    assert verdicts(pauses(few)) == dict.fromkeys(few, SUSPECT)
+    assert pauses(few).remarks == []
+
+
 @pytest.mark.parametrize(
     ("counters", "verdict", "words"),
     [
