@@ -26,4 +26,4 @@ def check(line: bytes) -> None:
     body = line[: end.start()]
     written, now = int(end[1]), zlib.crc32(body)
     if written != now:
-        raise ValueError(f"crc32 = {written}: the line has changed since it was written; must be {now}")
+        raise ValueError(f"the line has changed since it was written: its crc32 is {written} and must be {now}")

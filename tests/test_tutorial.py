@@ -100,4 +100,4 @@ def test_importing_scope_loads_nothing_heavy_and_a_frame_without_pandas_says_so(
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TUTORIAL.parents[2])
     nothing, refused = done.stdout.splitlines()
     assert nothing == "[]"
-    assert mentions(refused, "to_frame(): ... pip install pandas")
+    assert mentions(refused, "to_frame() ... pip install pandas")

@@ -201,8 +201,7 @@ void check(const Topology& topology, const std::string& file) {
         refuse("host \"" + host + "\" is in group \"" + at->second + "\" and in group \"" + group.name +
                "\": one is allowed");
   }
-  if (roots != 1)
-    refuse(std::to_string(roots) + " groups have no parent: exactly one group, the root, must have none");
+  if (roots != 1) refuse("groups without a parent: expected 1, the root; found " + std::to_string(roots));
   for (const Group& group : topology.groups) {
     if (!group.parent.empty() && !names.contains(group.parent))
       refuse("group \"" + group.name + "\": parent = \"" + group.parent + "\": no such group");

@@ -41,10 +41,10 @@ void refusals() {
   refused(head_text + "speed = 3\n" + wan_text, "speed: no such key here");
   refused(head_text + wan_text + one_text + one_text, "name = \"one\" is given twice");
   refused(head_text + wan_text, "must have either hosts or child groups");
-  refused(head_text + one_text, "exactly one group, the root, must have none");
+  refused(head_text + one_text, "expected 1, the root; found 0");
   refused(head_text + wan_text +
               "[[group]]\nname = \"x\"\nhosts = [\"z\"]\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n",
-          "2 groups have no parent");
+          "expected 1, the root; found 2");
   refused(head_text + wan_text + one_text +
               "[[group]]\nname = \"x\"\nparent = \"nowhere\"\nhosts = [\"z\"]\nlatency_s = 0\n"
               "bandwidth_bytes_per_s = 1\n",

@@ -100,5 +100,5 @@ def frame(rows: Iterator[dict[str, Any]]) -> DataFrame:
     try:
         from pandas import DataFrame
     except ImportError as error:
-        raise ScopeError("to_frame(): needs pandas, which is not installed; pip install pandas") from error
+        raise ScopeError("to_frame() needs pandas, which is not installed: run `pip install pandas`") from error
     return DataFrame(list(rows))

@@ -110,7 +110,7 @@ def _failure(group: Sequence[JobRecord]) -> str:
     if not failed:
         return ""
     worst = failed[0]
-    return f"failed: {len(failed)} of {len(group)} jobs; {worst.job} in round {worst.round}: {worst.reason}"
+    return f"{len(failed)} of {len(group)} jobs failed, as {worst.job} in round {worst.round}: {worst.reason}"
 
 
 def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str, catalog: Catalog) -> Summary:

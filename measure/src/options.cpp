@@ -45,7 +45,7 @@ void set(Options& options, const std::string& name, const std::string& value) {
     refuse_unless(value == "yes" || value == "no", "yes or no");
     options.share_memory = value == "yes";
   } else {
-    throw std::invalid_argument(option + ": must be one of the options below");
+    throw std::invalid_argument(option + ": is not an option; the options are listed below");
   }
   if (name == "origin")
     refuse_unless(std::find(origins.begin(), origins.end(), value) != origins.end(), alternatives(origins));

@@ -48,9 +48,9 @@ void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
   const std::int64_t needed = array_bytes * arrays;
   const std::int64_t largest = device->facts().largest_array_bytes;
   if (needed <= room && array_bytes <= largest) return;
-  throw Unavailable(
-      sentence({"the arrays need ", needed, " B on the device, ", array_bytes, " B each; a rank may use at most ",
-                room, " B in total (its part of half of the free memory), and ", largest, " B for each array"}));
+  throw Unavailable(sentence({"the arrays need ", needed, " B on the device, ", array_bytes,
+                              " B each; a rank may use at most ", largest, " B for each array, and ", room,
+                              " B in total (half of the free memory is shared by its ranks)"}));
 }
 
 std::vector<ControlVariable> DeviceOfRank::settings() const {

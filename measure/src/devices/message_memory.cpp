@@ -17,7 +17,8 @@ std::string support() {
   auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   if (query != nullptr && query() == 1) return "MPIX_Query_cuda_support: yes";
   throw Unavailable(sentence({"the MPI library does not accept device memory (MPIX_Query_cuda_support: ",
-                              query == nullptr ? "missing" : "no", "); staged memory works with any library"}));
+                              query == nullptr ? "missing" : "no",
+                              "); device memory via pinned copies (staged) works with any library"}));
 }
 
 MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int slots,
@@ -46,7 +47,8 @@ MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int 
     }
   } else if (sent_->pointer() == nullptr) {
     throw Unavailable(device.facts().driver +
-                      ": MPI cannot use its device pointers; staged memory works with any driver");
+                      ": MPI cannot use device pointers of this driver; device memory via pinned copies (staged) "
+                      "works with any driver");
   }
 }
 

@@ -114,7 +114,7 @@ inline std::vector<PlannedCase> read_plan(const std::string& path, const Communi
       throw std::invalid_argument(sentence({path, ":", number_of_line, ": ", error.what()}));
     }
   }
-  if (cases.empty()) throw std::invalid_argument(path + ": cannot be read or holds no case");
+  if (cases.empty()) throw std::invalid_argument(path + ": the file cannot be read or contains no case");
   return cases;
 }
 

@@ -98,7 +98,7 @@ void read_transfers(std::istream& words, int ranks, bool paced, Command& command
       check(transfer.bytes_per_s > 0 && transfer.bytes_per_s < 1e15, "BYTES_PER_S must be above 0");
       for (const int rank : {transfer.from, transfer.to})
         check(rank != command.echo->from && rank != command.echo->to,
-              "the ranks of the echo must not be in any transfer");
+              "the ranks of the echo must not take part in a transfer");
     }
     command.transfers.push_back(transfer);
   }

@@ -83,7 +83,9 @@ class Digests {
         }
       }
     }
-    return block == blocks_.size() ? "" : "there are less data than after the first repetition on the same data";
+    return block == blocks_.size()
+               ? ""
+               : "fewer bytes were received and computed than in the first repetition on the same data";
   }
 
  private:

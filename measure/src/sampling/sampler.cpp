@@ -156,7 +156,7 @@ class Sampling {
     for (std::size_t i = 1; i < entered_s_.size(); ++i) {
       const bool timed = entered_s_[i] != 0;  // ranks without a partner time nothing
       if (timed && entered_s_[i] < checked_s_[i - 1] - tolerance_s)
-        note_problem("timed while another rank checked its data", last_, i + 1);
+        note_problem("a rank was timed while another rank checked its data", last_, i + 1);
     }
   }
 

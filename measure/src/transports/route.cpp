@@ -157,7 +157,7 @@ Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer
 
 in_addr_t own_address(bool nearby) {
   const Addresses ordered = addresses_to_try(own_addresses(), nearby);
-  if (ordered.count == 0) throw std::runtime_error("this host has no address but its loopback's");
+  if (ordered.count == 0) throw std::runtime_error("this host has no address except its loopback address");
   return ordered.list[0];
 }
 

@@ -114,7 +114,7 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
       std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) { return name == p.name; });
   if (protocol == protocols.end()) throw Unavailable("protocol=" + name + ": no such protocol on this platform");
   if (protocol->connect == nullptr)
-    throw Unavailable("protocol=" + name + ": this program is compiled without it; run `scope build`");
+    throw Unavailable("protocol=" + name + ": this program was compiled without this protocol; run `scope build`");
   refuse_what_it_has_not(*protocol, options);
   auto connected = protocol->connect(partner, options);
   // What the one half sends and the other receives goes wrong there, on request of a test.

@@ -90,7 +90,7 @@ class Linpack final : public Benchmark {
     const std::int64_t missing = communicator_.largest(missing_);
     if (missing != 0) return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
     const double found = residual();
-    if (!(found < threshold)) return {n_, sentence({"scaled residual ", found, ", must be below 16"})};
+    if (!(found < threshold)) return {n_, sentence({"the scaled residual is ", found, ": must be below 16"})};
     return {n_, ""};
   }
 

@@ -50,7 +50,7 @@ class Cannon final : public GridProduct {
     }
     const std::int64_t packed = overlapped() ? 0 : std::max(total(a_counts()), total(b_counts()));
     if (packed > std::numeric_limits<int>::max())
-      throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
+      throw Unavailable(sentence({"one scatter would have ", packed, " values: must be at most 2147483647"}));
     require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) + share_values() +
             (communicator.root() ? packed : 0));
   }

@@ -185,7 +185,7 @@ class Relaxation final : public Benchmark {
     const std::int64_t side = size_;
     const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
     if (packed > std::numeric_limits<int>::max())
-      throw Unavailable(sentence({"n=", size_, ": more than 2^31 - 1 points in one scatter"}));
+      throw Unavailable(sentence({"n=", size_, ": one scatter would have more than 2^31 - 1 points"}));
     const int blocks = two_arrays() ? 2 : 1;
     std::int64_t bytes = blocks * static_cast<std::int64_t>(Block::bytes(static_cast<int>(rows_.largest()),
                                                                          static_cast<int>(columns_.largest())));
@@ -559,7 +559,7 @@ const Registration registration{{
                             "send-receives between sweeps, or messages in flight while the inner points are swept")
                        .worded(",overlapped exchange"),
                    method("variant", "plain,tuned",
-                          "plain loops; or vectors (jacobi) or sweeps over several rows simultaneously (chaotic)")
+                          "plain loops, or tuned loops: vectors (jacobi), or several rows at a time (chaotic)")
                        .worded(",tuned"),
                    grid_rows()},
     .definition = Definition::max_rank,

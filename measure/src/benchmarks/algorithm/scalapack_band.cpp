@@ -83,8 +83,7 @@ class BandSolve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return sentence(
-        {"the matrix is singular: ScaLAPACK found no pivot in step or rank ", info, " of the factorization"});
+    return sentence({"the matrix is singular: the factorization by ScaLAPACK returned info = ", info});
   }
 
   // |A x - b| / (eps n |A| |x|)

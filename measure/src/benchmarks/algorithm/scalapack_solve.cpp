@@ -101,7 +101,7 @@ class Cholesky final : public Solve<Real> {
     if (this->info_ == 0) solve_("L", this->n_, 1, this->a_, this->b_, this->info_);
   }
   std::string refusal(int info) const override {
-    return sentence({"step ", info, " of the factorization: the matrix is not positive definite"});
+    return sentence({"the matrix is not positive definite: the factorization failed in step ", info});
   }
 
   scalapack::Routine factorize_ = this->routine("potrf");

@@ -25,9 +25,9 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     if (this->n_ <= (edge - 1) * std::int64_t{this->block_}) {
       // With an empty process pdsyevd ends the program (ScaLAPACK 2.2.1).
       const int fitting = edge > 1 ? (this->n_ - 1) / (edge - 1) : this->n_;
-      throw Unavailable(sentence({"pdsyevd: every rank needs a part of the matrix: n=", this->n_, " in blocks of ",
-                                  this->block_, " leaves a rank without one",
-                                  (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
+      throw Unavailable(
+          sentence({"pdsyevd needs a part of the matrix on every rank; with n=", this->n_, " block=", this->block_,
+                    " a rank has no part", (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
     }
     decompose();
     // pdsyevd requests too little workspace for its pdormtr where blocks are large (ScaLAPACK 2.2.1).

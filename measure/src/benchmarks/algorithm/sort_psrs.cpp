@@ -167,7 +167,8 @@ class RegularSampling final : public Benchmark {
     Fingerprint mine;
     for (const Key item : sorted_) mine.add(item);
     if (problem.empty()) problem = order_problem(sorted_, "its partition");
-    if (problem.empty() && !(mine == section)) problem = "its partition differs from its section of the result";
+    if (problem.empty() && !(mine == section))
+      problem = "the partition of the rank differs from the same section of the result";
     const auto checks = static_cast<std::int64_t>(sorted_.size());
     return {communicator_.root() ? checks + elements() : checks, problem};
   }
@@ -363,7 +364,7 @@ const Registration registration{{
                  "distribution of the keys: uniform, uniform^8, sorted, all equal, or a quarter of them NaN")
              .worded(",skewed keys,sorted keys,equal keys,keys with NaN"),
          method("variant", "plain,tuned",
-                "qsort twice, or radix sort and merging with ties spread over partitions")
+                "two sorts by qsort; or a radix sort and a merge, with equal keys spread over partitions")
              .worded(",tuned")},
     .definition = Definition::max_rank,
     .metrics = with_phases(

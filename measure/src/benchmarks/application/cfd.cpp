@@ -31,7 +31,9 @@ Extents cells_of(const Parameters& parameters) {
   const auto n = static_cast<int>(parameters.integer("n"));
   const auto depth = static_cast<int>(parameters.integer("depth"));
   for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)})
-    if (value % 2 != 0) throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
+    if (value % 2 != 0)
+      throw Unavailable(
+          sentence({name, "=", value, ": must be even, because the cells are colored like a chessboard"}));
   return {n, n, depth == 0 ? n : depth};
 }
 
@@ -109,7 +111,8 @@ class Cfd final : public Benchmark {
  private:
   void share_memory() {
     if (mpi_simulates)
-      throw Unavailable("exchange=shared_memory is not simulated: copies in memory would take no time");
+      throw Unavailable(
+          "exchange=shared_memory cannot be simulated: in a simulation, copies in memory take no time");
     halo_.share_memory();
   }
 
@@ -189,7 +192,7 @@ class Cfd final : public Benchmark {
             if (state[at] == repeated_[row + x]) continue;
             char text[200];
             std::snprintf(text, sizeof text,
-                          "%s of cell (%d, %d, %d) is %.17g after %lld steps, and %.17g on one rank", names[field],
+                          "%s of cell (%d, %d, %d) is %.17g after %lld steps, but %.17g on one rank", names[field],
                           block_.begin()[0] + x, block_.begin()[1] + y, block_.begin()[2] + z, state[at],
                           static_cast<long long>(steps), repeated_[row + x]);
             return text;
@@ -290,13 +293,14 @@ const Registration registration{{
              .worded("divergence below 1e-{}"),
          parallel("partition", "slabs,pencils,blocks", "the grid is cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
-         parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures are sent before the interior is computed, or sent while it is computed, or copied "
-                  "through shared memory beforehand (within a host)")
+         parallel(
+             "exchange", "blocking,overlapped,shared_memory",
+             "pressures are sent before the interior is computed, or while it is computed; or, within a host, "
+             "they are copied through shared memory before it is computed")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
-                "plain loops over one color after the other; or the widest vectors up to 256 bits, with "
-                "several iterations in one pass over memory")
+                "plain loops over one color after the other; or vectors of up to 256 bits, and several "
+                "iterations in each pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,
     .metrics = with_phases(

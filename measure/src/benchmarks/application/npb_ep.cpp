@@ -88,7 +88,7 @@ class EmbarrassinglyParallel final : public Kernel {
         problem_(of_class(problems, parameters)),
         batches_((std::int64_t{1} << problem_.log2_pairs) / batch_pairs, communicator.size()) {
     if (communicator.size() > batches_.end(communicator.size() - 1)) {
-      throw Unavailable(sentence({name, ": more ranks than batches of random numbers; ",
+      throw Unavailable(sentence({name, ": there are more ranks than batches of random numbers; ",
                                   batches_.end(communicator.size() - 1), " ranks would work"}));
     }
     require(batch_pairs * static_cast<std::int64_t>(2 * sizeof(double) + sizeof(Point)));

@@ -226,8 +226,8 @@ class FourierTransform final : public Kernel {
         z_layers_(problem_.nz, communicator.size()) {
     const int most = std::min(problem_.ny, problem_.nz);
     if (ranks() > most) {
-      throw Unavailable(sentence({name, " needs at least one layer across y and across z for each rank; ", ranks(),
-                                  " ranks were given: ", most, " ranks would work"}));
+      throw Unavailable(sentence({name, ": each rank needs at least one layer across y and one across z; ",
+                                  ranks(), " ranks were given: ", most, " ranks would work"}));
     }
     const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
     const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;

@@ -352,8 +352,9 @@ inline Parameter group_parameter() {
 }
 inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "root rank in each group"); }
 inline Parameter block_parameter() {
-  return call("blocks", "equal,proportional,one_empty,one_has_all",
-              "blocks: all equal, each in proportion to its rank, one of them empty, or one with everything")
+  return call(
+             "blocks", "equal,proportional,one_empty,one_has_all",
+             "sizes of the blocks: all equal, proportional to the rank, one block empty, or all data in one block")
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
 inline Metric hidden_share() {
@@ -416,8 +417,8 @@ inline void add_last_sweeps(Declaration& declaration, const CollectiveRow& row, 
 inline int checked_root(const Parameters& parameters, const Communicator& communicator) {
   const std::int64_t root = parameters.integer("root");
   if (root >= communicator.size()) {
-    throw Unavailable(sentence(
-        {"root=", root, ": must be below the number of ranks that call together, ", communicator.size()}));
+    throw Unavailable(sentence({"root=", root, ": must be below ", communicator.size(),
+                                ", the number of ranks that call the collective together"}));
   }
   return static_cast<int>(root);
 }

@@ -85,7 +85,7 @@ class Datatypes final : public Benchmark {
   static int blocks(std::int64_t message_bytes, int block_bytes) {
     if (message_bytes % block_bytes == 0) return static_cast<int>(message_bytes / block_bytes);
     throw Unavailable(sentence({"message_bytes=", message_bytes, " block_bytes=", block_bytes,
-                                ": the message must be a multiple of the block"}));
+                                ": message_bytes must be a multiple of block_bytes"}));
   }
 
   std::byte* block(int i) { return data_.data() + static_cast<std::size_t>(i) * stride_; }

@@ -72,7 +72,7 @@ class Intensity final : public Benchmark {
 const Registration registration{{
     .name = "mpi.intensity",
     .title = "intensity over the network",
-    .summary = "floating-point rate against operations per word received: f_1/2 (POLY3)",
+    .summary = "floating-point rate as a function of the operations per word received (POLY3)",
     .ranks = Ranks::exactly(2),
     .parameters = {polynomials::intensity_parameter()
                        .labeled("operations per received word")

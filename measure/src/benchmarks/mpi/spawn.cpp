@@ -19,9 +19,10 @@ class Spawn final : public Benchmark {
   Spawn(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator), children_(static_cast<int>(parameters.integer("children"))) {
     if (!universe_has_room()) {
-      throw Unavailable(sentence(
-          {"the MPI library cannot start ", children_,
-           " more processes: no slots are free, or the library does not support dynamic process management"}));
+      throw Unavailable(
+          sentence({"children=", children_,
+                    ": the MPI library cannot start as many processes, because too few slots are free or "
+                    "because it does not support dynamic process management"}));
     }
   }
 

@@ -99,7 +99,7 @@ class Congestion final : public Benchmark {
     const auto wrong = std::mismatch(expected.data(), expected.data() + expected.size(), answer_.data());
     if (check.problem.empty() && wrong.first != expected.data() + expected.size())
       check.problem = sentence({"byte ", static_cast<std::int64_t>(wrong.first - expected.data()),
-                                " of the message under load is not the one that was sent"});
+                                " of the message that came back under load differs from the byte that was sent"});
     return check;
   }
 

@@ -57,7 +57,7 @@ class Intensity final : public Benchmark {
 const Registration registration{{
     .name = "node.intensity",
     .title = "computational intensity",
-    .summary = "floating-point rate against operations per memory reference: f_1/2 (POLY1, POLY2)",
+    .summary = "floating-point rate as a function of the operations per memory reference (POLY1, POLY2)",
     .parameters = {polynomials::intensity_parameter(), size("array_bytes", "B", 8 << 10, 8, std::int64_t{1} << 40,
                                                             "size of each of the two vectors on each rank")},
     .definition = Definition::max_rank,

@@ -209,8 +209,9 @@ class Threads : NotCopied {
     const auto usable = static_cast<std::int64_t>(allowed_processors().size());
     number_ = static_cast<int>(asked == 0 ? usable : asked);
     if (number_ > usable) {
-      throw Unavailable(sentence({"threads=", asked, ": this rank may use ", usable,
-                                  " processors (placement=none binds no rank to a core)"}));
+      throw Unavailable(sentence({"threads=", asked, ": must be at most ", usable,
+                                  ", the number of processors that this rank "
+                                  "may use (with placement=none, ranks are not bound to cores)"}));
     }
     blas::set_threads(number_);
   }

@@ -97,7 +97,7 @@ class Noise final : public Benchmark {
   Check verify(std::uint64_t) override {
     const auto quanta = static_cast<std::int64_t>(ends_.size() - 1);
     if (reached_ != jump(state_, static_cast<std::uint64_t>(steps_ * quanta)))
-      return {quanta, "the result of the quanta is wrong"};
+      return {quanta, "the timed work gave a wrong result"};
     const bool forwards = std::is_sorted(ends_.begin(), ends_.end());
     return {quanta, forwards ? "" : "the clock ran backwards"};
   }

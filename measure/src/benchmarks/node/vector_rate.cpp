@@ -91,7 +91,7 @@ class VectorRate final : public Benchmark {
 const Registration registration{{
     .name = "node.vector_rate",
     .title = "vector loops",
-    .summary = "floating-point rate of vector loops against their length: r_inf and n_1/2 (RINF1)",
+    .summary = "floating-point rate of vector loops as a function of their length (RINF1)",
     .rungs = {arithmetic()},
     .parameters = {problem("kernel", "triad,multiply,dot", "c = 3a + b, c = a b, or the sum of a b")
                        .worded("triad,multiply,dot"),

@@ -156,8 +156,8 @@ class Folder : NotCopied {
     const int rank = communicator.rank();
     if (required) {
       agree(communicator, seen() ? ""
-                                 : sentence({place_, " on host ", hosts_[rank],
-                                             " is on another file system than on host ", hosts_.front()}));
+                                 : sentence({place_, " is on different file systems on hosts ", hosts_.front(),
+                                             " and ", hosts_[rank]}));
     }
     // One host after another: several may have a file system in common.
     std::string problem;

@@ -107,7 +107,8 @@ class Metadata final : public Benchmark {
     }
     if (problem_.empty()) {
       const std::int64_t left = count_of(place(communicator_.rank()), [](const std::string&) { return true; });
-      if (left != 0) problem_ = sentence({left, " files are in the directory after all files were removed"});
+      if (left != 0)
+        problem_ = sentence({"after all files were removed, the directory still has ", left, " of them"});
     }
     return {3 * files_ + files_ * file_bytes_, problem_};
   }

@@ -150,8 +150,8 @@ class Transfers final : public Benchmark {
     if (method.pointer == Pointer::shared) {
       refuse_unless(
           strided && parameters.integer("block_bytes") == transfer,
-          {"pointer=shared needs layout=strided and block_bytes equal to transfer_bytes, because the calls "
-           "follow one another in the file"});
+          {"pointer=shared needs layout=strided and block_bytes equal to transfer_bytes, because each call "
+           "begins where the previous call of any rank ended"});
       refuse_unless(transfer % Content::page_bytes == 0,
                     {"pointer=shared: transfer_bytes must be a multiple of ", Content::page_bytes, " B"});
       refuse_unless(parameters.choice("order") == "sequential", {"pointer=shared needs order=sequential"});
@@ -418,8 +418,9 @@ std::vector<Parameter> parameters_of(Operation operation) {
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
       call("order", "sequential,random", "order of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
-           "buffer through which a rank's data pass repeatedly; a buffer that fits in a cache is faster than an "
-           "application's data"),
+           "size of the buffer that a rank reuses for all its data; if the buffer fits in a cache, rates are "
+           "higher "
+           "than in an application"),
   };
   if (reads) {
     own.push_back(
@@ -438,7 +439,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
                             .worded(",direct"));
   }
   own.push_back(call("fill_s", "s", 0, 0, 86400,
-                     "untimed seconds of writing; each rank then writes as much as the fastest rank wrote in this "
+                     "seconds of untimed writing; each rank then writes as much as the fastest rank wrote in this "
                      "time, at most file_bytes; 0: each rank writes file_bytes")
                     .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,

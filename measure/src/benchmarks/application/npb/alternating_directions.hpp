@@ -28,10 +28,10 @@ class Multipartition {
       : n_(n), rank_(rank), slabs_(slabs_of(processes)) {
     const auto fits = [&](int count) { return n / slabs_of(count)[0] >= fewest_points; };
     if (!fits(processes)) {
-      throw Unavailable(
-          sentence({benchmark, " needs cells of at least ", fewest_points, " points along each axis. An axis has ",
-                    n, " points, cut into q cells on q*q ranks, or into p cells on any other number p of ranks; ",
-                    processes, " ranks were given: ", nearest_counts(processes, fits)}));
+      throw Unavailable(sentence(
+          {benchmark, " needs cells of at least ", fewest_points, " points along each axis. An axis has ", n,
+           " points. It is cut into q cells on q*q ranks, and into p cells on any other number p of ranks. ",
+           processes, " ranks were given: ", nearest_counts(processes, fits)}));
     }
   }
 
