@@ -77,9 +77,9 @@ class Digests {
         if (first) {
           blocks_.push_back(found);
         } else if (block >= blocks_.size() || blocks_[block] != found) {
-          return sentence({"bytes ", at, " to ", at + count - 1, " of ", data.size(),
+          return sentence({"bytes ", at, " to ", at + count - 1, " of the ", data.size(),
                            (part == 0 ? " received" : " computed"),
-                           " differ from the bytes of the first repetition on the same data"});
+                           " bytes differ from the first repetition on the same data"});
         }
       }
     }
