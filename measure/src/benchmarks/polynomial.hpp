@@ -85,7 +85,8 @@ class Polynomial {
 };
 
 inline Parameter intensity_parameter() {
-  return problem("intensity", "", 4, 1, highest_order, "operations per word: the order of the polynomial")
+  return problem("intensity", "", 4, 1, highest_order,
+                 "order of the polynomial, which is the number of operations per word")
       .labeled("operations per memory reference")
       .worded("{} flop per memory reference");
 }

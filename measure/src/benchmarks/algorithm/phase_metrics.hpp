@@ -13,7 +13,7 @@ inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
   }
   metrics.push_back(phase("solve_s").labeled("time without initialization"));
   metrics.push_back(condition("last_arrival_share", "1", Better::lower)
-                        .labeled("fraction of exchanges that a rank entered last"));
+                        .labeled("fraction of a rank's exchanges that it entered last"));
   return metrics;
 }
 

@@ -142,7 +142,7 @@ class EmbarrassinglyParallel final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS EP",
-                 .summary = "NAS kernel EP: Gaussian random pairs, without communication",
+                 .summary = "NAS kernel EP: generation of pairs of Gaussian random numbers, without communication",
                  .problem_class = problem_class(problems),
                  .operations = Operations::others},
                 make<EmbarrassinglyParallel>)};

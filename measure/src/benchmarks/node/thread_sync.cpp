@@ -160,7 +160,7 @@ class ThreadSync final : public Benchmark {
 const Registration registration{{
     .name = "node.thread_sync",
     .title = "synchronization of threads",
-    .summary = "lock, atomic addition, barrier and condition variable between threads of a process",
+    .summary = "time that threads of a process need for a lock, atomic addition, barrier or condition variable",
     .ranks = Ranks::at_most(1),
     .parameters = {problem("operation", "lock,atomic,barrier,condition", "how the threads synchronize")
                        .worded("lock,atomic addition,barrier,condition variable"),

@@ -118,7 +118,7 @@ class MatrixShift final : public Benchmark {
 const Registration registration{{
     .name = "operation.shift",
     .title = "matrix shift",
-    .summary = "circular shift of matrices as in Cannon's algorithm, including its buffers",
+    .summary = "circular shift of matrices as in Cannon's algorithm, including the handling of buffers",
     .ranks = Ranks::at_least(2),
     .costs = {{.phase = "exchange", .kind = Step::Kind::messages, .count = "1", .bytes = "8*n^2"}},
     .parameters = {matrix_order(),

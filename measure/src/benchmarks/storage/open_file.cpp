@@ -70,7 +70,7 @@ std::vector<Parameter> hint_parameters() {
       call("stripe_count", "", 0, 0, 1 << 20,
            "hint: number of servers for a new file (striping_factor); 0: the file system's default"),
       call("stripe_bytes", "B", 0, 0, 1 << 30,
-           "hint: consecutive bytes on one server (striping_unit); 0: the file system's default"),
+           "hint: number of consecutive bytes on one server (striping_unit); 0: the file system's default"),
   };
 }
 
