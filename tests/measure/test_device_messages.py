@@ -94,7 +94,7 @@ def test_memory_that_only_the_driver_knows_is_not_given_to_mpi(measure: Measure)
     for receiver in ("host", "staged", "device"):
         for case in measure(2, between("device", receiver)).cases:
             assert case.status == "unavailable"
-            assert mentions(case.reason, "MPI cannot use device pointers of this driver; ... (staged) works")
+            assert mentions(case.reason, "MPI cannot use this driver's pointers; ... `staged` works")
 
 
 @pytest.mark.usefixtures("cuda")

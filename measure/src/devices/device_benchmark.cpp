@@ -50,7 +50,7 @@ void DeviceOfRank::require_room(std::int64_t array_bytes, int arrays) const {
   if (needed <= room && array_bytes <= largest) return;
   throw Unavailable(sentence({"the arrays need ", needed, " B on the device, ", array_bytes,
                               " B each; a rank may use at most ", largest, " B for each array, and ", room,
-                              " B in total (half of the free memory is shared by its ranks)"}));
+                              " B in total (half of the free memory, divided by the ranks)"}));
 }
 
 std::vector<ControlVariable> DeviceOfRank::settings() const {

@@ -16,9 +16,9 @@ std::string support() {
   // An extension of Open MPI, which MPICH and others have taken over.
   auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   if (query != nullptr && query() == 1) return "MPIX_Query_cuda_support: yes";
-  throw Unavailable(sentence({"the MPI library does not accept device memory (MPIX_Query_cuda_support: ",
-                              query == nullptr ? "missing" : "no",
-                              "); device memory via pinned copies (staged) works with any library"}));
+  throw Unavailable(
+      sentence({"the MPI library does not accept device memory (MPIX_Query_cuda_support: ",
+                query == nullptr ? "missing" : "no", "); the value `staged` works with any library"}));
 }
 
 MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int slots,
@@ -47,8 +47,7 @@ MessageMemory::MessageMemory(const std::string& kind, const Extent& extent, int 
     }
   } else if (sent_->pointer() == nullptr) {
     throw Unavailable(device.facts().driver +
-                      ": MPI cannot use device pointers of this driver; device memory via pinned copies (staged) "
-                      "works with any driver");
+                      ": MPI cannot use this driver's pointers; the value `staged` works with any driver");
   }
 }
 

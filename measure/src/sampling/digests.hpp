@@ -83,9 +83,7 @@ class Digests {
         }
       }
     }
-    return block == blocks_.size()
-               ? ""
-               : "fewer bytes were received and computed than in the first repetition on the same data";
+    return block == blocks_.size() ? "" : "there are fewer bytes than in the first repetition on the same data";
   }
 
  private:

@@ -90,8 +90,7 @@ class Cma final : public Transport {
       std::uint64_t read = 0;
       read_from(process_, theirs.address, std::as_writable_bytes(std::span(&read, 1)));
       if (read != theirs.content)
-        throw Unavailable(
-            "process_vm_readv reads from a process that is not the partner, because the PID namespaces differ");
+        throw Unavailable("process_vm_readv does not read the partner's memory (separate PID namespaces)");
     });
   }
 

@@ -167,8 +167,7 @@ class RegularSampling final : public Benchmark {
     Fingerprint mine;
     for (const Key item : sorted_) mine.add(item);
     if (problem.empty()) problem = order_problem(sorted_, "its partition");
-    if (problem.empty() && !(mine == section))
-      problem = "the partition of the rank differs from the same section of the result";
+    if (problem.empty() && !(mine == section)) problem = "the partition differs from its part of the result";
     const auto checks = static_cast<std::int64_t>(sorted_.size());
     return {communicator_.root() ? checks + elements() : checks, problem};
   }

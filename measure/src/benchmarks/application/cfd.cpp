@@ -31,9 +31,7 @@ Extents cells_of(const Parameters& parameters) {
   const auto n = static_cast<int>(parameters.integer("n"));
   const auto depth = static_cast<int>(parameters.integer("depth"));
   for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)})
-    if (value % 2 != 0)
-      throw Unavailable(
-          sentence({name, "=", value, ": must be even, because the cells are colored like a chessboard"}));
+    if (value % 2 != 0) throw Unavailable(sentence({name, "=", value, ": must be even, for red-black cells"}));
   return {n, n, depth == 0 ? n : depth};
 }
 
@@ -111,8 +109,7 @@ class Cfd final : public Benchmark {
  private:
   void share_memory() {
     if (mpi_simulates)
-      throw Unavailable(
-          "exchange=shared_memory cannot be simulated: in a simulation, copies in memory take no time");
+      throw Unavailable("exchange=shared_memory: in a simulation, copies in memory would take no time");
     halo_.share_memory();
   }
 
@@ -293,10 +290,9 @@ const Registration registration{{
              .worded("divergence below 1e-{}"),
          parallel("partition", "slabs,pencils,blocks", "the grid is cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
-         parallel(
-             "exchange", "blocking,overlapped,shared_memory",
-             "pressures are sent before the interior is computed, or while it is computed; or, within a host, "
-             "they are copied through shared memory before it is computed")
+         parallel("exchange", "blocking,overlapped,shared_memory",
+                  "pressures are sent before the interior is computed, or while it is computed; or, within a "
+                  "host, they are copied through shared memory first")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
                 "plain loops over one color after the other; or vectors of up to 256 bits, and several "

@@ -215,10 +215,9 @@ class ShallowWater final : public Benchmark {
             const double error = std::abs(state[at] - right) / scales[part / 2];
             if (error <= allowed) continue;
             char text[200];
-            std::snprintf(
-                text, sizeof text,
-                "coefficient m=%d, n=%d of the %s in level %d is %.15e after %lld steps, but %.15e on one rank", m,
-                n, names[part / 2], level, state[at], static_cast<long long>(steps), right);
+            std::snprintf(text, sizeof text,
+                          "%s coefficient m=%d, n=%d of level %d is %.15e after %lld steps, but %.15e on one rank",
+                          names[part / 2], m, n, level, state[at], static_cast<long long>(steps), right);
             return text;
           }
         }
@@ -257,10 +256,9 @@ const Registration registration{{
          problem("levels", "", 1, 1, 1000, "number of layers, which do not depend on one another")
              .worded("1=1 level,{} levels"),
          problem("steps", "", 24, 1, 1'000'000, "time steps (T42: 20 minutes)").worded("1=1 step,{} steps"),
-         problem(
-             "case", "zonal,bell,compact,low,mountain,wave",
-             "case of Williamson et al. (1992): zonal flow (case 2), a bell in given winds (1), zonal flow in a "
-             "band (3), a forced low (4), flow over a mountain (5), a Rossby-Haurwitz wave (6)")
+         problem("case", "zonal,bell,compact,low,mountain,wave",
+                 "case of Williamson et al. (1992): zonal flow (2), a bell in given winds (1), zonal flow in a "
+                 "band (3), a forced low (4), flow over a mountain (5), a Rossby-Haurwitz wave (6)")
              .worded(",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
                   "each rank transforms whole lines, or several ranks transform each line together")
@@ -270,10 +268,9 @@ const Registration registration{{
                   "each rank has whole meridians, or the ranks add partial sums by allreduce or in a ring")
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
-         parallel(
-             "exchange", "blocking,nonblocking,shared_memory",
-             "messages are sent after all data are computed, or while the data of the next message are computed; "
-             "or, within a host, data are copied through shared memory")
+         parallel("exchange", "blocking,nonblocking,shared_memory",
+                  "messages are sent after all data are computed, or while the data of others are computed; "
+                  "or, within a host, data are copied through shared memory")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

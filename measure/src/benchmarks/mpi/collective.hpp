@@ -352,9 +352,8 @@ inline Parameter group_parameter() {
 }
 inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "root rank in each group"); }
 inline Parameter block_parameter() {
-  return call(
-             "blocks", "equal,proportional,one_empty,one_has_all",
-             "sizes of the blocks: all equal, proportional to the rank, one block empty, or all data in one block")
+  return call("blocks", "equal,proportional,one_empty,one_has_all",
+              "sizes of blocks: all equal, proportional to the rank, one block empty, or all in one block")
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
 inline Metric hidden_share() {

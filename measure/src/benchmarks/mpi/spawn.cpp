@@ -19,10 +19,9 @@ class Spawn final : public Benchmark {
   Spawn(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator), children_(static_cast<int>(parameters.integer("children"))) {
     if (!universe_has_room()) {
-      throw Unavailable(
-          sentence({"children=", children_,
-                    ": the MPI library cannot start as many processes, because too few slots are free or "
-                    "because it does not support dynamic process management"}));
+      throw Unavailable(sentence({"children=", children_,
+                                  ": the MPI library has too few free slots, or does not support "
+                                  "dynamic process management"}));
     }
   }
 

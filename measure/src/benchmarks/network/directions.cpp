@@ -101,10 +101,9 @@ const Registration registration{{
     .title = "rates of both directions",
     .summary = "rate of TCP streams one way, the other way, and both ways at once",
     .ranks = Ranks::exactly(2),
-    .parameters = {problem("flows", "", 2, 1, 64, "streams in each direction").labeled("streams"),
-                   problem("load_ms", "ms", 300, 20, 10'000,
-                           "duration of each load: one way, the other way, both ways")
-                       .labeled("load")},
+    .parameters =
+        {problem("flows", "", 2, 1, 64, "streams in each direction").labeled("streams"),
+         problem("load_ms", "ms", 300, 20, 10'000, "duration of each load (one way or both)").labeled("load")},
     .definition = Definition::local,
     .metrics =
         {result("out_bytes_per_s", "B/s", Better::higher).labeled("rate from the first host"),

@@ -85,8 +85,7 @@ class Request final : public Benchmark {
 const Registration registration{{
     .name = "network.request",
     .title = "request and answer",
-    .summary =
-        "time of a request, sent in pieces, and its answer over TCP: Nagle, delayed acknowledgements, slow start",
+    .summary = "request sent in pieces, and its answer, over TCP: Nagle, delayed acknowledgements, slow start",
     .ranks = Ranks::exactly(2),
     .parameters =
         {size("message_bytes", "B", 512, 1, 1 << 30, "the whole request"),

@@ -210,8 +210,7 @@ class Threads : NotCopied {
     number_ = static_cast<int>(asked == 0 ? usable : asked);
     if (number_ > usable) {
       throw Unavailable(sentence({"threads=", asked, ": must be at most ", usable,
-                                  ", the number of processors that this rank "
-                                  "may use (with placement=none, ranks are not bound to cores)"}));
+                                  ", the number of the rank's processors (placement=none does not bind ranks)"}));
     }
     blas::set_threads(number_);
   }

@@ -42,8 +42,7 @@ class ThreadSync final : public Benchmark {
     const int usable = usable_processors({processors_}, processor_quota());
     if (threads_ > usable)
       throw Unavailable(sentence({"threads=", threads_, ": must be at most ", usable,
-                                  ", the number of processors that this rank may use "
-                                  "(with placement=none, ranks are not bound to cores)"}));
+                                  ", the number of the rank's processors (placement=none does not bind ranks)"}));
     pthread_barrier_init(&barrier_, nullptr, static_cast<unsigned>(threads_));
   }
   ~ThreadSync() override { pthread_barrier_destroy(&barrier_); }
@@ -88,11 +87,9 @@ class ThreadSync final : public Benchmark {
 
   Check verify(std::uint64_t) override {
     const std::int64_t right = operation_ == "barrier" ? 0 : rounds_ * threads_;
-    if (results_[0] != right)
-      return {2, sentence({"the threads counted ", results_[0], " synchronizations instead of ", right})};
+    if (results_[0] != right) return {2, sentence({"counted ", results_[0], " synchronizations, not ", right})};
     if (results_[1] != 0)
-      return {2,
-              sentence({"a thread left the barrier before another thread entered it (", results_[1], " times)"})};
+      return {2, sentence({"threads left the barrier before others entered it (", results_[1], " times)"})};
     return {2, ""};
   }
 

@@ -107,8 +107,7 @@ class Metadata final : public Benchmark {
     }
     if (problem_.empty()) {
       const std::int64_t left = count_of(place(communicator_.rank()), [](const std::string&) { return true; });
-      if (left != 0)
-        problem_ = sentence({"after all files were removed, the directory still has ", left, " of them"});
+      if (left != 0) problem_ = sentence({"files left in the directory after the removal: ", left});
     }
     return {3 * files_ + files_ * file_bytes_, problem_};
   }

@@ -61,12 +61,11 @@ std::vector<Parameter> method_parameters() {
 std::vector<Parameter> hint_parameters() {
   return {
       call("collective_buffering", "automatic,on,off",
-           "hint: whether a few ranks do the I/O of all ranks (romio_cb_write, romio_cb_read, "
-           "collective_buffering)"),
+           "hint: a few ranks do the I/O of all ranks (romio_cb_write, romio_cb_read, collective_buffering)"),
       call("aggregators", "", 0, 0, 1 << 20,
            "hint: number of ranks that do the I/O of all ranks (cb_nodes); 0: the library's choice"),
       call("data_sieving", "automatic,on,off",
-           "hint: whether to transfer large blocks instead of many small ones (romio_ds_write, romio_ds_read)"),
+           "hint: transfer large blocks instead of many small ones (romio_ds_write, romio_ds_read)"),
       call("stripe_count", "", 0, 0, 1 << 20,
            "hint: number of servers for a new file (striping_factor); 0: the file system's default"),
       call("stripe_bytes", "B", 0, 0, 1 << 30,

@@ -414,14 +414,12 @@ std::vector<Parameter> parameters_of(Operation operation) {
       parallel("layout", "segmented,strided",
                "for a shared file: each rank's data in one piece, or blocks of all ranks interleaved")
           .worded(",strided"),
-      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30,
-               "for a strided file: number of consecutive bytes of one rank"),
+      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "strided file: number of consecutive bytes of one rank"),
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
       call("order", "sequential,random", "order of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
-           "size of the buffer that a rank reuses for all its data; if the buffer fits in a cache, rates are "
-           "higher "
-           "than in an application"),
+           "size of the buffer that a rank reuses for all its data; a buffer that fits in a cache gives higher "
+           "rates than an application has"),
   };
   if (reads) {
     own.push_back(

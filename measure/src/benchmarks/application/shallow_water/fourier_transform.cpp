@@ -189,8 +189,7 @@ FourierTransform::FourierTransform(int points, int lines, npb::Width width)
   for (const int radix : {8, 4, 2, 3, 5})
     for (; left % radix == 0; left /= radix) radices_.push_back(radix);
   if (points < 1 || left != 1)
-    throw std::invalid_argument(sentence(
-        {"a transform of ", points, " points: this number must have no prime factors except 2, 3 and 5"}));
+    throw std::invalid_argument(sentence({points, " points: the only prime factors allowed are 2, 3 and 5"}));
   for (int k = 0; k < points; ++k) {
     const double angle = -2 * std::numbers::pi * k / points;
     roots_[k] = {std::cos(angle), std::sin(angle)};
