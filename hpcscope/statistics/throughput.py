@@ -109,8 +109,8 @@ def _failure(group: Sequence[JobRecord]) -> str:
     failed = [job for job in group if job.status != "ok"]
     if not failed:
         return ""
-    worst = failed[0]
-    return f"{len(failed)} of {len(group)} jobs failed, as {worst.job} in round {worst.round}: {worst.reason}"
+    one = failed[0]
+    return f"{len(failed)} of {len(group)} jobs failed; the first was {one.job} in round {one.round}: {one.reason}"
 
 
 def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str, catalog: Catalog) -> Summary:
