@@ -49,7 +49,7 @@ def test_singular_matrices_and_nan_are_said(measure: Measure) -> None:
     sizes = ("n=1", "n=50 block=8", "n=50 block=64")
     for matrix, reason in (
         ("singular", "has no pivot: the matrix is singular"),
-        ("not_a_number", "nan, must be below 16"),
+        ("not_a_number", "nan: must be below 16"),
     ):
         ended = measure(4, [f"{NAME} {size} matrix={matrix}" for size in sizes])
         assert ended.code == 1
