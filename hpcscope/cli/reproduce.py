@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="For example scope-psrs; see --list.", show_default=False),
+        typer.Argument(metavar="NAME", help="For example param-node; see --list.", show_default=False),
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="List the published experiments, and measure nothing.")

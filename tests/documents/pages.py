@@ -223,7 +223,7 @@ PAGES: dict[str, Page] = {
                 "needs a core for each of four ranks, else no prediction is validated; tests/cli/test_predict.py"
             ),
             "scope simulate measured 'mpi.*' --hosts 1024": Way(shorter="--limit 10m"),
-            "scope reproduce scope-psrs --full": Way(until="launch 1 of", codes=INTERRUPTED),
+            "scope reproduce param-node --full": Way(until="launch 1 of", codes=INTERRUPTED),
             "scope reproduce --all": Way(until="launch 1 of", codes=INTERRUPTED),
         },
     ),
