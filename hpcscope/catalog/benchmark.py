@@ -238,7 +238,7 @@ class Benchmark(Strict):
     @model_validator(mode="after")
     def _has_costs_that_can_be_evaluated(self) -> Self:
         if self.costs and self.level not in PREDICTED:
-            raise ValueError(f"{self.name}: costs: only for benchmarks of the levels {', '.join(PREDICTED)}")
+            raise ValueError(f"{self.name}: costs: must be given only for the levels {', '.join(PREDICTED)}")
         counts = (metric.name for metric in self.metrics if metric.role == "count")
         known = {"p", *(parameter.name for parameter in self.parameters if parameter.type == "integer"), *counts}
         for step in self.costs:
@@ -250,7 +250,7 @@ class Benchmark(Strict):
             for text in (step.count, step.bytes, step.ranks, step.at_once):
                 if unknown := names_in(text) - known:
                     allowed = ", ".join(sorted(known))
-                    raise ValueError(f"{self.name}: costs: {text}: unknown {min(unknown)}; must be of {allowed}")
+                    raise ValueError(f"{self.name}: costs: {text}: unknown name {min(unknown)}; known: {allowed}")
         return self
 
     @property

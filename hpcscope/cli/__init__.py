@@ -37,7 +37,7 @@ GROUPS = {
     },
     "compare": {
         "compare": "compare two runs case by case",
-        "history": "show when the values of kept runs changed, and what changed in the machine at that time",
+        "history": "show when the values of the runs in a repository changed, and what changed in the machine",
     },
     "programs": {
         "monitor": "run any MPI program under the monitor and show where its time goes",
@@ -77,7 +77,7 @@ BARE = {"runs": ["list"], "cache": ["list"], "repository": ["list"]}
 
 EXAMPLES = """\
 examples:
-  scope run                               the baseline module on this machine
+  scope run                               measure this machine in three minutes
   scope run mpi.latency --launches 3      one benchmark
   scope run --hosts a:2,b:2               two hosts, two ranks on each
   scope run --lab grid                    an emulated grid of three clusters
@@ -162,7 +162,7 @@ def _answer(arguments: list[str]) -> int:
     try:
         Path.cwd()
     except OSError as error:
-        print(f"scope: the current directory: {error.strerror}; change to another one", file=sys.stderr)
+        print(f"scope: the current directory cannot be used: {error.strerror}; change directory", file=sys.stderr)
         return 2
     if name := before_nothing(arguments):
         print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)
@@ -172,7 +172,7 @@ def _answer(arguments: list[str]) -> int:
         print("scope --lab: must be followed by the name of a lab and a command", file=sys.stderr)
         return 2
     if lab is not None and (arguments[0] == "lab" or split_lab(arguments)[0] is not None):
-        print("scope --lab: must be given once, to a command other than `scope lab`", file=sys.stderr)
+        print("scope --lab: must be given only once, and not with `scope lab`", file=sys.stderr)
         return 2
     if lab is not None:
         return dispatch("lab", ["within", lab, "--", *arguments])
@@ -294,7 +294,7 @@ def explained(problem: Exception) -> str:
         names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
         return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])
     if isinstance(problem, MemoryError) or "start new thread" in str(problem):
-        return f"no more memory or threads for this process; run `ulimit -v unlimited -u unlimited` ({problem})"
+        return f"Scope cannot get more memory or threads; run `ulimit -v unlimited -u unlimited` ({problem})"
     if isinstance(problem, RecursionError):
         return "a file or an option is nested too deeply"
     if isinstance(problem, ValueError) and "integer string conversion" in str(problem):

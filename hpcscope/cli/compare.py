@@ -68,7 +68,11 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option("--normalized", help="Divide each modified case of B by its default case of A; A may be B."),
+        typer.Option(
+            "--normalized",
+            help="Divide each case of B with non-default parameters by the default case of A; "
+            "A and B may be the same run.",
+        ),
     ] = False,
     baseline: Annotated[
         Path | None,
@@ -90,9 +94,9 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Compare run B with run A: for each case the change with its interval, a corrected test, and a verdict.
+    """Compare two runs: print for each case the change from A to B with its 95 % CI, and a verdict.
 
-    Three or more runs are listed side by side, each compared with the baseline.
+    Three or more runs are listed side by side, each compared with the first run or with --baseline.
 
     With --measure both sides are measured now, interleaved. Interleaved launches detect smaller changes, because a
     disturbance of the machine affects both sides alike.
@@ -120,7 +124,8 @@ def command(
         raise UsageError(f"--confirm {packed}: must be a run directory; programs in packed runs are not started")
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
-            raise UsageError("--normalized: must not be combined with --html or another comparison option")
+            words = "--measure, --confirm, --efficiency, --across-machines, --fail-on-regression or --html"
+            raise UsageError(f"--normalized: must not be combined with {words}")
         with _folders(paths) as (a_folder, b_folder):
             _print_normalized(a_folder, b_folder, json)
         return

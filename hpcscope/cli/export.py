@@ -26,9 +26,9 @@ def command(
     \b
     Of runs:
       csv           a line for each metric of each case
-      jsonl         the same values with all their keys
-      arrow         the same table in Arrow's file format (Feather)
-      parquet       the same table in columns
+      jsonl         the lines of csv as JSON, with all keys of the results
+      arrow         the lines of csv in Arrow's file format (Feather)
+      parquet       the lines of csv in the Parquet format
       bencher       Bencher's metric format
       chrome        timeline of the measurement, for Perfetto
       code-quality  findings for a merge request on GitLab

@@ -208,12 +208,11 @@ def announce(cost: Cost) -> None:
 
     together = "one after the other" if cost.at_once == 1 and cost.hosts > 1 else "in parallel"
     hosts = f"{cost.hosts} hosts {together}" if cost.hosts > 1 else "this host"
-    paired = (
-        f"  {cost.pairs} links are measured over TCP at full rate, for up to 1 s each;\n" if cost.pairs else ""
-    )
+    links = f"Scope measures {units.count(cost.pairs, 'link')} over TCP at full rate, for up to 1 s each.\n"
     print(
-        f"checking {hosts} takes about {duration(cost.duration_s)} and {cost.node_seconds:.0f} node-seconds;\n"
-        f"{paired}  on each host, a measurement uses at most {units.size(cost.memory_bytes)} of memory, "
-        f"writes {units.size(cost.file_bytes)} and copies {units.quantity(cost.program_bytes, 'B')}",
+        f"Checking {hosts} takes about {duration(cost.duration_s)}, or {cost.node_seconds:.0f} node-seconds.\n"
+        f"{links if cost.pairs else ''}On each host, Scope copies a program of "
+        f"{units.quantity(cost.program_bytes, 'B')}, uses at most {units.size(cost.memory_bytes)} of memory, and "
+        f"writes {units.size(cost.file_bytes)} to disk in each measurement.",
         file=sys.stderr,
     )

@@ -50,7 +50,7 @@ def command(
     folder: Place = None,
     json: Json = False,
 ) -> None:
-    """Show when the values of kept runs shifted, and what changed in the machine at that time.
+    """Show when the values of the runs in a repository shifted, and what changed in the machine at that time.
 
     Only the main result of each case is examined. In a year of nightly runs, at most one in fifty series raises a
     false alarm, even if successive nights are correlated. A slow change is called a drift.
@@ -88,7 +88,7 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
 
     runs = [entry for entry in repository.chosen(RunChoice(cluster=found.cluster)) if entry.module != NAME]
     if not runs:
-        raise UsageError(f"--confirm: {found.cluster} has only checks of health; `scope health` measures again")
+        raise UsageError(f"--confirm: only health checks of {found.cluster} are kept; `scope health` repeats them")
     known = {entry.fingerprint for entry in runs}
     # Another MPI would have other figures.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}
@@ -112,9 +112,7 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
         before = quantity(confirmation.change.point.before, course.unit)
         typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
         if confirmation.state:
-            typer.echo(
-                f"              the machine is in another state than before the change: {confirmation.state}"
-            )
+            typer.echo(f"              the machine has another speed than before the change: {confirmation.state}")
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
         factor = confirmations[0].machine
         typer.echo(
@@ -148,8 +146,8 @@ def _print(found: History) -> None:
         _print_event(event)
     if not found.events:
         typer.echo("No value changed its level.")
-    among = f"among {len(found.courses)} values where nothing changed"
-    typer.echo(f"\nFalse alarms to expect in a year {among}: at most {found.false_alarms:.2g}")
+    unchanged = f"if none of these {len(found.courses)} values changes"
+    typer.echo(f"\nIn a year of runs, expect at most {found.false_alarms:.2g} false alarms {unchanged}.")
 
 
 def _print_event(event: LevelEvent) -> None:

@@ -188,7 +188,7 @@ def _warn(emulated: Emulation) -> None:
 def _faster(link: EmulatedLink) -> str:
     """Say which messages are not delayed."""
     least = units.quantity(link.exact_from_bytes, "B")
-    return f"messages shorter than {least} can cross it faster than at its rate, because the kernel limits it"
+    return f"messages shorter than {least} can be faster than the link, because the kernel sends them as bursts"
 
 
 def _print(emulated: Emulation) -> None:
@@ -204,14 +204,14 @@ def _print(emulated: Emulation) -> None:
         if link.messages:
             times = [f"{one.bytes:,} B {units.quantity(one.measured_s, 's')}" for one in link.messages]
             overhead = units.quantity(link.overhead_s, "s")
-            print(f"messages  {link.link}: {', '.join(times)} one way, {overhead} of it not on the wire")
+            print(f"one way   {link.link}: {', '.join(times)}; software takes {overhead} of each time")
         if link.exact_from_bytes:
             print(f"messages  {link.link}: {_faster(link)}")
     for relayed in facts.relayed:
         median, worst = (
             units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
         )
-        late = f"{relayed.frames} frames, delivery delay {median} (median), {worst} (99th percentile)"
+        late = f"{relayed.frames} frames; lateness: {median} (median), {worst} (99th percentile)"
         carried = late if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     if facts.storage:

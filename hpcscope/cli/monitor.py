@@ -70,8 +70,8 @@ def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> Non
 
 def _no_profile(words: list[str], code: int) -> str:
     """Return why probably no rank left a profile."""
-    failed = f" (exit code {code}); likely causes: a failure (see above)," if code else "; likely causes:"
+    failed = f"the command failed (exit code {code}; see above), " if code else ""
     return (
-        f"no rank of `{' '.join(words)}` left a profile{failed} no call of MPI_Init, a static MPI, a launcher "
-        "that does not forward LD_PRELOAD, or a command that sets LD_PRELOAD itself"
+        f"no rank of `{' '.join(words)}` left a profile. Likely causes: {failed}the program never calls MPI_Init "
+        "or links MPI statically, the launcher drops LD_PRELOAD, or the command sets LD_PRELOAD itself"
     )

@@ -88,7 +88,8 @@ def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
             nonlocal jobs
             if isinstance(record, RoundRecord):
                 took = duration(record.elapsed_s)
-                screen.print(f"round {record.round}: {count(jobs, 'job')} side by side in {took}", markup=False)
+                ran = f"{count(jobs, 'job')} ran side by side and took {took}"
+                screen.print(f"round {record.round}: {ran}", markup=False)
                 jobs = 0
                 return
             jobs += record.beside == "mix"

@@ -191,7 +191,7 @@ def rebuild(
         str | None,
         typer.Option(
             metavar="PLACE",
-            help="Where to keep the index: postgresql://HOST/DATABASE, or sqlite (a file of the repository).",
+            help="Where to keep the index: postgresql://HOST/DATABASE, or sqlite (a file in the repository).",
             show_default=False,
         ),
     ] = None,
@@ -221,7 +221,7 @@ def push(
 
 def pull(
     source: Annotated[
-        str, typer.Argument(metavar="PATH", help="A repository: a directory, or HOST:DIR by rsync.")
+        str, typer.Argument(metavar="PATH", help="Directory of a repository, or HOST:DIR (copied with rsync).")
     ],
     folder: Place = None,
 ) -> None:

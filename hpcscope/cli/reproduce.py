@@ -67,7 +67,7 @@ def command(
         if name is not None or run is not None or others or (asked.quick and asked.full):
             raise UsageError(
                 "--all: must not be combined with a name, --launches, --budget, --run, --hosts, --storage or"
-                " --oversubscribe; --quick must not be combined with --full"
+                " --oversubscribe, and not with both --quick and --full"
             )
         _all(asked, json)
         return

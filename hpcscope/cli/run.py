@@ -97,7 +97,7 @@ def command(
 ) -> None:
     """Measure this machine or cluster, explain the findings, and write a report.
 
-    Without arguments, `scope run` runs the baseline module on this host.
+    Without arguments, `scope run` measures this host with a small fixed set of cases, the baseline module.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.run import run as runs
@@ -148,7 +148,9 @@ def _end(outcome: RunOutcome, keep: bool, try_advice: bool = False) -> None:
 
         ((entry, _),) = Repository(make=True).add([outcome.directory.path])
         typer.echo(
-            f"kept as {entry.id[:8]} of {entry.notes.cluster} (scope repository show {entry.id[:8]})", err=True
+            f"kept in the repository, under the cluster {entry.notes.cluster}; show the run with "
+            f"`scope repository show {entry.id[:8]}`",
+            err=True,
         )
     _show(outcome.directory.path, outcome.well, try_advice)
 
@@ -207,8 +209,9 @@ def _show(run: Path, well: bool, try_advice: bool) -> None:
         _try_advice(run)
     reasons = without_result(run)
     if reasons:
-        further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        typer.echo(f"scope run: no result for a requested case: {reasons[0]}{further}", err=True)
+        none = "a requested case has no result"
+        none = none if len(reasons) == 1 else f"{len(reasons)} requested cases have no result; the first"
+        typer.echo(f"scope run: {none}: {reasons[0]}", err=True)
     raise typer.Exit(0 if well and not reasons else 1)
 
 

@@ -35,8 +35,8 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
         return
     _print(runs)
     if packed := kept_runs.packed(folder):
-        files = f"{packed[0]}" if len(packed) == 1 else f"{len(packed)} packed runs, {packed[0]} to {packed[-1]}"
-        typer.echo(f"not listed: {one_line(files)}; `scope show FILE` reads them, `scope unpack` unpacks them")
+        files = f"{packed[0]}" if len(packed) == 1 else f"{len(packed)} files, {packed[0]} to {packed[-1]}"
+        typer.echo(f"Packed runs are not listed ({one_line(files)}). `scope show FILE` shows a packed run.")
 
 
 def open_report(

@@ -137,7 +137,7 @@ def _print_loads(loaded: Loaded) -> None:
         f"{loaded_cut.cut.name} ({loaded_cut.cut.direction})" for loaded_cut in loaded.cuts if loaded_cut.starved
     ]:
         names = ", ".join(starved)
-        screen.print(f"\nNot judged, because full load needs more processors: {names}", markup=False)
+        screen.print(f"\nScope does not judge {names}: full load needs more processors.", markup=False)
     elif not loaded.findings:
         screen.print(
             f"\nNo trunk delivers less than {units.share(DELIVERS)} of the predicted rate, at 95 % confidence.",

@@ -87,6 +87,6 @@ def _clock(visits: Sequence[Visit]) -> list[Sign]:
     offset = low if low > LARGEST_OFFSET_S else -high if high < -LARGEST_OFFSET_S else 0.0
     if not offset:
         return []
-    way = "ahead" if low > LARGEST_OFFSET_S else "behind"
-    evidence = f"the node's clock is at least {units.quantity(offset, 's')} {way}"
+    way = "ahead of" if low > LARGEST_OFFSET_S else "behind"
+    evidence = f"the node's clock is at least {units.quantity(offset, 's')} {way} the clock of this host"
     return [Sign(False, evidence, "time is not synchronized", "look at `chronyc tracking` or `timedatectl`")]

@@ -286,8 +286,8 @@ def sentence(record: HealthFile) -> str:
     hosts = len({host for visit in measured for host in (visit.first, visit.second)})
     pairs = len({frozenset((visit.first, visit.second)) for visit in measured})
     return (
-        f"Links: {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs; medians: latency {typical[0]}, rate "
-        f"{typical[1]}, rate in both directions at once {typical[2]}."
+        f"Scope measured links between {pairs:,} of {hosts * (hosts - 1) // 2:,} pairs of hosts. The medians are "
+        f"{typical[0]} for latency, {typical[1]} for one direction, {typical[2]} for both directions at once."
     )
 
 
@@ -320,7 +320,7 @@ def _unreached(record: HealthFile) -> Iterable[tuple[str, NodeEvidence]]:
         for host in {visit.first, visit.second} - sound:
             failed.setdefault(host, []).append(visit)
     for host, visits in failed.items():
-        text = f"link: not measured with any of {len(visits)} partners: {visits[0].error}"
+        text = f"link: measurements with {units.count(len(visits), 'partner')} all failed: {visits[0].error}"
         yield host, NodeEvidence(SUSPECT, text, "a firewall between nodes, or a network that is down", ADVICE)
 
 
@@ -333,5 +333,5 @@ def _whole(record: HealthFile) -> list[str]:
         return [f"links: {len(hosts)} hosts are too few to tell whose link is slow; {FEWEST} hosts are needed"]
     if failed:
         names = host_ranges(sorted({visit.first for visit in failed} | {visit.second for visit in failed}))
-        return [f"links: {len(failed)} of {len(record.links)} measurements failed, on {several(names)}"]
+        return [f"links: {len(failed)} of {len(record.links)} measurements failed; they involve {several(names)}"]
     return []

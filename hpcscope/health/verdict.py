@@ -285,7 +285,7 @@ def _judge_speed(
     partners = [host for host in sight.partners if host in again]
     for host in set(sight.suspects) - set(suspects if partners else []):
         slower = units.share(sight.screening.slowness(sight.rows[host]))
-        text = f"{sight.label} {slower} {_worse(sight)} than its peers, but the node was not measured again"
+        text = f"{sight.label} is {slower} {_worse(sight)} than on the peers; the node was not measured again"
         evidence[host].append(NodeEvidence(SUSPECT, text, sight.check.cause, sight.check.advice))
     if not suspects or not partners:
         return []
@@ -306,8 +306,8 @@ def _judge_speed(
         return []
     middle = units.share(slow_nodes.slowness(float(np.median(list(slow.values())))))
     return [
-        f"{sight.label}: two clusters of values, {len(slow)} of {len(sight.hosts)} nodes are {middle}"
-        f" {_worse(sight)}: no majority shows which cluster is right; use --reference"
+        f"{sight.label} has two clusters of values; {len(slow)} of {len(sight.hosts)} nodes are {middle}"
+        f" {_worse(sight)}. No majority shows which cluster is right; use --reference"
     ]
 
 

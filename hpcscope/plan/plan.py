@@ -158,8 +158,8 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
     for number, asked in enumerate(_asked(experiment, catalog, place, where, skipped), start=1):
         if number * repetitions > MOST_VISITS:
             raise UsageError(
-                f"{where}: over {number - 1} cases in {repetitions} launches each: must be at most {MOST_VISITS} "
-                "measurements in total"
+                f"{where}: has over {number - 1} cases with {repetitions} launches each; must have at most "
+                f"{MOST_VISITS:,} launches of cases in total"
             )
         benchmark, combination, source = asked
         sampling = experiment.sampling.plain()
@@ -171,9 +171,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         batch = batches.setdefault(settled, {})
         batch.setdefault(case.line(), case)
     if not batches:
-        none = (
-            f"no case of {', '.join(experiment.only) or 'any benchmark'}; try --module standard, or --case alone"
-        )
+        none = f"no case of {', '.join(experiment.only) or 'any benchmark'}; try --module standard, or only --case"
         reasons = "; ".join(sorted({case.reason for case in skipped})) or none
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
@@ -344,11 +342,11 @@ def _misfit(
     if not benchmark.available:
         return left_out(benchmark.reason)
     room = place.room(point.placement)
-    here = f"here {'is' if room == 1 else 'are'} {room}"
+    here = f"but there {'is' if room == 1 else 'are'} {room}"
     if not place.oversubscribes(point.ranks, point.placement):
         return None
     if point.placement.one_per_host:
-        return left_out(f"one rank on each host: needs {point.ranks} hosts, {here}", "hosts")
+        return left_out(f"one rank on each host needs {point.ranks} hosts, {here}", "hosts")
     if experiment.launcher.oversubscribe:
         return None
     if source.person:

@@ -13,18 +13,20 @@ class ReproductionSettings(SettingsTable):
     launches: int | None = setting(
         None, Whole(1, 1000), "Independent launches (mpiexec) of each case; default: as the experiment sets."
     )
-    budget_s: float = setting(0.2, Duration(HOUR_S), "Time to sample each case in each launch.")
+    budget_s: float = setting(0.2, Duration(HOUR_S), "Time to sample each case in each launch (mpiexec).")
     time_s: float = setting(HOUR_S, Duration(366 * DAY_S, least=1), "With --all: total time of all experiments.")
     full: bool = setting(False, Flag(), "Use the published sizes, however long they take.")
-    quick: bool = setting(False, Flag(), "With --all: one launch of 0.05 s per case; shows only shapes of curves.")
+    quick: bool = setting(
+        False, Flag(), "With --all: one launch of 0.05 s per case, which only shows the shapes of curves."
+    )
 
 
 @dataclass(frozen=True)
 class ComparisonSettings(SettingsTable):
     """When a change counts, and how long it is measured."""
 
-    threshold: float = setting(0.02, Share(), "Relative changes below this count as equal.")
-    time_s: float = setting(300.0, Duration(30 * DAY_S), "Time to measure; one round is always measured.")
+    threshold: float = setting(0.02, Share(), "Ignore relative changes below this fraction.")
+    time_s: float = setting(300.0, Duration(30 * DAY_S), "Time to measure; each side is measured at least once.")
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,16 @@ class Sampling(SettingsTable):
         PROCEDURE,
     )
     budget_s: float | None = setting(
-        None, Duration(HOUR_S), "Time to sample each case in each launch; default: some milliseconds.", PROCEDURE
+        None,
+        Duration(HOUR_S),
+        "Time to sample each case in each launch (mpiexec); default: some milliseconds.",
+        PROCEDURE,
     )
     minimum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Fewest repetitions of a case in each launch.", PROCEDURE
+        None, Whole(1, 10**7), "Fewest repetitions of a case in each launch (mpiexec).", PROCEDURE
     )
     maximum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Most repetitions of a case in each launch.", PROCEDURE
+        None, Whole(1, 10**7), "Most repetitions of a case in each launch (mpiexec).", PROCEDURE
     )
     synchronization: Literal["window", "dissemination"] | None = setting(
         None,
@@ -183,11 +186,13 @@ class Experiment(SettingsTable):
     launches: int | None = setting(
         None,
         Whole(1, 1000),
-        "Launches (mpiexec) of each case; default: 6, and up to 9 if its interval is wide.",
+        "Launches (mpiexec) of each case; default: 6, and up to 9 if the CI of the case is wide.",
         PROCEDURE,
     )
     time_s: float | None = setting(
-        None, Duration(30 * DAY_S), "Begin no further launch after this time; default: the time of the module."
+        None,
+        Duration(30 * DAY_S),
+        "Begin no further launch (mpiexec) after this time; default: the time of the module.",
     )
     limit_s: float | None = setting(
         None, Duration(30 * DAY_S), "Time limit of a case; default: 20 times its budget, at least 30 s.", PROCEDURE

@@ -30,7 +30,7 @@ class Disturbance(SettingsTable):
     reordering: float | None = setting(None, _share, "Fraction of frames that are overtaken by later frames.")
     corruption: float | None = setting(None, _share, "Fraction of frames with a wrong bit.")
     largest_packet_bytes: int | None = setting(
-        None, Size(68, 1499), "Silently drop IP packets larger than this.", option="mtu"
+        None, Size(68, 1499), "Silently drop IP packets of more than this many bytes.", option="mtu"
     )
     paused_ms: float | None = setting(
         None,

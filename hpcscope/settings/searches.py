@@ -8,14 +8,14 @@ from hpcscope.settings.kinds import DAY_S, Choice, Duration, Several, Share, Siz
 from hpcscope.settings.table import SettingsTable, setting
 
 _trials = Whole(1, 1000)
-_launches = (_trials, "Number of independent launches (mpiexec) of each trial; at least 6 for intervals.")
+_launches = (_trials, "Launches (mpiexec) of everything that the search measures; at least 6 for 95 % CIs.")
 
 
 @dataclass(frozen=True)
 class LinpackSearch(SettingsTable):
     """The settings of LINPACK to search."""
 
-    n: int | None = setting(None, Whole(32, 1_000_000), "Order of the matrix in the last round.")
+    n: int | None = setting(None, Whole(32, 1_000_000), "Order N of the matrix in the last measurements.")
     memory_fraction: float = setting(
         0.8, Share(0.95, above=True), "Without --n: fraction of the available memory for the matrix."
     )
@@ -42,17 +42,19 @@ class StorageSearch(SettingsTable):
     direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "Which bandwidth to optimize.")
     file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Amount of data per rank.", option="file-bytes")
     file: Literal["shared", "per_process"] | None = setting(
-        None, Choice("shared", "per_process"), "Choose only among files of this kind."
+        None,
+        Choice("shared", "per_process"),
+        "Only one shared file, or only one file per rank; default: both.",
     )
     ranks: tuple[int, ...] = setting(
         (),
         Several(Whole(1, MOST_RANKS), metavar="1,2,4"),
         "Numbers of ranks to choose from; default: powers of two.",
     )
-    trials: int = setting(6, _trials, "Number of the best predictions that are measured.")
+    trials: int = setting(6, _trials, "Number of ways of access to measure, the best by prediction.")
     time_s: float | None = setting(
         None,
         Duration(30 * DAY_S),
-        "Time of the search. In less time, fewer predictions are measured, but the calibration always runs.",
+        "Time limit of the search. A shorter search measures fewer ways of access; the calibration always runs.",
     )
     launches: int = setting(6, *_launches)

@@ -39,7 +39,7 @@ class SimulationSettings(SettingsTable):
         None, Choice("fat-tree", "dragonfly", "torus"), "Network to simulate, with links like the run's."
     )
     cost: float | None = setting(
-        None, Number(above=True), "Cost of the change, in any currency: shows the cost of each percent gained."
+        None, Number(above=True), "Cost of the change in any currency, to show the cost of each percent gained."
     )
     collectives: str | None = setting(
         None,
@@ -49,8 +49,8 @@ class SimulationSettings(SettingsTable):
     share_memory: bool = setting(
         False,
         Flag(),
-        "Let all ranks use the same memory in benchmarks that do not compute, even if there is enough for each; "
-        "data are then not verified.",
+        "Let all ranks share one buffer in benchmarks that do not compute, even if memory does not run out. "
+        "Scope then does not verify data.",
     )
     own_cores: bool = setting(
         False, Flag(), "Give each host of a lab its own cores, as real hosts have; in the lab they share cores."

@@ -63,7 +63,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     comments = [f"a send of up to {units.size(eager)} does not wait for the receiver: {eager_from}"]
     route = _route(platform, measurements, lines, inside) if lines else None
     if lines is None or route is None:
-        comments.append("one latency and one rate for all sizes: the run has no fit of ping-pong times to sizes")
+        comments.append("all sizes have one latency and rate: the run has no fit of ping-pong times to sizes")
         return Calibration(platform, settings, comments, [])
     overhead_s, more, told = _overheads(busy)
     empty_s = max(_segments(lines)[0].latency_s.value, SHORTEST_S)
@@ -124,8 +124,8 @@ def _eager_limit(lines: Fit | None) -> tuple[int, str]:
     for point in lines.breakpoints if lines else ():
         for setting in point.settings:
             if "eager" in setting.name.lower():
-                return setting.value, f"the library's {setting.name}, the size at which the ping-pong's time jumps"
-    return EAGER_BYTES, "SMPI's own default, since the run does not show this limit"
+                return setting.value, f"the ping-pong's time jumps at {setting.name} of the library"
+    return EAGER_BYTES, "this is SMPI's default, because the run does not show the limit"
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
@@ -137,7 +137,7 @@ def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
         return (
             0.0,
             {},
-            ["no overhead of sender and receiver: the run cannot separate it from the time on the network"],
+            ["sender and receiver have no overhead: the run does not separate it from the time on the network"],
         )
     costs = {"smpi/os": send.value, "smpi/ois": send.value, "smpi/or": receive.value}
     words = [

@@ -39,7 +39,7 @@ class PlatformFigure:
 
 
 NOMINAL_SPEED = PlatformFigure(
-    Estimate(value=1e9), "nominal, since no arithmetic was measured: this machine sets the speed", "flop/s"
+    Estimate(value=1e9), "nominal; computation takes as long as on this machine", "flop/s"
 )
 
 

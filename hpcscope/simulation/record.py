@@ -162,8 +162,8 @@ class Simulation(Strict):
         origins = " and ".join(sorted({row.origin for row in self.validation}))
         validated = units.count(error.cases, f"{origins} case")
         return (
-            f"median error {units.percent(ends.value)}{interval} against {validated}, from"
-            f" {units.change(error.smallest)} to {units.change(error.largest)}, on up to {error.most_ranks} ranks"
+            f"median error {units.percent(ends.value)}{interval} against {validated} on up to {error.most_ranks}"
+            f" ranks; errors range from {units.change(error.smallest)} to {units.change(error.largest)}"
         )
 
     def beyond(self, case: Case) -> str:
@@ -174,7 +174,7 @@ class Simulation(Strict):
         if own is None:
             return "no case of this benchmark was measured on several ranks"
         if case.ranks > own.most_ranks:
-            return f"more than the {own.most_ranks} ranks up to which this benchmark was validated"
+            return f"this benchmark was validated only on up to {own.most_ranks} ranks"
         return ""
 
 

@@ -32,9 +32,9 @@ def cost(discovery: Discovery) -> str:
     count = len(discovery.ports)
     check = f"median error {units.share(discovery.check.error)}"
     lines = [
-        f"{discovery.transfers} transfers and {discovery.ping_pongs} ping-pongs among {count} hosts",
+        f"measured {discovery.transfers} transfers and {discovery.ping_pongs} ping-pongs between {count} hosts",
         f"check with {len(discovery.check.transfers)} new transfers: {check}"
-        + ("" if discovery.check.passed else "; predictions fail: do not rely on this topology"),
+        + ("" if discovery.check.passed else "; the predictions are wrong, so do not rely on this topology"),
     ]
     return "\n".join(lines + [f"note: {note}" for note in discovery.notes])
 

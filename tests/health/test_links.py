@@ -97,7 +97,7 @@ def test_evidence_against_a_host_has_both_values() -> None:
     assert (host, one.verdict) == ("n3", BAD)
     assert one.text.startswith("link: rate of its slower direction 495 MB/s")
     assert "with 6 partners, other hosts 9" in one.text
-    assert links.sentence(made).startswith("Links: 1")
+    assert links.sentence(made).startswith("Scope measured links between 1")
 
 
 def failed(first: str, second: str) -> LinkVisit:
@@ -111,7 +111,7 @@ def test_a_host_that_no_partner_reaches_is_suspect() -> None:
     cut = [failed(v.first, v.second) if "n7" in (v.first, v.second) else v for v in made.links]
     against, remarks = links.evidence(made.model_copy(update={"links": cut}))
     assert [(host, one.verdict) for host, one in against] == [("n7", SUSPECT)]
-    assert "not measured with any of 6 partners: no connection: timed out" in against[0][1].text
+    assert "measurements with 6 partners all failed: no connection: timed out" in against[0][1].text
     assert remarks[-1].startswith("links: 6 of 96 measurements failed")
 
 

@@ -85,7 +85,7 @@ def test_half_a_cluster_is_suspect_and_bad_beside_a_reference() -> None:
     made = record(change=slower(1.5, "arithmetic", half))
     health = judge(made)
     assert verdicts(health) == dict.fromkeys(half, SUSPECT)
-    assert "two clusters of values, 6 of 12 nodes" in health.remarks[0]
+    assert "two clusters of values; 6 of 12 nodes" in health.remarks[0]
     assert verdicts(judge(made, references(record()))) == dict.fromkeys(half, BAD)
     assert "two clusters" in shown(made)
 

@@ -172,7 +172,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
 
 
 async def _events(request: Request, progress: RunsInProgress) -> AsyncIterator[str]:
-    """Yield the progress of all runs as events, until the reader goes."""
+    """Yield the progress of all runs as events, until the client disconnects."""
     while not await request.is_disconnected():
         told: list[dict[str, Any]] = await run_in_threadpool(progress.told)
         yield f"data: {json.dumps(told)}\n\n"
@@ -180,7 +180,7 @@ async def _events(request: Request, progress: RunsInProgress) -> AsyncIterator[s
 
 
 async def _taken(request: Request, folder: Path) -> Response:
-    """Take a packed run and put it aside."""
+    """Receive a packed run and keep it until someone adds it to the repository."""
     upload: Upload | None = None
     try:
         upload = await run_in_threadpool(Upload.begin, folder)

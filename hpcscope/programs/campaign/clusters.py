@@ -102,7 +102,7 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
     """
     good = [record for record in well(records) if all(name in record.features for name in FEATURES)]
     if len(good) < FEWEST_RUNS:
-        return f"{len(good)} runs with profiles: clustering needs at least {FEWEST_RUNS}"
+        return f"clustering needs at least {FEWEST_RUNS} runs with profiles; the campaign has {len(good)}"
     parts = _components(good)
     raw = np.array([[np.median([run.features[name] for run in part]) for name in FEATURES] for part in parts])
     if per is not None:

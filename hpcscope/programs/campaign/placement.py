@@ -104,7 +104,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
         raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
         "One host with one socket: all cores share one memory, so a fixed number of ranks cannot be spread."
-        " Only a full node is compared with a single rank on it."
+        " Scope only compares a full node with a node that runs one rank."
     )
     full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))
     return [Pairing(fixed="nodes", packed=full, spread=alone)], [note]

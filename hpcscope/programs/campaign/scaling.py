@@ -99,7 +99,7 @@ def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
         most = max((len({record.point.factors[variable] for record in group}) for group in groups), default=1)
         fewest = FEWEST_COUNTS if processes else FEWEST_SIZES
         where = " without oversubscription" if processes else ""
-        missing.append(f"No law fitted over {variable}: the runs have {most} values{where}; a law needs {fewest}")
+        missing.append(f"No fit over {variable}: the runs have {most} values{where}, but a fit needs {fewest}")
     return missing
 
 
@@ -231,7 +231,7 @@ def law(
         terms=[Term(name=name, seconds=estimate(cost)) for name, cost in zip(chosen, costs, strict=True)],
         chosen_share=float((best[1:] == best[0]).mean()),
         relative_error=float(np.median(errors)),
-        reason=f"a quarter of the points deviate by {units.percent(miss)} or more" if miss > WORST_ERROR else "",
+        reason=f"a quarter of the points miss the fit by {units.percent(miss)}" if miss > WORST_ERROR else "",
         points=[
             LawPoint(x=float(at), measured_s=estimate(drawn), fitted_s=float(fitted))
             for at, drawn, fitted in zip(x, drawn_s, fitted_s, strict=True)

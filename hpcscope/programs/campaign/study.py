@@ -225,9 +225,7 @@ class Study(Asked):
         if self.command:
             chosen = {name for name in self.transport if over_active_messages(name)}
             if chosen and not self.monitored:
-                raise ValueError(
-                    f"transport = {min(chosen)}: without the monitor, the ranks of a command are unknown"
-                )
+                raise ValueError(f"transport = {min(chosen)}: needs the monitor if a command starts the ranks")
             for name, values in self._own_factors():
                 told = name == "transport" and not set(values) - chosen - {"default"}
                 if len(values) > 1 and name not in named and not told:

@@ -55,8 +55,8 @@ def job(folder: Path) -> Job:
     largest.warnings += damaged + [text for profile in largest.profiles for text in profile.warnings]
     if len(jobs) > 1:
         largest.warnings.append(
-            f"{len(jobs)} MPI programs ran in the command; this is the one that took longest,"
-            f" {largest.ranks} ranks of {largest.profiles[0].header.program or 'a program'}"
+            f"the command ran {len(jobs)} MPI programs; this profile is of the program that took longest:"
+            f" {largest.profiles[0].header.program or 'a program'} (ranks: {largest.ranks})"
         )
     return largest
 

@@ -64,9 +64,9 @@ class Options(MonitorSettings):
         memory, written = (TRACED_CALLS * size / 1e6 for size in (_TRACED_BYTES, _WRITTEN_BYTES))
         calls_per_s = TRACED_CALLS / self.traced_s
         return (
-            f"a trace has room for {TRACED_CALLS} calls of each rank ({memory:.0f} MB of memory, {written:.0f} MB "
-            f"of trace.json). It covers {quantity(self.traced_s, 's')} at {calls_per_s:.0f} calls per second, or "
-            f"{quantity(TRACED_CALLS / 1e6, 's')} at a million calls per second"
+            f"a trace has room for {TRACED_CALLS:,} calls of each rank ({memory:.0f} MB of memory, "
+            f"{written:.0f} MB of trace.json). This is {quantity(self.traced_s, 's')} at {calls_per_s:.0f} calls "
+            f"per second, or {quantity(TRACED_CALLS / 1e6, 's')} at a million calls per second"
         )
 
 
@@ -229,7 +229,7 @@ def _library(program: Program) -> Path:
 
     mpi = program.mpi
     if monitor.built(mpi) is None:
-        logger.info("compiling the monitor for %s %s, only this once, about 10 s ...", mpi.name, mpi.version)
+        logger.info("Compiling the monitor for %s %s takes about 10 s, only once.", mpi.name, mpi.version)
     return monitor.build(mpi)
 
 

@@ -91,7 +91,7 @@ def read(path: Path) -> Merged:
     numbers = {site: place for place, site in enumerate(report.sites)}
     processes = [_process(report, rank, hosts.get(str(rank), "unknown")) for rank in ranks]
     words = _words(report)
-    warnings = [f"{path}: {name} are left out: only their sum over all ranks is printed" for name in report.sums]
+    warnings = [f"{path}: {name} are left out: mpiP printed only the sum of all ranks" for name in report.sums]
     if not report.rows:
         warnings.append(f"{path}: has no times of call sites by rank; mpiP left them out (-d, -c)")
     return Merged(

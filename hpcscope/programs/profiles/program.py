@@ -142,8 +142,8 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
             alike.append(installation)
     if not alike:
         raise UsageError(
-            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of it is available "
-            "to build the monitor; name an installation with --mpi DIRECTORY"
+            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of this MPI is "
+            "available to build the monitor; name an installation with --mpi DIRECTORY"
         )
     # The installation below whose folder the library lies, the innermost first.
     above = linked.library.resolve().parents if linked.library else ()
