@@ -177,10 +177,10 @@ def _warn(emulated: Emulation) -> None:
         if not fidelity.faithful(link):
             reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
             what, deviation = link.worst
-            rate = f"{what}: {units.change(deviation)} against its declared rate"
-            typer.echo(
-                f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True
+            rate = (
+                f"on {link.link}, the rate of {what} differs by {units.change(deviation)} from the declared rate"
             )
+            typer.echo(f"warning: lab {emulated.state.name} is not faithful: {rate}{reason}", err=True)
         if link.exact_from_bytes:
             typer.echo(f"note: lab {emulated.state.name}: {link.link}: {_faster(link)}", err=True)
 
@@ -200,7 +200,7 @@ def _print(emulated: Emulation) -> None:
     print(f"hosts     {', '.join(_ranges(state.description))}")
     for link in facts.links:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
-        print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} against its declared rate")
+        print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} from the declared rate")
         if link.messages:
             times = [f"{one.bytes:,} B {units.quantity(one.measured_s, 's')}" for one in link.messages]
             overhead = units.quantity(link.overhead_s, "s")

@@ -24,7 +24,7 @@ def command(
     ] = None,
     node: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="For a health check: also write a page of node HOST; repeatable."),
+        typer.Option(metavar="HOST", help="For a health check: also write a page about HOST; repeatable."),
     ] = None,
     open_: Annotated[
         Literal["yes", "no"], typer.Option("--open", metavar="yes|no", help="Open the report in a browser.")

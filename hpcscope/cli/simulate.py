@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Simulate the cases of a run, to show the error, and then more ranks or another platform.
 
-    The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform built
-    from the run's values. The result is a run with origin "simulated". Simulated computation takes as long as
+    Scope's native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform
+    built from the run's values. The result is a run with origin "simulated". Simulated computation takes as long as
     computation on this machine.
     """
     from hpcscope.cli.progress import run_progress

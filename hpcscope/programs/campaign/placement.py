@@ -118,8 +118,8 @@ def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | N
     full, wide = -(-count // each), min(count, units)
     if not 2 <= count <= each * units or full == wide:
         raise UsageError(
-            f"--ranks {count}: must be from 2 to {each * units - 1} so that packed and spread differ on {units}"
-            f" {unit}s with room for {each} ranks each"
+            f"--ranks {count}: must be from 2 to {each * units - 1}, or packed and spread ranks are placed alike"
+            f" ({units} {unit}s have room for {each} ranks each)"
         )
     packed = Layout(placement="packed", ranks=count, nodes=full, unit=unit)
     spread = Layout(placement="spread", ranks=count, nodes=wide, unit=unit)
