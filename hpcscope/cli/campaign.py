@@ -30,9 +30,7 @@ def command(
     resume: Resume = None,
     *,
     changes: Given,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the planned runs in order, without starting them.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the planned runs; start no run.")] = False,
     json: Json = False,
 ) -> None:
     """Run a program over parameters, rank counts, placements and transports, each run under the monitor.

@@ -68,11 +68,7 @@ def command(
     ] = False,
     normalized: Annotated[
         bool,
-        typer.Option(
-            "--normalized",
-            help="Divide each case of B with non-default parameters by the default case of A; "
-            "A and B may be the same run.",
-        ),
+        typer.Option("--normalized", help="Divide each case of B by the same case of A with default parameters."),
     ] = False,
     baseline: Annotated[
         Path | None,

@@ -88,8 +88,7 @@ def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
             nonlocal jobs
             if isinstance(record, RoundRecord):
                 took = duration(record.elapsed_s)
-                ran = f"{count(jobs, 'job')} ran side by side and took {took}"
-                screen.print(f"round {record.round}: {ran}", markup=False)
+                screen.print(f"round {record.round}: {count(jobs, 'job')} ran together in {took}", markup=False)
                 jobs = 0
                 return
             jobs += record.beside == "mix"

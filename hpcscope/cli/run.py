@@ -147,11 +147,8 @@ def _end(outcome: RunOutcome, keep: bool, try_advice: bool = False) -> None:
         from hpcscope.archive.repository import Repository
 
         ((entry, _),) = Repository(make=True).add([outcome.directory.path])
-        typer.echo(
-            f"kept in the repository, under the cluster {entry.notes.cluster}; show the run with "
-            f"`scope repository show {entry.id[:8]}`",
-            err=True,
-        )
+        command = f"`scope repository show {entry.id[:8]}`"
+        typer.echo(f"kept in the repository under {entry.notes.cluster}; {command} shows the run", err=True)
     _show(outcome.directory.path, outcome.well, try_advice)
 
 
@@ -209,9 +206,8 @@ def _show(run: Path, well: bool, try_advice: bool) -> None:
         _try_advice(run)
     reasons = without_result(run)
     if reasons:
-        none = "a requested case has no result"
-        none = none if len(reasons) == 1 else f"{len(reasons)} requested cases have no result; the first"
-        typer.echo(f"scope run: {none}: {reasons[0]}", err=True)
+        cases = "a requested case" if len(reasons) == 1 else f"{len(reasons)} requested cases; the first"
+        typer.echo(f"scope run: no result for {cases}: {reasons[0]}", err=True)
     raise typer.Exit(0 if well and not reasons else 1)
 
 

@@ -65,8 +65,8 @@ def command(
     """Simulate the cases of a run, to show the error, and then more ranks or another platform.
 
     Scope's native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform
-    built from the run's values. The result is a run with origin "simulated". Simulated computation takes as long as
-    computation on this machine.
+    built from the run's values. The result is a run with origin "simulated". Simulated computation takes as
+    long as computation on this machine.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.simulate import offers as several

@@ -16,9 +16,7 @@ class ReproductionSettings(SettingsTable):
     budget_s: float = setting(0.2, Duration(HOUR_S), "Time to sample each case in each launch (mpiexec).")
     time_s: float = setting(HOUR_S, Duration(366 * DAY_S, least=1), "With --all: total time of all experiments.")
     full: bool = setting(False, Flag(), "Use the published sizes, however long they take.")
-    quick: bool = setting(
-        False, Flag(), "With --all: one launch of 0.05 s per case, which only shows the shapes of curves."
-    )
+    quick: bool = setting(False, Flag(), "With --all: one launch of 0.05 s per case; shows only curve shapes.")
 
 
 @dataclass(frozen=True)

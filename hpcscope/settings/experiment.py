@@ -33,10 +33,7 @@ class Sampling(SettingsTable):
         PROCEDURE,
     )
     budget_s: float | None = setting(
-        None,
-        Duration(HOUR_S),
-        "Time to sample each case in each launch (mpiexec); default: some milliseconds.",
-        PROCEDURE,
+        None, Duration(HOUR_S), "Time per case in each launch (mpiexec); default: some milliseconds.", PROCEDURE
     )
     minimum_repetitions: int | None = setting(
         None, Whole(1, 10**7), "Fewest repetitions of a case in each launch (mpiexec).", PROCEDURE
@@ -190,9 +187,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     time_s: float | None = setting(
-        None,
-        Duration(30 * DAY_S),
-        "Begin no further launch (mpiexec) after this time; default: the time of the module.",
+        None, Duration(30 * DAY_S), "Start no launch (mpiexec) after this time; default: the module's time."
     )
     limit_s: float | None = setting(
         None, Duration(30 * DAY_S), "Time limit of a case; default: 20 times its budget, at least 30 s.", PROCEDURE

@@ -42,9 +42,7 @@ class StorageSearch(SettingsTable):
     direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "Which bandwidth to optimize.")
     file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Amount of data per rank.", option="file-bytes")
     file: Literal["shared", "per_process"] | None = setting(
-        None,
-        Choice("shared", "per_process"),
-        "Only one shared file, or only one file per rank; default: both.",
+        None, Choice("shared", "per_process"), "One shared file, or one file per rank; default: both."
     )
     ranks: tuple[int, ...] = setting(
         (),
