@@ -112,7 +112,7 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
         before = quantity(confirmation.change.point.before, course.unit)
         typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
         if confirmation.state:
-            typer.echo(f"              the machine has another speed than before the change: {confirmation.state}")
+            typer.echo(f"              the speed of the whole machine changed: {confirmation.state}")
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
         factor = confirmations[0].machine
         typer.echo(
@@ -146,8 +146,7 @@ def _print(found: History) -> None:
         _print_event(event)
     if not found.events:
         typer.echo("No value changed its level.")
-    unchanged = f"if none of these {len(found.courses)} values changes"
-    typer.echo(f"\nIn a year of runs, expect at most {found.false_alarms:.2g} false alarms {unchanged}.")
+    typer.echo(f"\nIn a year of runs, expect at most {found.false_alarms:.2g} false alarms if no value changes.")
 
 
 def _print_event(event: LevelEvent) -> None:

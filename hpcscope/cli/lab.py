@@ -188,7 +188,7 @@ def _warn(emulated: Emulation) -> None:
 def _faster(link: EmulatedLink) -> str:
     """Say which messages are not delayed."""
     least = units.quantity(link.exact_from_bytes, "B")
-    return f"messages shorter than {least} can be faster than the link, because the kernel sends them as bursts"
+    return f"messages shorter than {least} can exceed its rate, because the kernel does not delay short bursts"
 
 
 def _print(emulated: Emulation) -> None:
@@ -211,7 +211,7 @@ def _print(emulated: Emulation) -> None:
         median, worst = (
             units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
         )
-        late = f"{relayed.frames} frames; lateness: {median} (median), {worst} (99th percentile)"
+        late = f"{relayed.frames} frames, {median} late (median) and {worst} late (99th percentile)"
         carried = late if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     if facts.storage:

@@ -8,7 +8,7 @@ from hpcscope.settings.kinds import DAY_S, Choice, Duration, Several, Share, Siz
 from hpcscope.settings.table import SettingsTable, setting
 
 _trials = Whole(1, 1000)
-_launches = (_trials, "Launches (mpiexec) of everything that the search measures; at least 6 for 95 % CIs.")
+_launches = (_trials, "Launches (mpiexec) of each setting that is measured; at least 6 for 95 % CIs.")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class StorageSearch(SettingsTable):
         Several(Whole(1, MOST_RANKS), metavar="1,2,4"),
         "Numbers of ranks to choose from; default: powers of two.",
     )
-    trials: int = setting(6, _trials, "Number of ways of access to measure, the best by prediction.")
+    trials: int = setting(6, _trials, "Number of ways of access to measure; Scope takes the best predictions.")
     time_s: float | None = setting(
         None,
         Duration(30 * DAY_S),

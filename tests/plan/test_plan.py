@@ -180,7 +180,7 @@ def test_a_wrong_benchmark_is_named(benchmarks: Catalog, options: dict[str, obje
 
 
 def test_a_product_that_no_run_could_finish_is_refused(benchmarks: Catalog) -> None:
-    with pytest.raises(UsageError, match=r"\b1000 cases .*\b1000 launches .*\b1000000 measurements"):
+    with pytest.raises(UsageError, match=r"\b1000 cases .*\b1000 launches .*\b1,000,000 launches of cases"):
         make(benchmarks, launches=1000, case=case(message_bytes="0..4000"))
 
 

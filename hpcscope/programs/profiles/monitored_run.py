@@ -65,8 +65,8 @@ class Options(MonitorSettings):
         calls_per_s = TRACED_CALLS / self.traced_s
         return (
             f"a trace has room for {TRACED_CALLS:,} calls of each rank ({memory:.0f} MB of memory, "
-            f"{written:.0f} MB of trace.json). This is {quantity(self.traced_s, 's')} at {calls_per_s:.0f} calls "
-            f"per second, or {quantity(TRACED_CALLS / 1e6, 's')} at a million calls per second"
+            f"{written:.0f} MB of trace.json). It is full after {quantity(self.traced_s, 's')} at "
+            f"{calls_per_s:.0f} calls per second, or {quantity(TRACED_CALLS / 1e6, 's')} at a million calls per second"
         )
 
 
@@ -229,7 +229,7 @@ def _library(program: Program) -> Path:
 
     mpi = program.mpi
     if monitor.built(mpi) is None:
-        logger.info("Compiling the monitor for %s %s takes about 10 s, only once.", mpi.name, mpi.version)
+        logger.info("Scope now compiles the monitor for %s %s (once, about 10 s).", mpi.name, mpi.version)
     return monitor.build(mpi)
 
 
