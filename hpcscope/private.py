@@ -96,7 +96,7 @@ def refuse_shared(folder: Path) -> None:
         raise ScopeError(f"{folder}: belongs to user {status.st_uid}; must belong to user {os.getuid()}")
     mode = stat.S_IMODE(status.st_mode)
     if mode & OTHERS_MAY_WRITE:
-        raise ScopeError(f"{folder}: mode {mode:04o}: others may have changed its files; remove it (must be 0700)")
+        raise ScopeError(f"{folder}: has mode {mode:04o}, not 0700; remove it: others may have changed its files")
 
 
 def refuse_foreign_programs(folder: Path) -> None:

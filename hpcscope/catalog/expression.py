@@ -68,4 +68,4 @@ def _value(node: ast.expr, names: Mapping[str, float]) -> float:
         if node.func.id not in _FUNCTIONS:
             raise ValueError(f"unknown function {node.func.id}; known: {', '.join(_FUNCTIONS)}")
         return _FUNCTIONS[node.func.id](*(_value(expr, names) for expr in node.args))
-    raise ValueError("must be numbers, names, + - * / ^ and calls of " + ", ".join(_FUNCTIONS))
+    raise ValueError("must consist of numbers, names, + - * / ^ and calls of " + ", ".join(_FUNCTIONS))

@@ -112,7 +112,7 @@ def command(
             raise SystemExit(1)
         return
     if baseline is not None:
-        raise UsageError("--baseline: only valid with three or more runs; with two, the first is the baseline")
+        raise UsageError("--baseline: only valid with three or more runs; B is always compared with A")
     paths = (given[0], given[1])
     _refuse_unmeasured(measure or confirm, options, only, output)
     benchmarks = {"only": only} if only else {}

@@ -19,7 +19,7 @@ def command(
     ],
     runs: Annotated[
         list[Path] | None,
-        typer.Option("--run", metavar="RUN", help="A run; repeatable: one curve per run. Default: runs/latest."),
+        typer.Option("--run", metavar="RUN", help="Run to draw as one curve; repeatable. Default: runs/latest."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="FILE.pdf, FILE.svg or FILE.png.")

@@ -135,7 +135,7 @@ def _parse(where: str, line: bytes, may_be_cut: bool) -> AnyRecord | None:
         except (ValueError, RecursionError) as not_json:
             if may_be_cut:
                 return None
-            raise ValueError(f"not JSON, and not the last line: {not_json}") from not_json
+            raise ValueError(f"a line before the last one is not JSON: {not_json}") from not_json
         # A future format may have other keys: its number is the reason to report, not the key.
         if isinstance(raw, dict) and "format" in raw:
             refuse_future(where, raw["format"])

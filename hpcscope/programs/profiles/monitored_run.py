@@ -66,7 +66,7 @@ class Options(MonitorSettings):
         return (
             f"a trace has room for {TRACED_CALLS:,} calls of each rank ({memory:.0f} MB of memory, "
             f"{written:.0f} MB of trace.json). It is full after {quantity(self.traced_s, 's')} at "
-            f"{calls_per_s:.0f} calls per second, or {quantity(TRACED_CALLS / 1e6, 's')} at a million calls per second"
+            f"{calls_per_s:.0f} calls per second, or after {quantity(TRACED_CALLS / 1e6, 's')} at a million"
         )
 
 
