@@ -120,8 +120,7 @@ def command(
         raise UsageError(f"--confirm {packed}: must be a run directory; programs in packed runs are not started")
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
-            words = "--measure, --confirm, --efficiency, --across-machines, --fail-on-regression or --html"
-            raise UsageError(f"--normalized: must not be combined with {words}")
+            raise UsageError("--normalized: must not be combined with other comparisons, failure rules or --html")
         with _folders(paths) as (a_folder, b_folder):
             _print_normalized(a_folder, b_folder, json)
         return

@@ -146,7 +146,7 @@ def _print(found: History) -> None:
         _print_event(event)
     if not found.events:
         typer.echo("No value changed its level.")
-    typer.echo(f"\nIn a year of runs, expect at most {found.false_alarms:.2g} false alarms if no value changes.")
+    typer.echo(f"\nExpect up to {found.false_alarms:.2g} false alarms a year among {len(found.courses)} values.")
 
 
 def _print_event(event: LevelEvent) -> None:

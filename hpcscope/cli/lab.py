@@ -177,9 +177,7 @@ def _warn(emulated: Emulation) -> None:
         if not fidelity.faithful(link):
             reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
             what, deviation = link.worst
-            rate = (
-                f"on {link.link}, the rate of {what} differs by {units.change(deviation)} from the declared rate"
-            )
+            rate = f"{link.link}: the rate of {what} differs by {units.change(deviation)} from the declared rate"
             typer.echo(f"warning: lab {emulated.state.name} is not faithful: {rate}{reason}", err=True)
         if link.exact_from_bytes:
             typer.echo(f"note: lab {emulated.state.name}: {link.link}: {_faster(link)}", err=True)

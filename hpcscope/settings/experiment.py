@@ -151,7 +151,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     module: Module = setting(
-        "baseline", Choice(*get_args(Module)), "Set of benchmarks (baseline 2 min, standard 25, advanced more)."
+        "baseline", Choice(*get_args(Module)), "Benchmarks: baseline (2 min), standard (25 min), advanced (more)."
     )
     case: tuple[Selection, ...] = setting(
         (),
