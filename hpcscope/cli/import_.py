@@ -22,8 +22,8 @@ def command(
 ) -> None:
     """Import the output of other programs as a run or a monitored run, and show it.
 
-    Outputs that repeat a case are taken as its launches. Values that a program does not print are marked unknown;
-    unrecognized lines are listed with file and line number. Values have the origin "imported".
+    If several outputs contain the same case, each counts as one launch of it. Values that a program does not
+    print are marked unknown. Unrecognized lines are listed with file and line. Values have the origin "imported".
 
     \b
     MPI and networks:

@@ -65,7 +65,7 @@ def recognize(
     and for a program whose MPI is none that is here.
     """
     if not command:
-        raise UsageError("no command: must stand after --, such as `scope monitor -- mpiexec -n 4 ./app`")
+        raise UsageError("no command was given: put it after --, such as `scope monitor -- mpiexec -n 4 ./app`")
     first = located(command[0], environment, directory)
     if first is None:
         raise UsageError(f"{command[0]}: no such command; must be a program on PATH or a path")

@@ -68,11 +68,12 @@ struct Layout {
 };
 
 inline std::vector<Parameter> grid_parameters() {
-  return {parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: chosen to fit the columns")
-              .worded("1=1 grid row,{} grid rows"),
-          parallel("grid_columns", "ranks", 0, 0, 1'000'000,
-                   "columns of the process grid; 0: chosen to fit the rows, or the squarest grid")
-              .worded("1=1 grid column,{} grid columns")};
+  return {
+      parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: chosen to fit the columns")
+          .worded("1=1 grid row,{} grid rows"),
+      parallel("grid_columns", "ranks", 0, 0, 1'000'000,
+               "columns of the process grid; 0: chosen to fit the rows or, if both are 0, as square as possible")
+          .worded("1=1 grid column,{} grid columns")};
 }
 // For benchmarks that let ranks follow the rows or the columns of the grid.
 inline Parameter grid_order_parameter() {

@@ -75,7 +75,7 @@ class MatrixBroadcast final : public Benchmark {
 const Registration registration{{
     .name = "operation.broadcast",
     .title = "matrix broadcast",
-    .summary = "broadcast of an N x N matrix into newly allocated or reused memory, as in programs",
+    .summary = "broadcast of an N x N matrix into newly allocated or reused memory, as applications do it",
     .ranks = Ranks::at_least(2),
     .routines = {{"MPI_Bcast", "buffers=cold"}, {"MPI_Ibcast", "buffers=cold call=nonblocking"}},
     .rungs = {{Pattern::transfer, "time_s"}},

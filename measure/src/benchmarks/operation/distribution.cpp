@@ -213,14 +213,14 @@ Declaration declaration(Direction direction, const Row& row) {
   };
 }
 
-const Registration scatter{declaration(
-    Direction::scatter,
-    {"operation.scatter", "matrix scatter", "distribution of a matrix in stripes by MPI_Scatterv, as in programs",
-     "MPI_Scatterv", "MPI_Iscatterv", "distribute"})};
-const Registration gather{declaration(
-    Direction::gather,
-    {"operation.gather", "matrix gather", "collection of a matrix from stripes by MPI_Gatherv, as in programs",
-     "MPI_Gatherv", "MPI_Igatherv", "collect"})};
+const Registration scatter{
+    declaration(Direction::scatter, {"operation.scatter", "matrix scatter",
+                                     "distribution of a matrix in stripes by MPI_Scatterv, as applications do it",
+                                     "MPI_Scatterv", "MPI_Iscatterv", "distribute"})};
+const Registration gather{
+    declaration(Direction::gather, {"operation.gather", "matrix gather",
+                                    "collection of a matrix from stripes by MPI_Gatherv, as applications do it",
+                                    "MPI_Gatherv", "MPI_Igatherv", "collect"})};
 
 }  // namespace
 }  // namespace scope::distribution
