@@ -21,7 +21,10 @@ def build(mpi: MpiInstallation) -> Path:
 
 def built(mpi: MpiInstallation) -> Path | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    return _ready(mpi) or (build(mpi) if cmake.kept(project(mpi), [PRODUCT]) else None)
+    if ready := _ready(mpi):
+        return ready
+    asked = project(mpi)
+    return cmake.compiled(asked, [PRODUCT]) / PRODUCT if cmake.kept(asked, [PRODUCT]) else None
 
 
 def _ready(mpi: MpiInstallation) -> Path | None:

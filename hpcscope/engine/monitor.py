@@ -58,7 +58,7 @@ def monitor(
                 command,
                 directory.path,
                 options,
-                host=host.result(),
+                host=host.result,
                 program=program,
                 started=lambda: others.submit(_load),
             )

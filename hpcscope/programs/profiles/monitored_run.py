@@ -112,7 +112,7 @@ def run(
     stdout: Stream = None,
     stderr: Stream = None,
     timeout_s: float | None = None,
-    host: Host | None = None,
+    host: Callable[[], Host] = discover.this_host,
     program: Program | None = None,
     started: Callable[[], object] = lambda: None,
 ) -> Monitored:
@@ -128,7 +128,7 @@ def run(
         stdout: where its output goes.
         stderr: where its errors go.
         timeout_s: after so much time it is asked to end, and killed when it does not.
-        host: the facts of this host, where they are known.
+        host: returns the facts of this host; called once the program has ended.
         program: what `recognize` says of the command, where it was asked already.
         started: called once, as soon as the command runs.
 
@@ -183,7 +183,7 @@ def run(
             WRAPPERS: ",".join(chosen.wrappers),
             "transport": chosen.transport,
         },
-        machine=discover.machine([host or discover.this_host()], None),
+        machine=None,
     )
     write_json(folder / MONITOR, begun)
     started_s = time.monotonic()
@@ -194,11 +194,10 @@ def run(
             "wall_s": time.monotonic() - started_s,
             "exit_code": status if status >= 0 else None,
             "signal": -status if status < 0 else None,
+            "machine": discover.machine([host()], None),
         }
     )
-    from hpcscope.programs.profiles.folder import (
-        complete,  # takes long to load: the program's start waits for none
-    )
+    from hpcscope.programs.profiles.folder import complete  # late: what it loads delays no start
 
     try:
         note_checksums(profiles, complete(profiles))
@@ -228,8 +227,9 @@ def _library(program: Program) -> Path:
     from hpcscope.build import monitor
 
     mpi = program.mpi
-    if monitor.built(mpi) is None:
-        logger.info("Scope now compiles the monitor for %s %s (once, about 10 s).", mpi.name, mpi.version)
+    if (library := monitor.built(mpi)) is not None:
+        return library
+    logger.info("Scope now compiles the monitor for %s %s (once, about 10 s).", mpi.name, mpi.version)
     return monitor.build(mpi)
 
 
