@@ -42,7 +42,7 @@ def test_pbs_is_asked_for_everything() -> None:
         "#PBS -j oe",
         "#PBS -q short",
         "#PBS -A physics",
-        "#PBS -l select=2:ncpus=4:mpiprocs=4",
+        "#PBS -l select=2:ncpus=4:mpiprocs=4:ompthreads=1",
         "#PBS -l place=scatter:excl",
         "#PBS -l walltime=01:31:00",
         "#PBS -V",
@@ -97,7 +97,7 @@ def test_every_pbs_script_is_as_documented_and_asks_for_what_is_wanted() -> None
     for one in REQUESTS:
         asked = directives.pbs(pbs.SCHEDULER.directives(one))
         each = one.ranks_per_node or 1
-        sizes = f"ncpus={each}" + (f":mpiprocs={each}" if one.ranks_per_node else "")
+        sizes = f"ncpus={each}" + (f":mpiprocs={each}:ompthreads=1" if one.ranks_per_node else "")
         chunks = [f"1:{sizes}:host={host}" for host in one.nodelist] or [f"3:{sizes}"]
         wanted = {
             **{"N": one.name, "o": str(one.output), "j": "oe", "V": "", "select": "+".join(chunks)},

@@ -302,7 +302,7 @@ def test_an_interrupted_submission_cancels_its_own_job(
         (["--time-limit", "7200"], 2, "launcher.time_limit_s = 7200: sbatch: Requested time limit is invalid"),
         (["--nodelist", "node1,nowhere"], 2, "launcher.nodelist = node1,nowhere: sbatch: Invalid node name"),
         (["--partition", "down"], 1, "(PartitionDown)"),
-        (["--scheduler", "pbs"], 2, "launcher.scheduler = pbs: "),
+        (["--scheduler", "lsf"], 2, "launcher.scheduler = lsf: "),
     ],
 )
 def test_what_slurm_refuses_is_one_line(

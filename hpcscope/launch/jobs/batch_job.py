@@ -15,7 +15,7 @@ from hpcscope.machine.machine import Machine
 from hpcscope.plan import experiment as asking
 from hpcscope.plan import plan as planning
 from hpcscope.private import refuse_foreign
-from hpcscope.rundirectory import Below, RunDirectory, RunFile, read_json, read_text, write_text
+from hpcscope.rundirectory import Below, RunDirectory, RunFile, read_json, write_text
 from hpcscope.settings.experiment import Experiment, LauncherSettings
 from hpcscope.settings.hosts import hostnames
 
@@ -114,8 +114,8 @@ def _progress(run: RunDirectory) -> str:
 
 def _last_line(output: Path) -> str:
     try:
-        lines = [line.strip() for line in read_text(output).splitlines() if line.strip()]
-    except UsageError:
+        lines = [line.strip() for line in output.read_text(errors="replace").splitlines() if line.strip()]
+    except OSError:
         return "it printed nothing"
     own = [line for line in lines if line.startswith("scope run: ")]
     return (own or lines or ["it printed nothing"])[-1].removeprefix("scope run: ")

@@ -8,41 +8,31 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.launch.scheduler import (
-    Allocation,
-    JobState,
-    Request,
-    ask,
-    counted,
-    end_of_job,
-    refuse_array,
-    rejection,
-    require,
-)
+from hpcscope.launch.qsub import Qsub
+from hpcscope.launch.scheduler import Allocation, JobState, Request, ask, counted, end_of_job
 from hpcscope.rundirectory import read_text
 
 OWN = re.compile(r"""[,:$#"']""")
 """What Grid Engine does not take literally in the path of an output: a list of HOST:PATH with variables; it has no
 escape for quotes, and # begins a comment even between them."""
-ARRAY = re.compile(r"-t\b")
-"""The option of qsub that makes an array of jobs."""
-KEYS = (
-    (r"\bproject\b", "account"),
-    (r"unknown queue", "partition"),
-    (r"parallel environment", "parallel_environment"),
-    (r"unknown resource \"exclusive\"", "exclusive"),
-    (r"resolve hostname", "nodelist"),
-)
-"""Which key of an experiment an error of qsub is about."""
 
 
-class GridEngine:
+class GridEngine(Qsub):
     """See qsub(1), qstat(1), sge_pe(5), complex(5), accounting(5)."""
 
     name = "gridengine"
     title = "Grid Engine"
-    submits = "qsub"
-    tells_end = False
+    own_command = "qconf"
+    options = ("-terse", "-w", "e")
+    """What could not even start in an empty cluster is rejected, too."""
+    array = re.compile(r"-t\b")
+    keys = (
+        (r"\bproject\b", "account"),
+        (r"unknown queue", "partition"),
+        (r"parallel environment", "parallel_environment"),
+        (r"unknown resource \"exclusive\"", "exclusive"),
+        (r"resolve hostname", "nodelist"),
+    )
     accounts_within_s = 20.0
     """By default the queue master writes its accounting every 15 s."""
 
@@ -85,28 +75,16 @@ class GridEngine:
         ]
         return [f"#$ {line}" for line in asked]
 
-    def require(self) -> None:
-        """Raise UsageError where Grid Engine's commands are not on PATH; PBS has a qsub and a qstat, too."""
-        for command in ("qsub", "qconf"):
-            require(command, self.title)
-
     def submit(self, script: Path, request: Request) -> str:
-        """Submit a job and return its number; raises UsageError with the reason of a rejection.
-
-        What could not even start in an empty cluster is rejected, too (`-w e`).
-        """
-        refuse_array(request.arguments, ARRAY)
+        """Submit a job; raises UsageError, too, where its parallel environment does not fit."""
         self._check_rule(request)
-        answer = ask(self.title, "qsub", "-terse", "-w", "e", str(script))
-        if answer.returncode != 0:
-            raise UsageError(rejection("qsub", _reason(answer.stderr), KEYS, request))
-        return answer.stdout.split()[-1]
+        return super().submit(script, request)
 
     def state_of(self, job: str) -> JobState:
         """Return the state of a job of this user; raises ScopeError while the queue master does not respond."""
         answer = ask(self.title, "qstat", "-u", pwd.getpwuid(os.getuid()).pw_name)
         if answer.returncode != 0:
-            raise ScopeError(f"qstat: {_reason(answer.stderr)}")
+            raise ScopeError(f"qstat: {self.reason(answer.stderr)}")
         fields = next((line.split() for line in answer.stdout.splitlines() if line.split()[:1] == [job]), [])
         if len(fields) < 5:
             return JobState("GONE", exit_code=self._exit_code(job), ended=True)
@@ -116,9 +94,11 @@ class GridEngine:
         reason = self._fault(job) if fault else "held" if pending and "h" in letters else ""
         return JobState(letters, reason, pending=pending, stuck=pending and reason != "")
 
-    def cancel(self, job: str) -> None:
-        """Cancel a job; one that has ended meanwhile is left alone."""
-        ask(self.title, "qdel", job)
+    def reason(self, printed: str) -> str:
+        """Return the first line, without the words before what is wrong."""
+        lines = [line.strip() for line in printed.splitlines() if line.strip() and line.strip() != "Exiting."]
+        text = re.sub(r"^Unable to run job: ", "", lines[0] if lines else "no message")
+        return re.sub(r"^((job rejected|denied|error): |Job was rejected because )", "", text).rstrip(".")
 
     def _check_rule(self, request: Request) -> None:
         """Raise UsageError where the parallel environment would put other numbers of ranks on the hosts."""
@@ -143,12 +123,6 @@ class GridEngine:
         shown = ask(self.title, "qstat", "-j", job).stdout
         why = re.search(r"^error reason\s+\d+:\s+(?:[\d/]+ [\d:]+ \[[\d:]+\]: )?(.*)", shown, re.MULTILINE)
         return why[1].removeprefix("error: ") if why else "error"
-
-
-def _reason(printed: str) -> str:
-    lines = [line.strip() for line in printed.splitlines() if line.strip() and line.strip() != "Exiting."]
-    text = re.sub(r"^Unable to run job: ", "", lines[0] if lines else "no message")
-    return re.sub(r"^((job rejected|denied|error): |Job was rejected because )", "", text).rstrip(".")
 
 
 SCHEDULER = GridEngine()

@@ -1,0 +1,44 @@
+"""What Grid Engine and PBS share: POSIX's qsub and qdel."""
+
+import re
+from pathlib import Path
+
+from hpcscope.errors import UsageError
+from hpcscope.launch.scheduler import Request, ask, refuse_array, rejection, require
+
+
+class Qsub:
+    """A batch system with these commands; see qsub(1P), qdel(1P)."""
+
+    title: str
+    submits = "qsub"
+    tells_end = False
+    own_command: str
+    """No other batch system with a qsub has it."""
+    options: tuple[str, ...] = ()
+    """Of every qsub."""
+    array: re.Pattern[str]
+    """The option of qsub that makes an array of jobs."""
+    keys: tuple[tuple[str, str], ...]
+    """Which key of an experiment an error of qsub is about."""
+
+    def require(self) -> None:
+        """Raise UsageError where its commands are not on PATH."""
+        for command in (self.submits, self.own_command):
+            require(command, self.title)
+
+    def submit(self, script: Path, request: Request) -> str:
+        """Submit a job and return its number; raises UsageError with the reason of a rejection."""
+        refuse_array(request.arguments, self.array)
+        answer = ask(self.title, "qsub", *self.options, str(script))
+        if answer.returncode != 0:
+            raise UsageError(rejection("qsub", self.reason(answer.stderr), self.keys, request))
+        return answer.stdout.split()[-1]
+
+    def cancel(self, job: str) -> None:
+        """Cancel a job; one that has ended meanwhile is left alone."""
+        ask(self.title, "qdel", job)
+
+    def reason(self, printed: str) -> str:
+        """Return what a command printed as the reason of an error."""
+        raise NotImplementedError
