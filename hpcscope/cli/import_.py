@@ -20,7 +20,7 @@ def command(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Import the output of other programs as a run or a monitored run, and show it.
+    """Import outputs of other programs as a run or monitored run, and show it.
 
     If several outputs contain the same case, each counts as one launch of it. Values that a program does not
     print are marked unknown. Unrecognized lines are listed with file and line. Values have the origin "imported".

@@ -81,9 +81,12 @@ def monitor(
 
 
 def _load() -> None:
-    """Load what is needed once the program has ended, with the lowest priority: the program has the processors."""
+    """Load what is needed once the program has ended, with low priority: the program has the processors.
+
+    Not with the lowest: beside other programs, its end would wait long for this.
+    """
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     from hpcscope.engine import profile
     from hpcscope.report.profile import text  # noqa: F401
     from hpcscope.report.terminal import console  # noqa: F401

@@ -88,7 +88,7 @@ void fourier_transforms_are_sums() {
     }
   }
   CHECK(scope::testing::thrown([] { FourierTransform(14, 1, Width::scalar); }) ==
-        "14 points: must have no other prime factors than 2, 3 and 5");
+        "14 points: the only prime factors allowed are 2, 3 and 5");
 }
 
 // Spectral coefficients to the grid and back.

@@ -196,7 +196,7 @@ def test_a_user_without_room_for_threads_is_refused_in_one_line(
 
 def test_a_thread_for_which_there_is_no_room_is_no_defect() -> None:
     for problem in (RuntimeError("can't start new thread"), MemoryError()):
-        assert mentions(explained(problem), "no more memory or threads ... ulimit")
+        assert mentions(explained(problem), "more memory or threads ... ulimit")
 
 
 def test_a_value_that_ends_like_an_option_is_no_empty_one() -> None:

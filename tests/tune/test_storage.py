@@ -110,10 +110,10 @@ def test_a_short_time_leaves_out_the_last_of_the_best_predictions() -> None:
     assert len(kept) == 2 < len(fresh)
     conclusion = concluded(tuning, {**first, **measured(kept)}).conclusion
     assert conclusion is not None
-    assert any(mentions(words, f"lack of time ... : {len(fresh) - 2} of") for words in conclusion.words)
+    assert any(mentions(words, f"too short ... {len(fresh) - 2} of") for words in conclusion.words)
     whole = concluded(tuning, {**first, **measured(fresh)}).conclusion
     assert whole is not None
-    assert not any("time left" in words for words in whole.words)
+    assert not any(mentions(words, "too short") for words in whole.words)
 
 
 def test_two_numbers_of_processes_say_nothing_of_others() -> None:
