@@ -81,10 +81,7 @@ def monitor(
 
 
 def _load() -> None:
-    """Load what is needed once the program has ended, with low priority: the program has the processors.
-
-    Not with the lowest: beside other programs, its end would wait long for this.
-    """
+    """Load what is needed at the program's end, with low priority; with the lowest, other programs delay it."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     from hpcscope.engine import profile
