@@ -95,7 +95,7 @@ def _let_waiting_ranks_sleep(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Note whether tests with ranks and hosts were chosen beside others; collected tests are no garbage."""
+    """Note whether tests with ranks and hosts were chosen with others; collected tests stay."""
     gc.freeze()
     session.config.stash[MIXED] = any(map(_together, session.items))
 

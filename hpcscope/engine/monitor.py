@@ -68,12 +68,13 @@ def monitor(
             raise
     from hpcscope.engine import profile
     from hpcscope.programs.profiles.profile import SUFFIX
+    from hpcscope.report.profile import page
 
     if not any((directory.path / PROFILES).glob(f"*{SUFFIX}")):
         return MonitorOutcome(directory.path, ended.code, None)
     try:
         contents = profile.analyze(directory.path, measured, search=against != NONE)
-        profile.draw(contents)
+        page.write(contents)
         make_latest(directory)
     except ScopeError as error:
         return MonitorOutcome(directory.path, ended.code, None, str(error))

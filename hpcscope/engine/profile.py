@@ -56,15 +56,12 @@ def explain(folder: Path) -> ProfileContents:
     """Derive everything from the profiles of a monitored run, draw its report, and return it."""
     with held(folder):
         contents = analyze(folder)
-        draw(contents)
+        page.write(contents)
     return contents
 
 
-draw = page.write
-
-
 def prepare() -> None:
-    """Load what `analyze` and `draw` would load only when they are called."""
+    """Load what `analyze` and `page.write` would load only when they are called."""
     from hpcscope.findings.find import kinds as load
 
     load(kinds.__name__)

@@ -16,7 +16,7 @@ class Qsub:
     own_command: str
     """No other batch system with a qsub has it."""
     options: tuple[str, ...] = ()
-    """Of every qsub."""
+    """Options of every call of qsub."""
     array: re.Pattern[str]
     """The option of qsub that makes an array of jobs."""
     keys: tuple[tuple[str, str], ...]

@@ -177,7 +177,7 @@ def test_how_a_job_ends_is_how_the_command_ends(
     last: tuple[str, ...], code: int, said: str, queue: Path, run: Path
 ) -> None:
     (queue / "history").write_text(shown(*last))
-    # One line is no UTF-8, as programs print it that read memory they do not own.
+    # One line is not UTF-8, as printed by programs that read memory they do not own.
     (run / "job" / "output.txt").write_bytes(b"\xf0>Z: No such file\nscope run: what went wrong\n")
     answer = answered(run.parent, "run", "--resume", "run", "--submit")
     assert answer.code == code, answer

@@ -100,7 +100,7 @@ def _count(cell: object) -> int | None:
 
 
 def _origin(held: Mapping[str, Any]) -> Origin:
-    """Return what Scope says of its own values; those of labs remain such."""
+    """Return the origin that Scope wrote for its own values: emulated and simulated values remain so."""
     said = str(held.get("origin")).split() if "scope_version" in held else []
     return "emulated" if "emulated" in said else "simulated" if "simulated" in said else "imported"
 

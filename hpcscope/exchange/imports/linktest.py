@@ -45,7 +45,7 @@ _NEEDED = {"Number of MPI-Task", "Message length", "Number of Iteration", "seria
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether settings or results of version 1 are among the lines; UsageError where those of 2 are."""
+    """Return whether settings or results of version 1 are among the lines; UsageError for version 2."""
     found = any(_RANKS.match(line.text) or _RESULT.match(line.text) for line in lines)
     if not found and any(_SECOND.match(line.text) for line in lines):
         raise UsageError("LinkTest 2 is not read: its results do not say the message size and the number of ranks")

@@ -73,7 +73,7 @@ class _RambleReader(LineReader):
         super().__init__()
         self._of_documents: set[int] = set()
         self._experiments: list[Experiment] = []
-        """Of the text."""
+        """The experiments in the text output."""
         self._context = ""
         """Empty outside of the contexts of an experiment."""
         self._name = ""

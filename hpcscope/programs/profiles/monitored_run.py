@@ -93,7 +93,7 @@ class Monitored(Strict):
     """Path of the monitor that was put below the processes."""
     options: dict[str, str]
     machine: Machine | None
-    """Facts of the host that started it, and the variables that steer MPI."""
+    """Facts of the host that started it, and the variables that steer MPI; None until the program has ended."""
 
     @property
     def code(self) -> int:
