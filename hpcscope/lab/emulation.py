@@ -21,7 +21,7 @@ from hpcscope.lab import folder, storage
 from hpcscope.lab.active import ActiveLab, Relay, UpHost
 from hpcscope.lab.description import Lab
 from hpcscope.lab.entry import TEMPORARY, TIMEOUT_S, Emulation
-from hpcscope.lab.wiring import Relayed, Wiring, wire
+from hpcscope.lab.wiring import TRAFFIC, Relayed, Wiring, wire
 
 HOLDER_LOG = "holder.log"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
@@ -173,26 +173,28 @@ def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[st
 
 def _start_relay(emulation: Emulation, relayed: Relayed) -> Relay:
     """Start a relay inside and wait until its devices exist."""
-    statistics = emulation.folder / f"{_stem(relayed)}.json"
+    files = [emulation.folder / f"{relayed.stem}{suffix}" for suffix in (".json", TRAFFIC)]
     # In the background of a shell that prints its number; the relay goes on when the shell has ended.
-    start = '"$@" "$WAYS" "$STATISTICS" >>"$LOG" 2>&1 & echo $!'
-    pid = _told_ways(emulation, relayed, ["setsid", "env", f"STATISTICS={statistics}"], start, relay())
-    return Relay(link=relayed.name, pid=int(pid), statistics=str(statistics))
+    start = '"$1" "$WAYS" "$2" "$3" >>"$LOG" 2>&1 & echo $!'
+    pid = _told_ways(emulation, relayed, ["setsid"], start, [relay(), *map(str, files)])
+    return Relay(link=relayed.name, pid=int(pid), statistics=str(files[0]))
 
 
 def change_relay(emulation: Emulation, relayed: Relayed) -> None:
     """Let a relay that runs carry its ways as they are now; the frames under way are carried on."""
     pid = next(one.pid for one in emulation.state.relays if one.link == relayed.name)
-    _told_ways(emulation, relayed, [], 'kill -HUP "$1"', str(pid))
+    _told_ways(emulation, relayed, [], 'kill -HUP "$1"', [str(pid)])
 
 
-def _told_ways(emulation: Emulation, relayed: Relayed, before: Sequence[str], script: str, word: str) -> str:
-    """Write the ways of a relay, run a script with a word, wait until the relay is ready; return its output."""
-    ways, log = (emulation.folder / f"{_stem(relayed)}.{suffix}" for suffix in ("ways", "log"))
+def _told_ways(
+    emulation: Emulation, relayed: Relayed, before: Sequence[str], script: str, given: Sequence[str]
+) -> str:
+    """Write the ways of a relay, run a script, wait until the relay is ready; return its output."""
+    ways, log = (emulation.folder / f"{relayed.stem}.{suffix}" for suffix in ("ways", "log"))
     ways.write_text("".join(f"{way.line()}\n" for way in relayed.ways))
     log.write_text("")
     waited = f'{script} && until grep -q . "$LOG"; do sleep 0.01; done'
-    words = [*before, "env", f"WAYS={ways}", f"LOG={log}", "sh", "-c", waited, "sh", word]
+    words = [*before, "env", f"WAYS={ways}", f"LOG={log}", "sh", "-c", waited, "sh", *given]
     try:
         answer = emulation.run(None, words, timeout=10)
     except subprocess.TimeoutExpired as error:
@@ -201,10 +203,6 @@ def _told_ways(emulation: Emulation, relayed: Relayed, before: Sequence[str], sc
         hint = "; links of a lab need /dev/net/tun" if "/dev/net/tun" in said else ""
         raise ScopeError(f"lab {emulation.state.name}: {relayed.name}: {said or answer.stderr}{hint}")
     return answer.stdout
-
-
-def _stem(relayed: Relayed) -> str:
-    return relayed.name.replace(" ", "-")
 
 
 def _start_holder(here: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]:

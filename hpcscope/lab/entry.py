@@ -64,7 +64,7 @@ class Emulation:
         """
         own = {VARIABLE: str(self.folder / folder.STATE), "TMPDIR": str(self.folder / TEMPORARY)}
         if self.state.description.trunk:
-            own[COUNTERS] = counters(self.state.description)
+            own[COUNTERS] = counters(self.state.description, self.folder)
         if self.storage is not None:
             own[STORAGE] = str(self.storage)
         return {**variables(self.state.remote_shell), **os.environ, **own}

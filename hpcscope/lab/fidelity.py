@@ -14,7 +14,7 @@ import psutil
 from hpcscope.errors import ScopeError
 from hpcscope.lab.description import Group, Lab, LabHost, Trunk
 from hpcscope.lab.entry import Emulation
-from hpcscope.lab.wiring import bucket_bytes, is_relayed_port, is_relayed_trunk
+from hpcscope.lab.wiring import bucket_bytes, is_relayed_port, is_relayed_trunk, queue_bytes
 from hpcscope.machine.machine import EmulatedLink, EmulatedMessage
 
 STREAM = Path(__file__).with_name("stream.py")
@@ -123,7 +123,9 @@ def streamed(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
     declared = probe.payload_bytes_per_s
     seconds = max(SHORTEST_S, SLOWEST_BYTES / declared)
     before = _processors()
-    received, _ = _ends(emulation, probe, "receive", [], "send", [f"{seconds:.3f}"])
+    latency_s = sum(hop.latency_us for hop in probe.hops) * 1e-6
+    buffer = queue_bytes(probe.mbit_per_s) / 2 + 2 * latency_s * declared
+    received, _ = _ends(emulation, probe, "receive", [], "send", [f"{seconds:.3f}", f"{buffer:.0f}"])
     stream = json.loads(received)
     return EmulatedLink(
         link=probe.link,

@@ -1,20 +1,24 @@
-// relay: wires in user space, for what the kernel's token bucket cannot do: frames that pass one after another at the
-// rate of the wire, latency, one medium for all, shares of the frames that are lost, delivered twice, delivered late or
-// damaged, packets that are silently dropped for their length, stops, and a policer of every second connection.
+// relay: a network of switches in user space, for what the kernel's token bucket cannot do: frames that pass one after
+// another at the rate of the wire, latency, one medium for all, shares of the frames that are lost, delivered twice,
+// delivered late or damaged, packets that are silently dropped for their length, stops, and a policer of every second
+// connection.
 //
-// Ports are TAP devices, each in the network namespace of a process. A frame crosses two ways: it enters at one port
-// and leaves at another, which is learned as a switch learns it. On each way it waits until the medium is free,
-// occupies it for length / rate, and arrives `latency` after its last bit. A frame leaves only when it has entered
-// whole (store and forward). The kernel hands over several frames of a TCP connection as one (segmentation offload).
-// They cross a way one after another and are delivered with the last, or are cut where each is treated on its own.
+// Ports are TAP devices, each in the network namespace of a process. A frame crosses one way after another: from a port
+// to its switch, between switches, and from the last switch to a port, which is learned as a switch learns it. On each
+// way it waits until the medium is free, occupies it for length / rate, and arrives `latency` after its last bit. A
+// frame begins the next way only when it has come whole (store and forward). The kernel hands over several frames of a
+// TCP connection as one (segmentation offload). They cross a way one after another and are delivered with the last, or
+// are cut where each is treated on its own.
 // Ways that name the same medium share it, round robin: a bus, a half-duplex line. A way without a rate takes no time.
 // A frame before which more than `queue-bytes` wait is dropped.
 //
-//   relay WAYS STATISTICS
+//   relay WAYS STATISTICS TRAFFIC
 //
-// Each line of the file WAYS is `PID:INTERFACE enters|leaves KEY=VALUE...`, with the keys of `parse`. Says "ready" when
-// all ports exist, and again when SIGHUP has made it read WAYS again; the ports stay. Writes how late deliveries were
-// to STATISTICS four times a second. Ends on SIGTERM.
+// Each line of the file WAYS is `FROM TO KEY=VALUE...`, with the keys of `parse`. An end with a colon is the port
+// `PID:INTERFACE`, another one is a switch. Between two switches is one path. Says "ready" when all ports exist, and
+// again when SIGHUP has made it read WAYS again; ports and switches stay. Writes how late deliveries were to STATISTICS
+// four times a second. TRAFFIC has the bytes of each way with `counted` and of its opposite in the format of
+// /proc/net/dev; frames that were delivered are counted. Ends on SIGTERM.
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -34,12 +38,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <limits>
 #include <map>
-#include <queue>
 #include <random>
 #include <sstream>
 #include <stdexcept>
@@ -60,7 +63,7 @@ constexpr Nanoseconds ahead = 1'000'000;
 constexpr Nanoseconds awake = 70'000;
 // Awake before every frame, the relays of a few streams would take all processors, and the ranks would have none.
 // During a stream frames are therefore delivered so late at most, several per wake-up, except the last one.
-constexpr Nanoseconds gathered = 100'000;
+constexpr Nanoseconds gathered = 250'000;
 // A stream has occupied its medium for twice so long without a rest. Shorter messages are delivered on time.
 constexpr Nanoseconds streaming = 3'000'000;
 constexpr std::size_t longest_frame = 1 << 17;
@@ -102,11 +105,11 @@ struct Options {
   double policed_mbit_per_s = 0;    // of every second connection; 0: of none
   double queue_bytes = 0;           // 0: no limit
   std::string medium;               // of its own where it has no name
+  std::string counted;              // under this name; not counted where it has none
 
   // Whether frames may travel together: on a shared medium others have their turn, and faults are those of a frame.
-  // Behind a way without a rate other links follow, which take each frame when it comes.
   bool takes_several() const {
-    return rate_mbit > 0 && medium.empty() && loss + duplication + reordering + corruption == 0 &&
+    return medium.empty() && loss + duplication + reordering + corruption == 0 &&
            largest_packet_bytes + paused_ms + policed_mbit_per_s == 0;
   }
   Nanoseconds latency() const { return static_cast<Nanoseconds>(latency_us * 1e3); }
@@ -131,39 +134,39 @@ Options parse(std::istream& words) {
   for (std::string word; words >> word;) {
     const auto equals = std::min(word.size(), word.find('='));
     const std::string key = word.substr(0, equals), value = word.substr(std::min(word.size(), equals + 1));
-    if (key == "medium")
-      options.medium = value;
+    if (key == "medium" || key == "counted")
+      (key == "medium" ? options.medium : options.counted) = value;
     else
       options.*numbers.at(key) = std::stod(value);
   }
   return options;
 }
 
-struct PortOptions {
-  std::string name;
-  Options enters, leaves;
+// A way as it is read.
+struct Line {
+  std::string from, to;
+  Options options;
 };
 
-std::vector<PortOptions> read_ways(const std::string& path) {
+std::vector<Line> read_ways(const std::string& path) {
   std::ifstream file(path);
-  std::vector<PortOptions> ports;
+  std::vector<Line> ways;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
-    std::string name, way;
-    words >> name >> way;
-    if (way != "enters" && way != "leaves")
-      throw std::runtime_error(line + ": must be PID:INTERFACE enters|leaves");
-    if (ports.empty() || ports.back().name != name) ports.push_back({name, {}, {}});
-    (way == "enters" ? ports.back().enters : ports.back().leaves) = parse(words);
+    Line way;
+    if (!(words >> way.from >> way.to)) throw std::runtime_error(line + ": must be FROM TO KEY=VALUE...");
+    way.options = parse(words);
+    ways.push_back(way);
   }
-  if (ports.empty()) throw std::runtime_error(path + ": must have a port");
-  return ports;
+  if (ways.empty()) throw std::runtime_error(path + ": must have a way");
+  return ways;
 }
+
+bool is_port(const std::string& end) { return end.find(':') != std::string::npos; }
 
 // Makes a TAP device in the network namespace of a process.
 int open_port(const std::string& port) {
   const auto colon = port.find(':');
-  if (colon == std::string::npos) throw std::runtime_error(port + ": must be PID:INTERFACE");
   const std::string where = "/proc/" + port.substr(0, colon) + "/ns/net";
   const int space = open(where.c_str(), O_RDONLY);
   if (space < 0 || setns(space, CLONE_NEWNET) != 0) fail(where);
@@ -297,7 +300,25 @@ void Frame::finish_checksum() {
   put(segment + offload.csum_offset, sum == 0 ? 0xffff : std::size_t(sum), 2);
 }
 
-using Frames = std::priority_queue<Frame, std::vector<Frame>, std::greater<>>;
+// Frames by their time. `pop` moves the first one out; std::priority_queue would copy it.
+class Frames {
+ public:
+  bool empty() const { return heap_.empty(); }
+  const Frame& top() const { return heap_.front(); }
+  void push(Frame frame) {
+    heap_.push_back(std::move(frame));
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  Frame pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    Frame first = std::move(heap_.back());
+    heap_.pop_back();
+    return first;
+  }
+
+ private:
+  std::vector<Frame> heap_;
+};
 
 // Drops what every second connection sends above a rate; the others pass. TCP over IPv4 alone is policed.
 class Policer {
@@ -369,41 +390,70 @@ struct Medium {
   bool shared() const { return ways.size() > 1; }
   // Frames wait for a shared medium until it is nearly free, so that every way has its turn.
   bool is_open(Nanoseconds time) const { return !shared() || free <= time + ahead; }
-  void occupy(Nanoseconds begin, Nanoseconds length, Nanoseconds time) {
-    free = begin + length;
+  void occupy(Nanoseconds until, Nanoseconds length, Nanoseconds time) {
+    free = until;
     load = std::min(load_at(time) + length, 2 * streaming);
     since = time;
   }
 };
 
-// One direction of a link at work.
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+// One direction of a link at work. Ends are numbers of ports or, behind these, of switches.
 struct Way {
-  std::size_t port = 0;
-  bool enters = false;
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::size_t opposite = none;
   Options options{};
   std::size_t medium = 0;
   Policer policer{0};
   Frames waiting{};  // for the medium; each is due when it came
   double waiting_bytes = 0;
-  Frames carried{};  // delivered when they are due; of ways that leave only
+  Frames carried{};  // delivered when they are due; of ways to ports only
   Nanoseconds last_due = 0;
+  std::uint64_t bytes = 0;  // that have crossed
 };
 
 // When which frame leaves which port. It knows no clock and no device: it is told what comes when.
 class Schedule {
  public:
-  explicit Schedule(std::size_t ports) {
-    for (std::size_t port = 0; port < ports; ++port)
-      for (const bool enters : {true, false}) ways_.push_back({.port = port, .enters = enters});
+  explicit Schedule(const std::vector<Line>& lines) {
+    for (const bool port : {true, false}) {
+      for (const Line& line : lines)
+        for (const std::string& end : {line.from, line.to})
+          if (is_port(end) == port) number_of_.emplace(end, number_of_.size());
+      if (port) ports_ = number_of_.size();
+    }
+    leaving_.resize(number_of_.size());
+    into_.resize(ports_, none);
+    onward_.resize(number_of_.size(), std::vector<std::size_t>(ports_, none));
+    for (const Line& line : lines) {
+      const std::size_t number = ways_.size(), from = number_of_.at(line.from), to = number_of_.at(line.to);
+      ways_.push_back({.from = from, .to = to});
+      if (is_port_number(from)) into_[from] = number;
+      leaving_[from].push_back(number);
+      for (std::size_t other = 0; other < number; ++other)
+        if (ways_[other].from == to && ways_[other].to == from)
+          ways_[number].opposite = other, ways_[other].opposite = number;
+    }
+    for (std::size_t port = 0; port < ports_; ++port) find_paths(port, port);
+  }
+
+  // Names of the ports, by number.
+  std::vector<std::string> ports() const {
+    std::vector<std::string> names(ports_);
+    for (const auto& [name, number] : number_of_)
+      if (is_port_number(number)) names[number] = name;
+    return names;
   }
 
   // Frames that wait or are carried stay where they are.
-  void set(const std::vector<PortOptions>& ports) {
+  void set(const std::vector<Line>& lines) {
     std::map<std::string, std::size_t> named;
     media_.clear();
     for (std::size_t number = 0; number < ways_.size(); ++number) {
       Way& way = ways_[number];
-      way.options = way.enters ? ports[way.port].enters : ports[way.port].leaves;
+      way.options = lines[number].options;
       way.policer = Policer(way.options.policed_mbit_per_s * 1e6);
       const std::string& name = way.options.medium;
       way.medium = name.empty() ? media_.size() : named.emplace(name, media_.size()).first->second;
@@ -414,39 +464,21 @@ class Schedule {
 
   void receive(std::size_t port, std::vector<unsigned char> bytes, Nanoseconds time, const Offload& offload = {}) {
     where_[address(bytes, 6)] = port;
-    offer(ways_[2 * port], {time, number_++, std::move(bytes), offload});
+    if (into_[port] != none) offer(ways_[into_[port]], {time, number_++, std::move(bytes), offload});
   }
 
   // Frames that wait for a medium begin to cross it, one after another.
   void advance(Nanoseconds time) {
-    for (Medium& medium : media_) {
-      std::size_t asked = 0;
-      while (asked < medium.ways.size() && medium.is_open(time)) {
-        Way& way = ways_[medium.ways[medium.next]];
-        medium.next = (medium.next + 1) % medium.ways.size();
-        if (way.waiting.empty() || way.waiting.top().due > time) {
-          ++asked;
-          continue;
-        }
-        asked = 0;
-        Frame frame = way.waiting.top();
-        way.waiting.pop();
-        way.waiting_bytes -= static_cast<double>(frame.bytes.size());
-        cross(way, medium, std::move(frame), time);
-      }
-    }
+    // What has crossed one way may begin the next.
+    for (bool crossed = true; std::exchange(crossed, false);)
+      for (Medium& medium : media_) crossed |= advance(medium, time);
   }
 
   // Hands over every frame that is due, by a clock that goes on meanwhile.
   template <typename Clock, typename Deliver>
   void deliver(const Clock& clock, const Deliver& deliver) {
-    for (std::size_t port = 0; 2 * port < ways_.size(); ++port) {
-      Frames& carried = leaving(port).carried;
-      while (!carried.empty() && carried.top().due <= clock()) {
-        deliver(port, carried.top());
-        carried.pop();
-      }
-    }
+    for (Way& way : ways_)
+      while (!way.carried.empty() && way.carried.top().due <= clock()) deliver(way.to, way.carried.pop());
   }
 
   // When something must be done again.
@@ -456,14 +488,59 @@ class Schedule {
     return first;
   }
 
+  // The bytes that have crossed any way.
+  std::uint64_t crossed_bytes() const { return crossed_bytes_; }
+
+  // The bytes of every counted way and of its opposite, one line for each, in the format of /proc/net/dev.
+  std::string traffic() const {
+    std::ostringstream text;
+    for (const Way& way : ways_) {
+      if (way.options.counted.empty()) continue;
+      const auto back = way.opposite == none ? 0 : ways_[way.opposite].bytes;
+      text << way.options.counted << ": " << std::setw(20) << back << " 0 0 0 0 0 0 0 " << std::setw(20)
+           << way.bytes << '\n';
+    }
+    return text.str();
+  }
+
  private:
+  bool is_port_number(std::size_t end) const { return end < ports_; }
+
+  // Lets every end that leads to this one know the first way from there to the port.
+  void find_paths(std::size_t port, std::size_t end) {
+    for (std::size_t number = 0; number < ways_.size(); ++number) {
+      const Way& way = ways_[number];
+      if (way.to != end || is_port_number(way.from) || onward_[way.from][port] != none) continue;
+      onward_[way.from][port] = number;
+      find_paths(port, way.from);
+    }
+  }
+
   static Address address(const std::vector<unsigned char>& bytes, std::size_t at) {
     Address found{};
     if (bytes.size() >= at + found.size()) std::copy_n(bytes.begin() + at, found.size(), found.begin());
     return found;
   }
 
-  Way& leaving(std::size_t port) { return ways_[2 * port + 1]; }
+  // Lets the frames that wait for a medium begin to cross it; says whether any did.
+  bool advance(Medium& medium, Nanoseconds time) {
+    bool crossed = false;
+    std::size_t asked = 0;
+    while (asked < medium.ways.size() && medium.is_open(time)) {
+      Way& way = ways_[medium.ways[medium.next]];
+      medium.next = (medium.next + 1) % medium.ways.size();
+      if (way.waiting.empty() || way.waiting.top().due > time) {
+        ++asked;
+        continue;
+      }
+      asked = 0;
+      crossed = true;
+      Frame frame = way.waiting.pop();
+      way.waiting_bytes -= static_cast<double>(frame.bytes.size());
+      cross(way, medium, std::move(frame), time);
+    }
+    return crossed;
+  }
 
   // Drops what is not to pass without a word to anyone, as a device does whose own link takes no such packets.
   void offer(Way& way, Frame frame) {
@@ -488,18 +565,20 @@ class Schedule {
   void cross(Way& way, Medium& medium, Frame frame, Nanoseconds time) {
     const Options& options = way.options;
     const auto sizes = frame.sizes();
-    const Nanoseconds begin = after_pause(options, begin_of(options, medium, frame));
+    const Nanoseconds begin = after_pause(options, std::max(medium.free, frame.due));
     // A medium of its own is occupied in advance, so that the time tells how many bytes were before the frame.
     const double before_bytes = static_cast<double>(medium.free - frame.due) * options.rate_mbit / 8e3;
     if (!medium.shared() && is_full(options, before_bytes)) return;
     const Nanoseconds occupies = options.duration(sizes.all);
-    medium.occupy(begin, occupies, time);
+    medium.occupy(end_of(options, begin, frame), occupies, time);
+    way.bytes += sizes.all;
+    crossed_bytes_ += sizes.all;
     // The acknowledgements of a stream are part of it.
-    frame.streamed |= medium.in_stream(time) || media_[ways_[2 * way.port].medium].in_stream(time) ||
-                      media_[leaving(way.port).medium].in_stream(time);
+    frame.streamed |=
+        medium.in_stream(time) || (way.opposite != none && media_[ways_[way.opposite].medium].in_stream(time));
     if (happens(options.loss)) return;
     frame.whole = medium.free + options.latency();
-    frame.due = way.enters ? begin + options.duration(sizes.first) + options.latency() : frame.whole;
+    frame.due = is_port_number(way.to) ? frame.whole : begin + options.duration(sizes.first) + options.latency();
     if (happens(options.reordering)) frame.whole = frame.due += static_cast<Nanoseconds>(overtaken_by * occupies);
     way.last_due = std::max(way.last_due, frame.due);
     if (happens(options.duplication)) pass(way, frame);
@@ -507,22 +586,23 @@ class Schedule {
     pass(way, std::move(frame));
   }
 
-  // When a frame begins to cross a medium. The last of several does not begin before it has come.
-  static Nanoseconds begin_of(const Options& options, const Medium& medium, const Frame& frame) {
+  // When a frame that begins then has crossed a medium. The last of several does not begin before it has come.
+  static Nanoseconds end_of(const Options& options, Nanoseconds begin, const Frame& frame) {
     const auto sizes = frame.sizes();
-    const Nanoseconds last = frame.whole + options.duration(sizes.last) - options.duration(sizes.all);
-    return std::max({medium.free, frame.due, last});
+    return std::max(begin + options.duration(sizes.all), frame.whole + options.duration(sizes.last));
   }
 
-  // At the end of its way a frame begins the next one, or waits until it is delivered.
+  // At the end of its way a frame begins the next one, or waits until it is delivered. For an unknown address it takes
+  // all ways but back.
   void pass(Way& way, Frame frame) {
-    if (!way.enters) {
+    if (is_port_number(way.to)) {
       way.carried.push(std::move(frame));
       return;
     }
     const auto known = where_.find(address(frame.bytes, 0));
-    for (std::size_t port = 0; 2 * port < ways_.size(); ++port)
-      if (port != way.port && (known == where_.end() || known->second == port)) offer(leaving(port), frame);
+    const std::size_t onward = known == where_.end() ? none : onward_[way.to][known->second];
+    for (const std::size_t number : leaving_[way.to])
+      if (number != way.opposite && (known == where_.end() || number == onward)) offer(ways_[number], frame);
   }
 
   // When a frame that could begin now does.
@@ -556,7 +636,7 @@ class Schedule {
       if (!medium.is_open(time)) return std::min(due, medium.free - ahead / 2);
       const Frame& first = way.waiting.top();
       const Nanoseconds crossed =
-          begin_of(way.options, medium, first) + way.options.duration(first.sizes().all) + way.options.latency();
+          end_of(way.options, std::max(medium.free, first.due), first) + way.options.latency();
       if (crossed < due) {
         due = crossed;
         streamed = first.streamed || medium.in_stream(time);
@@ -567,10 +647,16 @@ class Schedule {
     return std::min(due + gathered, std::max(due, way.last_due));
   }
 
-  std::vector<Way> ways_;  // of each port the one that enters, then the one that leaves
+  std::map<std::string, std::size_t> number_of_;  // of each end: ports first
+  std::size_t ports_ = 0;
+  std::vector<Way> ways_;
+  std::vector<std::size_t> into_;                  // of each port the way that begins there
+  std::vector<std::vector<std::size_t>> leaving_;  // of each end the ways that begin there
+  std::vector<std::vector<std::size_t>> onward_;   // of each end the first way to each port
   std::vector<Medium> media_;
   std::map<Address, std::size_t> where_;
   std::uint64_t number_ = 0;
+  std::uint64_t crossed_bytes_ = 0;
   std::mt19937_64 generator_{1};
   std::uniform_real_distribution<double> chance_;
 };
@@ -578,12 +664,14 @@ class Schedule {
 // The devices between which a schedule carries frames.
 class Wire {
  public:
-  Wire(std::string ways, std::string statistics)
+  Wire(std::string ways, std::string statistics, const std::string& traffic)
       : file_(std::move(ways)),
         statistics_(std::move(statistics)),
-        ports_(read_ways(file_)),
-        schedule_(ports_.size()) {
-    for (const auto& port : ports_) polled_.push_back({open_port(port.name), POLLIN, 0});
+        traffic_(open(traffic.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+        lines_(read_ways(file_)),
+        schedule_(lines_) {
+    if (traffic_ < 0) fail(traffic);
+    for (const auto& port : schedule_.ports()) polled_.push_back({open_port(port), POLLIN, 0});
     tell_schedule();
   }
 
@@ -591,11 +679,17 @@ class Wire {
     Nanoseconds told = now();
     while (!asked_to_end) {
       if (std::exchange(asked_to_read, 0)) {
-        ports_ = read_ways(file_);
+        const auto before = std::exchange(lines_, read_ways(file_));
+        const auto same = [](const Line& one, const Line& other) {
+          return one.from == other.from && one.to == other.to;
+        };
+        if (!std::equal(before.begin(), before.end(), lines_.begin(), lines_.end(), same))
+          throw std::runtime_error(file_ + ": must have the same ways");
         tell_schedule();
       }
       schedule_.advance(now());
-      schedule_.deliver(now, [this](std::size_t port, const Frame& frame) { send(port, frame); });
+      tell_traffic();
+      schedule_.deliver(now, [this](std::size_t port, Frame frame) { send(port, std::move(frame)); });
       if (now() - told > between_tellings && lateness_.total() != told_) {
         tell();
         told = now();
@@ -607,15 +701,21 @@ class Wire {
 
  private:
   void tell_schedule() {
-    if (ports_.size() != polled_.size()) throw std::runtime_error(file_ + ": must have the same ports");
-    schedule_.set(ports_);
+    schedule_.set(lines_);
     std::cout << "ready" << std::endl;
   }
 
-  void send(std::size_t port, const Frame& frame) {
+  // Before any delivery, so that whoever received a message finds it counted.
+  void tell_traffic() {
+    if (std::exchange(told_bytes_, schedule_.crossed_bytes()) == schedule_.crossed_bytes()) return;
+    const std::string text = schedule_.traffic();
+    if (pwrite(traffic_, text.data(), text.size(), 0) < 0) fail("the file of the traffic");
+  }
+
+  void send(std::size_t port, Frame frame) {
     lateness_.add(now() - frame.due);
-    Frame sent = frame;
-    const std::array<iovec, 2> parts{{{&sent.offload, sizeof(Offload)}, {sent.bytes.data(), sent.bytes.size()}}};
+    const std::array<iovec, 2> parts{
+        {{&frame.offload, sizeof(Offload)}, {frame.bytes.data(), frame.bytes.size()}}};
     while (writev(polled_[port].fd, parts.data(), parts.size()) < 0 && errno == EAGAIN) {
     }
   }
@@ -649,7 +749,9 @@ class Wire {
 
   std::string file_;
   std::string statistics_;
-  std::vector<PortOptions> ports_;
+  int traffic_;
+  std::uint64_t told_bytes_ = 0;
+  std::vector<Line> lines_;
   Schedule schedule_;
   std::vector<pollfd> polled_;
   std::array<unsigned char, longest_frame> buffer_;
@@ -671,8 +773,8 @@ int main(int count, char** words) {
   const sched_param urgent{10};
   sched_setscheduler(0, SCHED_FIFO, &urgent);  // where it is allowed: a wire must not wait for ranks
   try {
-    if (count != 3) throw std::runtime_error("needs the files WAYS and STATISTICS");
-    Wire(words[1], words[2]).run(before);
+    if (count != 4) throw std::runtime_error("needs the files WAYS, STATISTICS and TRAFFIC");
+    Wire(words[1], words[2], words[3]).run(before);
   } catch (const std::exception& error) {
     std::cerr << "relay: " << error.what() << '\n';
     return 1;

@@ -1,8 +1,8 @@
 """One end of a TCP stream, or of a ping-pong, over an emulated link; run by path, with the standard library only.
 
 `stream.py receive ADDRESS` prints its port, then payload and seconds of the later part of the stream, when queues
-are full and the sender has reached its rate. `stream.py send ADDRESS PORT SECONDS` fills the link for so long.
-`stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS PORT
+are full and the sender has reached its rate. `stream.py send ADDRESS PORT SECONDS BUFFER_BYTES` fills the link for so
+long. `stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS PORT
 BYTES...` prints half of the shortest round trip of each size, in seconds.
 """
 
@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 
 CHUNK = 1 << 16
+LARGEST_BUFFER_BYTES = 200_000
+"""What every Linux grants; without a wish it grants more."""
 LONGEST_WAIT_S = 60.0
 SETTLING = 0.4
 """Share of the duration of a stream that is not counted."""
@@ -43,10 +45,16 @@ def receive(address: str) -> None:
     print(json.dumps({"bytes": arrivals[-1][1] - settled[1], "seconds": last - settled[0]}), flush=True)
 
 
-def send(address: str, port: str, seconds: str) -> None:
-    """Send as much as the link carries."""
+def send(address: str, port: str, seconds: str, buffer_bytes: str) -> None:
+    """Send as much as the link carries.
+
+    The buffer is what the queue of the link can hold. TCP would fill the queue of a slow link and lose a frame, and
+    what follows a lost frame arrives at the program late.
+    """
     data = bytes(CHUNK)
     with socket.create_connection((address, int(port))) as connection:
+        if int(buffer_bytes) < LARGEST_BUFFER_BYTES:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, int(buffer_bytes))
         end = time.monotonic() + float(seconds)
         while time.monotonic() < end:
             connection.sendall(data)

@@ -1,14 +1,15 @@
 """The relays of a lab and the commands of `ip` and `tc` that set up its links, as pure functions.
 
-Every switch is a relay (`relay.cpp`) between TAP devices: `eth0` of each host, and an uplink on a bridge in the
-network namespace of the holder, the fabric. There the trunks meet, which are relays, too. Links faster than
-`FASTEST_RELAYED_MBIT` are pairs of devices that token buckets shape at both ends. Every host has `eth1` on the
-management bridge.
+One relay (`relay.cpp`) carries a switch or bus, and all that trunks join to it. Its ports are TAP devices, `eth0`
+of each host. Links faster than `FASTEST_RELAYED_MBIT` are pairs of devices that token buckets shape at both ends.
+They meet on bridges in the network namespace of the holder, the fabric, to which a relay has an uplink. Every host
+has `eth1` on the management bridge.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 from hpcscope.lab.active import INTERFACE, MANAGEMENT, Fault
@@ -24,6 +25,8 @@ LARGEST_SEGMENT_BYTES = 65_536
 """Largest segment on Linux, unless something else is said."""
 FABRIC = 1
 """Process number of the holder inside the lab."""
+TRAFFIC = ".traffic"
+"""Behind the name of a relay: its file of counters."""
 COUNTERS = "SCOPE_LINK_COUNTERS"
 """The environment variable that passes `counters` to the native program."""
 BUS_QUEUE_BYTES = 500 * 1514
@@ -42,15 +45,17 @@ IMPAIRMENTS = {
 
 @dataclass(frozen=True)
 class Way:
-    """One direction of a link that a relay carries: frames that enter the relay at a port, or leave it there."""
+    """One direction of a link that a relay carries."""
 
-    port: str
-    """`PID:INTERFACE`, with process numbers inside the lab."""
-    enters: bool
+    source: str
+    """A port, `PID:INTERFACE` with the process number inside the lab, or a switch; so the next one."""
+    target: str
     rate_mbit: float = 0.0
     """0: frames take no time; so all of the following."""
     latency_us: float = 0.0
     queue_bytes: float = 0.0
+    counted: str = ""
+    """The name under which the relay counts its bytes and those of the opposite direction."""
     loss: float = 0.0
     """A fraction of the frames, 0 to 1; so the next three."""
     duplication: float = 0.0
@@ -70,8 +75,8 @@ class Way:
     def line(self) -> str:
         """Return the line by which the relay learns of it."""
         said = {one.name.replace("_", "-"): getattr(self, one.name) for one in fields(self)[2:]}
-        words = [f"{key}={value if key == 'medium' else f'{value:.10g}'}" for key, value in said.items() if value]
-        return " ".join([self.port, "enters" if self.enters else "leaves", *words])
+        texts = {key: value if isinstance(value, str) else f"{value:.10g}" for key, value in said.items() if value}
+        return " ".join([self.source, self.target, *(f"{key}={text}" for key, text in texts.items())])
 
     def disturbed(self, faults: Sequence[Fault], where: str, direction: str) -> "Way":
         """Return it with the faults of its link in its direction."""
@@ -94,10 +99,17 @@ def _changes(fault: Fault) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Relayed:
-    """A relay: a switch, a bus or a trunk."""
+    """A relay."""
 
+    number: int
     name: str
+    """What it carries, for people."""
     ways: tuple[Way, ...]
+
+    @property
+    def stem(self) -> str:
+        """How the names of its files begin."""
+        return _stem(self.number)
 
 
 @dataclass
@@ -120,12 +132,22 @@ class Wiring:
 def wire(lab: Lab, pids: Mapping[str, int], faults: Sequence[Fault] = ()) -> Wiring:
     """Return the wiring of a lab whose hosts are these processes; faults change its relays and buckets only."""
     wiring = Wiring()
-    wiring.links = [_bridge("management"), *(_bridge(bridge_of(lab, name)) for name in lab.switches())]
+    bridged = [name for name in lab.switches() if _is_bridged(lab, name)]
+    wiring.links = [_bridge("management"), *(_bridge(bridge_of(lab, name)) for name in bridged)]
     for number, host in enumerate(lab.hosts()):
         _manage(wiring, host, number, pids[host.name])
         _plug_in(wiring, lab, host, pids[host.name], faults)
-    for switch in lab.switches():
-        _switch(wiring, lab, switch, pids, faults)
+    for number, switches in enumerate(_networks(lab)):
+        ways = [way for switch in switches for way in _switch_ways(lab, switch, pids, faults)]
+        for trunk in lab.trunk:
+            if is_relayed_trunk(trunk) and trunk.between[0] in switches:
+                ways += _trunk(trunk, [_gate(lab, switch) for switch in trunk.between], faults)
+        wiring.relays.append(Relayed(number, _network_name(lab, switches), tuple(ways)))
+        wiring.joined += [
+            f"link set {_uplink(lab, switch)} master {bridge_of(lab, switch)} up"
+            for switch in switches
+            if switch in bridged
+        ]
     for number in range(len(lab.trunk)):
         _join(wiring, lab, number, faults)
     return wiring
@@ -157,10 +179,16 @@ def trunk_ends(number: int) -> tuple[str, str]:
     return f"trunk{number}a", f"trunk{number}b"
 
 
-def counters(lab: Lab) -> str:
-    """Return where the traffic of each trunk is counted: `FILE HERE>THERE=INTERFACE ...`, for every host."""
-    links = [f"{'>'.join(line.between)}={trunk_ends(number)[0]}" for number, line in enumerate(lab.trunk)]
-    return " ".join([f"/proc/{FABRIC}/net/dev", *links])
+def counters(lab: Lab, folder: Path) -> str:
+    """Return where the traffic of each trunk is counted: `HERE>THERE=FILE:INTERFACE ...`, on every host."""
+    words = []
+    for number, line in enumerate(lab.trunk):
+        where = f"/proc/{FABRIC}/net/dev:{trunk_ends(number)[0]}"
+        for relay, switches in enumerate(_networks(lab)):
+            if is_relayed_trunk(line) and line.between[0] in switches:
+                where = f"{folder / _stem(relay)}{TRAFFIC}:{line.name}"
+        words.append(f"{'>'.join(line.between)}={where}")
+    return " ".join(words)
 
 
 def queue_bytes(rate_mbit_per_s: float) -> float:
@@ -239,16 +267,18 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, faults: Sequence
 def _port(lab: Lab, host: LabHost, pid: int, enters: bool, faults: Sequence[Fault]) -> Way:
     """Return one direction of the port of a host: from it to its switch (`enters`), or to it."""
     group = lab.group_of(host.group)
-    rate = group.port_mbit_per_s
-    sound = Way(f"{pid}:{INTERFACE}", enters, rate, group.latency_us, queue_bytes(rate))
-    if (bus := lab.shared_mbit_per_s(group.plugged_into)) is not None:
-        sound = Way(f"{pid}:{INTERFACE}", enters)
-        if enters:
-            latency = max(one.latency_us for one in lab.group if one.plugged_into == group.plugged_into)
-            sound = replace(
-                sound, rate_mbit=bus, latency_us=latency, queue_bytes=BUS_QUEUE_BYTES, medium=group.plugged_into
-            )
+    rate, port, switch = group.port_mbit_per_s, f"{pid}:{INTERFACE}", group.plugged_into
+    if lab.shared_mbit_per_s(switch) is None:
+        source, target = (port, switch) if enters else (switch, port)
+        sound = Way(source, target, rate, group.latency_us, queue_bytes(rate))
+    else:
+        sound = _onto_bus(lab, switch, port) if enters else Way(switch, port)
     return sound.disturbed(faults, host.name, "out" if enters else "in")
+
+
+def _onto_bus(lab: Lab, bus: str, source: str) -> Way:
+    latency = max(one.latency_us for one in lab.group if one.plugged_into == bus)
+    return Way(source, bus, lab.shared_mbit_per_s(bus) or 0.0, latency, BUS_QUEUE_BYTES, medium=bus)
 
 
 def _hardware_address(host: LabHost) -> str:
@@ -257,37 +287,84 @@ def _hardware_address(host: LabHost) -> str:
     return f"02:00:0a:4d:{group:02x}:{number:02x}"
 
 
-def _switch(wiring: Wiring, lab: Lab, switch: str, pids: Mapping[str, int], faults: Sequence[Fault]) -> None:
-    """Put the hosts of a switch or bus on one relay, with an uplink where others meet them."""
-    groups = [group for group in lab.group if group.plugged_into == switch]
-    here = [
-        host for group in groups if is_relayed_port(lab, group) for host in lab.hosts() if host.group == group.name
-    ]
-    if not here:
-        return
-    is_bus = lab.shared_mbit_per_s(switch) is not None
-    ways = [_port(lab, host, pids[host.name], enters, faults) for host in here for enters in (True, False)]
-    if any(switch in trunk.between for trunk in lab.trunk) or not all(is_relayed_port(lab, one) for one in groups):
-        uplink = "up" + bridge_of(lab, switch)
-        wiring.joined.append(f"link set {uplink} master {bridge_of(lab, switch)} up")
-        enters = replace(_port(lab, here[0], 0, True, ()), port=f"{FABRIC}:{uplink}")
-        ways += [enters if is_bus else Way(enters.port, True), Way(enters.port, False)]
-    wiring.relays.append(Relayed(f"{'bus' if is_bus else 'switch'} {switch}", tuple(ways)))
+def _networks(lab: Lab) -> list[list[str]]:
+    """Return the switches of each relay: trunks that are relayed join them."""
+    relayed = [trunk for trunk in lab.trunk if is_relayed_trunk(trunk)]
+    networks: list[list[str]] = []
+    for switch in lab.switches():
+        if any(switch in switches for switches in networks):
+            continue
+        switches = [switch]
+        for known in switches:  # which grows
+            for trunk in relayed:
+                if known in trunk.between:
+                    switches += [end for end in trunk.between if end not in switches]
+        if len(switches) > 1 or _relayed_hosts(lab, switch):
+            networks.append(switches)
+    return networks
+
+
+def _relayed_hosts(lab: Lab, switch: str) -> list[LabHost]:
+    groups = [group.name for group in lab.group if group.plugged_into == switch and is_relayed_port(lab, group)]
+    return [host for host in lab.hosts() if host.group in groups]
+
+
+def _is_bridged(lab: Lab, switch: str) -> bool:
+    """Say whether links that no relay carries meet at a switch."""
+    return any(group.plugged_into == switch and not is_relayed_port(lab, group) for group in lab.group) or any(
+        switch in trunk.between and not is_relayed_trunk(trunk) for trunk in lab.trunk
+    )
+
+
+def _stem(relay: int) -> str:
+    return f"relay{relay}"
+
+
+def _uplink(lab: Lab, switch: str) -> str:
+    return "up" + bridge_of(lab, switch)
+
+
+def _network_name(lab: Lab, switches: Sequence[str]) -> str:
+    kind = "bus" if lab.shared_mbit_per_s(switches[0]) is not None else "switch"
+    return f"{kind} {switches[0]}" if len(switches) == 1 else f"switches {', '.join(switches)}"
+
+
+def _gate(lab: Lab, switch: str) -> str:
+    """Return where frames from other switches come to a switch: before a bus, for which they wait."""
+    return switch if lab.shared_mbit_per_s(switch) is None else f"{switch}/gate"
+
+
+def _switch_ways(lab: Lab, switch: str, pids: Mapping[str, int], faults: Sequence[Fault]) -> list[Way]:
+    """Return the ways between a switch or bus and its hosts, and to its bridge where it has one."""
+    hosts, gate = _relayed_hosts(lab, switch), _gate(lab, switch)
+    ways = [_port(lab, host, pids[host.name], enters, faults) for host in hosts for enters in (True, False)]
+    if gate != switch and any(switch in trunk.between for trunk in lab.trunk):
+        ways += [_onto_bus(lab, switch, gate), Way(switch, gate)]
+    if _is_bridged(lab, switch):
+        uplink = f"{FABRIC}:{_uplink(lab, switch)}"
+        ways += [Way(uplink, gate), Way(gate, uplink)]
+    return ways
+
+
+def _trunk(line: Trunk, ends: Sequence[str], faults: Sequence[Fault]) -> list[Way]:
+    """Return both directions of a trunk between these ends."""
+    here, there = ends
+    rate = line.total_mbit_per_s
+    medium = line.name if line.duplex == "half" else ""
+    out = Way(here, there, rate, line.latency_us, queue_bytes(rate), medium=medium, counted=line.name)
+    back = replace(out, source=there, target=here, counted="")
+    return [out.disturbed(faults, line.name, "out"), back.disturbed(faults, line.name, "in")]
 
 
 def _join(wiring: Wiring, lab: Lab, number: int, faults: Sequence[Fault]) -> None:
+    """Join the bridges of two switches by a trunk that no relay carries."""
     line, ends = lab.trunk[number], trunk_ends(number)
-    rate = line.total_mbit_per_s
-    medium = line.name if line.duplex == "half" else ""
-    sound = [Way(f"{FABRIC}:{end}", True, rate, line.latency_us, queue_bytes(rate), medium=medium) for end in ends]
-    ways = [way.disturbed(faults, line.name, which) for way, which in zip(sound, ("out", "in"), strict=True)]
-    masters = [
+    if is_relayed_trunk(line):
+        return
+    wiring.links.append(f"link add {ends[0]} type veth peer name {ends[1]}")
+    wiring.links += [
         f"link set {end} master {bridge_of(lab, switch)} up"
         for end, switch in zip(ends, line.between, strict=True)
     ]
-    if is_relayed_trunk(line):
-        wiring.relays.append(Relayed(f"trunk {line.name}", tuple(ways)))
-        wiring.joined += masters
-    else:
-        wiring.links += [f"link add {ends[0]} type veth peer name {ends[1]}", *masters]
-        wiring.buckets[None] += [bucket(end, way) for end, way in zip(ends, ways, strict=True)]
+    ways = _trunk(line, ends, faults)
+    wiring.buckets[None] += [bucket(end, way) for end, way in zip(ends, ways, strict=True)]

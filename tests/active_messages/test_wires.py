@@ -36,7 +36,7 @@ def test_the_two_wires_understand_each_other(hosts: TwoHosts, way: str) -> None:
 
 def test_lost_frames_are_repeated_and_others_put_in_order(program: Path, tmp_path: Path) -> None:
     needs_root()
-    way = Way("", True, 200, loss=0.03, duplication=0.03, reordering=0.03, corruption=0.03)
+    way = Way("port", "wire", 200, loss=0.03, duplication=0.03, reordering=0.03, corruption=0.03)
     with two_hosts(program, relay=(way, tmp_path)) as lossy:
         for wire in WIRES:
             answers, asks = lossy.exchange("check", 200_000, 20, wire)

@@ -200,9 +200,10 @@ def two_hosts(program: Path, mtu: int = 1500, relay: tuple[Way, Path] | None = N
         hosts = TwoHosts(program, [holder.pid for holder in holders])
         if relay:
             way, folder = relay
-            both = [replace(way, port=f"{pid}:{INTERFACE}") for pid in hosts.pids]
-            (folder / "ways").write_text("".join(f"{one.line()}\n" for one in both))
-            words = [emulation.relay(), str(folder / "ways"), str(folder / "late")]
+            ports = [f"{pid}:{INTERFACE}" for pid in hosts.pids]
+            ways = [each for port in ports for each in (replace(way, source=port), Way(way.target, port))]
+            (folder / "ways").write_text("".join(f"{one.line()}\n" for one in ways))
+            words = [emulation.relay(), *(str(folder / name) for name in ("ways", "late", "traffic"))]
             link = stack.enter_context(running(words))
             assert written(link.stdout).readline() == "ready\n", written(link.stderr).read()
         else:

@@ -5,7 +5,8 @@
 //
 // Each line of FRAMES is `NANOSECONDS FROM TO BYTES PAYLOAD`, in order, with numbers of ports; 99 is nobody's. With a
 // PAYLOAD above 0 it is several frames of TCP with so much each. Every port has said before who it is. Prints
-// `FRAME PORT NANOSECONDS SEQUENCE` for each delivery, with frames numbered from 1 and TCP's sequence number.
+// `FRAME PORT NANOSECONDS SEQUENCE` for each delivery, with frames numbered from 1 and TCP's sequence number. At the end
+// it prints the traffic of counted ways to standard error.
 #define main relay_main
 #include "../../hpcscope/lab/relay.cpp"  // NOLINT(bugprone-suspicious-include): the program under test is one file
 #undef main
@@ -30,11 +31,11 @@ int sequence(const std::vector<unsigned char>& bytes) {
 }  // namespace
 
 int main(int, char** words) {
-  const auto ports = read_ways(words[1]);
-  Schedule schedule(ports.size());
-  schedule.set(ports);
+  const auto ways = read_ways(words[1]);
+  Schedule schedule(ways);
+  schedule.set(ways);
   Nanoseconds time = 0;
-  for (std::size_t port = 0; port < ports.size(); ++port) schedule.receive(port, frame(port, port, 60, 0), time);
+  for (std::size_t port = 0; port < schedule.ports().size(); ++port) schedule.receive(port, frame(port, port, 60, 0), time);
   const auto carry_until = [&](Nanoseconds end) {
     while (true) {
       schedule.advance(time);
@@ -57,4 +58,5 @@ int main(int, char** words) {
     schedule.receive(from, frame(from, to, bytes, ++number), time, offload);
   }
   carry_until(time + 10 * second);
+  std::cerr << schedule.traffic();
 }

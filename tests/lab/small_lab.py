@@ -56,15 +56,15 @@ def shaped_mbit(lab: Emulation, host: str | None, device: str) -> float | None:
 
 
 def ways(lab: Emulation) -> dict[str, dict[str, str]]:
-    """Return the options of each direction of each link, as its relay was told: `a1 enters`, `trunk0b enters`."""
-    names = {str(host.pid): host.name for host in lab.state.hosts}
+    """Return the options of each direction of each link, as its relay was told: `a1 a`, `a a1`, `a b`."""
+    names = {f"{host.pid}:eth0": host.name for host in lab.state.hosts}
     found = {}
     for relay in lab.state.relays:
-        (_, file, _, _) = lab.run(None, ["cat", f"/proc/{relay.pid}/cmdline"]).stdout.split("\0")
+        (_, file, *_) = lab.run(None, ["cat", f"/proc/{relay.pid}/cmdline"]).stdout.split("\0")
         for line in Path(file).read_text().splitlines():
-            port, which, *options = line.split()
-            pid, _, device = port.partition(":")
-            found[f"{names.get(pid, device)} {which}"] = dict(option.split("=") for option in options)
+            source, target, *options = line.split()
+            ends = f"{names.get(source, source)} {names.get(target, target)}"
+            found[ends] = dict(option.split("=") for option in options)
     return found
 
 

@@ -52,15 +52,38 @@ def delivered(
 def switch(*rates_mbit: float, latency_us: float = 0.0, queue_bytes: float = 0.0, medium: str = "") -> list[Way]:
     """Return the ways of a switch with ports of these rates."""
     return [
-        Way(f"1:port{number}", enters, rate, latency_us, queue_bytes, medium=medium and f"{medium}{number}")
+        Way(*ends, rate, latency_us, queue_bytes, medium=medium and f"{medium}{number}")
         for number, rate in enumerate(rates_mbit)
-        for enters in (True, False)
+        for ends in both(f"1:port{number}", "switch")
     ]
+
+
+def both(here: str, there: str) -> list[tuple[str, str]]:
+    return [(here, there), (there, here)]
+
+
+def two_switches(trunk_mbit: float, *rates_mbit: float) -> list[Way]:
+    """Return the ways of two switches, a and b, joined by a trunk; ports of these rates are on them in turn."""
+    ports = [
+        Way(*ends, rate)
+        for number, rate in enumerate(rates_mbit)
+        for ends in both(f"1:port{number}", "ab"[number % 2])
+    ]
+    return [*ports, Way("a", "b", trunk_mbit, counted="a-b"), Way("b", "a", trunk_mbit)]
 
 
 def bus(hosts: int, queue_bytes: float = 0.0) -> list[Way]:
     """Return the ways of a bus of 10 Mbit/s."""
-    return [Way(f"1:port{number}", True, 10, queue_bytes=queue_bytes, medium="bus") for number in range(hosts)]
+    return [
+        way
+        for port in (f"1:port{number}" for number in range(hosts))
+        for way in (Way(port, "bus", 10, queue_bytes=queue_bytes, medium="bus"), Way("bus", port))
+    ]
+
+
+def link(switch_name: str, mbit: float) -> list[Way]:
+    """Return both directions of a third port, on this switch."""
+    return [Way(*ends, mbit) for ends in both("1:port2", switch_name)]
 
 
 def burst(start: int, end: int, count: int) -> list[tuple[float, int, int, int]]:
@@ -114,6 +137,25 @@ def burst(start: int, end: int, count: int) -> list[tuple[float, int, int, int]]
         ),
         # What is for nobody in particular goes to all others.
         (switch(100, 100, 100), [(0, 0, 99, 1514)], [(1, 1, 2 * FULL_US), (1, 2, 2 * FULL_US)]),
+        (
+            two_switches(100, 100, 100, 100),
+            [(0, 0, 99, 1514)],
+            [(1, 2, 2 * FULL_US), (1, 1, 3 * FULL_US)],
+        ),
+        # A trunk is a further wire; who is on one switch does not cross it.
+        (two_switches(100, 100, 100), burst(0, 1, 2), [(1, 1, 3 * FULL_US), (2, 1, 4 * FULL_US)]),
+        (two_switches(1000, 100, 100), burst(0, 1, 1), [(1, 1, 2 * FULL_US + FAST_US)]),
+        (
+            two_switches(10, 100, 100, 100, 100),
+            [*burst(0, 1, 1), *burst(2, 3, 1), *burst(2, 0, 1)],
+            [(3, 0, 3 * FULL_US), (1, 1, 12 * FULL_US), (2, 3, 22 * FULL_US)],
+        ),
+        # What comes from a trunk waits for a bus like any host.
+        (
+            [*bus(2), Way("gate", "bus", 10, medium="bus"), Way("bus", "gate"), *link("gate", 1000)],
+            [(0, 2, 1, 1514), (0, 0, 1, 1514)],
+            [(2, 1, 10 * FULL_US), (1, 1, 20 * FULL_US)],
+        ),
     ],
 )
 def test_frames_cross_the_wires_one_after_another(
@@ -150,21 +192,40 @@ def test_frames_that_travel_together_take_as_long_as_one_by_one(
         assert found[-1][2] == pytest.approx(expected_us + sum(apart), abs=0.01), "both wires are free again"
 
 
+@pytest.mark.parametrize("trunk_mbit", [10, 100, 1000])
+@pytest.mark.parametrize("rates_mbit", [(100, 100), (1000, 100), (100, 1000)])
+def test_frames_that_cross_a_trunk_together_take_as_long_as_one_by_one(
+    program: Path, tmp_path: Path, trunk_mbit: float, rates_mbit: tuple[float, float]
+) -> None:
+    ways = two_switches(trunk_mbit, *rates_mbit)
+    together = (0, 0, 1, 66 + 3 * 1448, 1448)
+    ends = [delivered(program, tmp_path, ways, frames)[-1][2] for frames in (burst(0, 1, 3), [together])]
+    assert ends[1] == pytest.approx(ends[0], abs=0.01)
+
+
 @pytest.mark.parametrize(
-    ("ways", "frame_us"),
+    ("ways", "first_us", "frame_us"),
     [
-        (bus(2), 10 * FULL_US),
-        ([*switch(100), Way("1:uplink", True), Way("1:uplink", False)], FULL_US),
-        ([Way("1:trunk0a", True, 100), Way("1:trunk0b", True, 100)], FULL_US),
+        (bus(2), 10 * FULL_US, 10 * FULL_US),
+        ([*switch(100), Way("switch", "1:port1", 100, largest_packet_bytes=1500)], 2 * FULL_US, FULL_US),
     ],
-    ids=["bus", "uplink", "trunk"],
+    ids=["bus", "fault"],
 )
 def test_frames_that_travel_together_are_cut_where_each_counts(
-    program: Path, tmp_path: Path, ways: list[Way], frame_us: float
+    program: Path, tmp_path: Path, ways: list[Way], first_us: float, frame_us: float
 ) -> None:
     found = delivered(program, tmp_path, ways, [(0, 0, 1, 66 + 3 * 1448, 1448)])
-    assert [row[2] for row in found] == pytest.approx([frame_us, 2 * frame_us, 3 * frame_us], abs=0.01)
+    assert [row[2] for row in found] == pytest.approx([first_us + frame_us * n for n in range(3)], abs=0.01)
     assert [row[3] for row in found] == [0, 1448, 2896]
+
+
+def test_what_crosses_a_trunk_is_counted_in_both_directions(program: Path, tmp_path: Path) -> None:
+    ways = two_switches(100, 100, 100)
+    (tmp_path / "ways").write_text("".join(f"{way.line()}\n" for way in ways))
+    given = f"0 0 1 {66 + 3 * 1448} 1448\n0 1 0 130 0\n0 1 1 99 0\n"
+    words = [str(program), str(tmp_path / "ways")]
+    said = subprocess.run(words, input=given, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert said.stderr.split() == ["a-b:", "130", *["0"] * 7, f"{3 * 1514}"], "received, then sent"
 
 
 def test_the_last_frame_of_several_may_be_short(program: Path, tmp_path: Path) -> None:
@@ -177,8 +238,8 @@ def test_what_does_not_fit_into_the_queue_is_dropped(program: Path, tmp_path: Pa
     found = delivered(program, tmp_path, short, [*burst(0, 1, 5), (10_000, 0, 1, 1514)])
     assert [number for number, *_ in found] == [1, 2, 6], "before the third frame are 3028 bytes"
     crowded = [*burst(0, 2, 5), *burst(1, 2, 5)]
-    limited = [*switch(1000, 1000), *switch(100, queue_bytes=3000)]
-    limited[4:] = [replace(way, port="1:port2") for way in limited[4:]]
+    limited = switch(1000, 1000, 100)
+    limited[4:] = [replace(way, queue_bytes=3000) for way in limited[4:]]
     assert len(delivered(program, tmp_path, limited, crowded)) == 3, "before the port of the receiver"
 
 
@@ -188,5 +249,6 @@ def test_the_queue_of_a_host_on_a_bus_is_dropped_when_it_is_full(program: Path, 
 
 
 def test_a_dead_way_loses_all(program: Path, tmp_path: Path) -> None:
-    dead = [Way("1:port0", True, 100, loss=1), Way("1:port1", True, 100)]
-    assert delivered(program, tmp_path, dead, [(0, 0, 1, 1514), (0, 1, 0, 1514)]) == [(2, 0, FULL_US, 0)]
+    sound = switch(100, 100)
+    dead = [replace(sound[0], loss=1), *sound[1:]]
+    assert delivered(program, tmp_path, dead, [(0, 0, 1, 1514), (0, 1, 0, 1514)]) == [(2, 0, 2 * FULL_US, 0)]

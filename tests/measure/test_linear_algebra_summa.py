@@ -54,7 +54,7 @@ def test_what_a_product_sends_is_counted_where_somebody_says_how(measure: Measur
     """Over the loopback of all processes: at least the payload of the messages that the model of traffic tells."""
     tcp = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "lo"}
     case = "n=200 block=25 grid_rows=2 grid_order=columns"
-    where = "/proc/net/dev here>there=lo"
+    where = "here>there=/proc/net/dev:lo"
     ended = measure(4, [f"{NAME} {case}", "mpi.barrier"], SCOPE_LINK_COUNTERS=where, **tcp)
     assert ended.code == 0, ended.errors
     product, barrier = ended.cases
@@ -64,7 +64,7 @@ def test_what_a_product_sends_is_counted_where_somebody_says_how(measure: Measur
     assert all(count >= payload for count in counts[0])
     assert counts[1:] == [[0.0] * len(counts[0])] * 3
     assert barrier.series[0].observed == {}
-    (uncounted,) = measure(2, [f"{NAME} n=50"], SCOPE_LINK_COUNTERS="/proc/net/dev a>b=none").cases
+    (uncounted,) = measure(2, [f"{NAME} n=50"], SCOPE_LINK_COUNTERS="a>b=/proc/net/dev:none").cases
     assert uncounted.status == "ok"
     assert set(uncounted.series[0].observed) == {"communicate_s", "compute_s"}
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ inline std::string told(const Communicator& world) {
   return world.broadcast(words != nullptr ? words : "", 0);
 }
 
-// Rank 0's environment names the counters, `SCOPE_LINK_COUNTERS=FILE HERE>THERE=INTERFACE ...`: a file like
+// Rank 0's environment names the counters, `SCOPE_LINK_COUNTERS=HERE>THERE=FILE:INTERFACE ...`: a file like
 // /proc/net/dev, and the interface through which traffic from HERE to THERE leaves. The observed quantities
 // are `HERE>THERE_bytes` and `THERE>HERE_bytes`, including packet headers: on rank 0, and 0 on the others.
 class LinkCounters {
@@ -29,13 +30,13 @@ class LinkCounters {
   LinkCounters(const Communicator& world, bool wanted) : world_(world) {
     if (!wanted) return;
     std::istringstream words(told(world));
-    words >> file_;
     for (std::string word; words >> word;) {
       const auto arrow = word.find('>');
       const auto equals = word.find('=', arrow);
-      if (arrow == std::string::npos || equals == std::string::npos) continue;
-      links_.push_back(
-          {word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1), word.substr(equals + 1)});
+      const auto colon = word.rfind(':');
+      if (arrow == std::string::npos || equals == std::string::npos || colon == std::string::npos) continue;
+      links_.push_back({word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1),
+                        word.substr(equals + 1, colon - equals - 1), word.substr(colon + 1)});
     }
     // Where the root finds no interface, nothing is counted.
     int found = world.root() && read().size() == links_.size() ? 1 : 0;
@@ -53,7 +54,7 @@ class LinkCounters {
     const std::vector<Bytes> now = world_.root() ? read() : std::vector<Bytes>();
     for (std::size_t i = 0; i < links_.size(); ++i) {
       const bool known = i < now.size() && i < before_.size();
-      const auto& [here, there, interface] = links_[i];
+      const auto& [here, there, file, interface] = links_[i];
       const double sent = known ? static_cast<double>(now[i].sent - before_[i].sent) : 0;
       const double received = known ? static_cast<double>(now[i].received - before_[i].received) : 0;
       repetition.observe(here + '>' + there + "_bytes", sent);
@@ -65,6 +66,7 @@ class LinkCounters {
   struct Link {
     std::string here;
     std::string there;
+    std::string file;
     std::string interface;
   };
   struct Bytes {
@@ -72,10 +74,15 @@ class LinkCounters {
     std::uint64_t sent;
   };
   // In the order of the links.
-  // The format of /proc/net/dev, proc(5): the name and a colon, bytes and seven more counts received, then bytes sent.
   std::vector<Bytes> read() const {
-    std::ifstream file(file_);
-    std::map<std::string, Bytes> all;
+    std::vector<Bytes> found;
+    for (const auto& link : links_)
+      if (const auto bytes = read(link)) found.push_back(*bytes);
+    return found;
+  }
+  // The format of /proc/net/dev, proc(5): the name and a colon, bytes and seven more counts received, then bytes sent.
+  static std::optional<Bytes> read(const Link& link) {
+    std::ifstream file(link.file);
     for (std::string line; std::getline(file, line);) {
       const auto colon = line.find(':');
       if (colon == std::string::npos) continue;
@@ -87,18 +94,12 @@ class LinkCounters {
       name >> interface;
       counts >> bytes.received;
       for (int i = 0; i < 7; ++i) counts >> between;
-      if (counts >> bytes.sent) all[interface] = bytes;
+      if (interface == link.interface && counts >> bytes.sent) return bytes;
     }
-    std::vector<Bytes> found;
-    for (const auto& link : links_) {
-      const auto known = all.find(link.interface);
-      if (known != all.end()) found.push_back(known->second);
-    }
-    return found;
+    return std::nullopt;
   }
 
   const Communicator& world_;
-  std::string file_;
   std::vector<Link> links_;
   std::vector<Bytes> before_;
 };
