@@ -20,6 +20,7 @@ from hpcscope.lab import description, emulation, fidelity
 from hpcscope.lab.entry import Emulation
 
 STREAM_S = 2.0
+LIMITLESS_BYTES = 1 << 30
 PATIENCE_S = 30.0
 
 
@@ -35,7 +36,8 @@ def shares(up: Emulation, streams: int) -> tuple[list[float], float]:
     for (a, b), receiver in zip(pairs, receivers, strict=True):
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
-        senders.append(up.started(a.name, [*python, "send", b.data_address, port, str(STREAM_S)]))
+        words = ["send", b.data_address, port, str(STREAM_S), str(LIMITLESS_BYTES)]
+        senders.append(up.started(a.name, [*python, *words]))
     ended = [json.loads(receiver.communicate(timeout=PATIENCE_S)[0]) for receiver in receivers]
     for sender in senders:
         sender.wait(PATIENCE_S)
