@@ -17,8 +17,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from hpcscope.build import installations
-from hpcscope.engine.builds import native_program
+from hpcscope.build import installations, native
 
 SCOPE = str(Path(sysconfig.get_path("scripts")) / "scope")
 CASE = "mpi.latency message_bytes=8"
@@ -31,7 +30,7 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=20)
     rounds = arguments.parse_args().rounds
     mpi = installations.find(None)
-    alone = [mpi.launcher, "-n", "2", native_program(mpi).program, "--action=alone", f"--case={CASE}"]
+    alone = [mpi.launcher, "-n", "2", native.build(mpi).program, "--action=alone", f"--case={CASE}"]
     with tempfile.TemporaryDirectory() as temporary:
         kept = [str(Path(temporary) / name) for name in "ab"]
 

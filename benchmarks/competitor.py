@@ -18,8 +18,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hpcscope.build import installations
-from hpcscope.engine.builds import native_program
+from hpcscope.build import installations, native
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.measurement import processor_taken
 from hpcscope.machine.machine import NativeBuild
@@ -37,12 +36,12 @@ def main() -> int:
     arguments.add_argument("--runs", type=int, default=10)
     arguments.add_argument("--mpi", default="embedded")
     asked = arguments.parse_args()
-    native = native_program(installations.find(asked.mpi))
+    build = native.build(installations.find(asked.mpi))
     good = 0
     print("| states | overlap | waited beside | waited alone | processor-taken |\n|---|---|---|---|---|")
     for _ in range(asked.runs):
         with tempfile.TemporaryDirectory() as folder:
-            begin, end = measured_beside(native, Path(folder))
+            begin, end = measured_beside(build, Path(folder))
             measured = run(Path(folder))
             overlap = overlap_with_another_state(measured, begin, end)
             beside, alone = waits(measured, begin, end)
@@ -55,7 +54,7 @@ def main() -> int:
     return int(good < 0.9 * asked.runs)
 
 
-def measured_beside(native: NativeBuild, folder: Path) -> tuple[float, float]:
+def measured_beside(build: NativeBuild, folder: Path) -> tuple[float, float]:
     """Measure, for a while with competitors; return when they competed."""
     samples = folder / "samples.jsonl"
 
@@ -65,7 +64,7 @@ def measured_beside(native: NativeBuild, folder: Path) -> tuple[float, float]:
             f"the sentinel is measured {count} times",
         )
 
-    with stopped(COMPETITORS) as competitors, measuring(native, folder, 3000):
+    with stopped(COMPETITORS) as competitors, measuring(build, folder, 3000):
         until_sentinels(BEFORE)
         begin = time.time()
         for competitor in competitors:

@@ -20,8 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hpcscope.build import installations
-from hpcscope.engine.builds import native_program
+from hpcscope.build import installations, native
 from hpcscope.launch.launcher import MpiProgram
 from hpcscope.simulation.description import HEAD
 from hpcscope.simulation.start import Simulator
@@ -53,7 +52,7 @@ def main() -> int:
     parser.add_argument("--case", action="append", help="a case as in a plan; may be repeated")
     asked = parser.parse_args()
     cases = asked.case or CASES
-    build = native_program(installations.find("simgrid"))
+    build = native.build(installations.find("simgrid"))
     memory_of: dict[int, float] = {}
     well = True
     print(f"{'ranks':>6} {'real s':>8} {'processor s':>12} {'memory MB':>10} {'KB per rank':>12}  cases")

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hpcscope.build import installations
-from hpcscope.engine.builds import native_program
+from hpcscope.build import installations, native
 
 PLAN = """# scope plan format=2 seed=1 module=standard
 mpi.barrier call=blocking sampling.budget_s=0.01 sampling.maximum_repetitions=10
@@ -34,7 +33,7 @@ def main() -> None:
     asked = arguments.parse_args()
     counts = [int(word) for word in asked.ranks.split(",")]
     mpi = installations.find(None)
-    program = native_program(mpi).program
+    program = native.build(mpi).program
     environment = os.environ | {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

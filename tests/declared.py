@@ -27,7 +27,6 @@ def write(described: Iterable[Benchmark], file: Path = FILE) -> None:
 
 
 if __name__ == "__main__":
-    from hpcscope.build import installations, registry
-    from hpcscope.engine.builds import native_program
+    from hpcscope.build import installations, native, registry
 
-    write(registry.load(native_program(installations.find(None)).program))
+    write(registry.load(native.build(installations.find(None)).program))

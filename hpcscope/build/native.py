@@ -4,11 +4,13 @@ import logging
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from hpcscope.build import blas, cmake, fabrics, identity, prebuilt, scalapack
 from hpcscope.build.mpi import registry
-from hpcscope.errors import UsageError
+from hpcscope.errors import ScopeError, UsageError
 from hpcscope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapack
 from hpcscope.rundirectory import expanded, read_json, write_json
 
@@ -33,27 +35,31 @@ logger = logging.getLogger(__name__)
 
 def kept_part(mpi: MpiInstallation, needed: str = WHOLE) -> str | None:
     """Return the part that is here, the whole first, and serves where one is needed; None where none does."""
-    own = _compiled_part(mpi, needed)
+    own = _compiled_part(project(mpi, source_directory(), needed)) if mpi.compiles else None
     return WHOLE if own is None and _prebuilt(mpi) else own
 
 
-def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) -> NativeBuild:
-    """Return the native program for `mpi`: from the cache, else one that came with Scope, else compiled now.
+def look_ahead(mpi: MpiInstallation) -> None:
+    """Find what a build depends on, which is then known, while something else is waited for; errors come later."""
+    with suppress(ScopeError):
+        _ = project(mpi, source_directory()).fingerprint
 
-    `compile_own`: nothing that came with Scope. Raises ScopeError with the first error and the log's path when it
-    does not compile, UsageError when CMake, Ninja or a compiler is missing.
+
+def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) -> NativeBuild:
+    """Return a native program for `mpi` with at least this part.
+
+    It comes from the cache, else with Scope, else it is compiled now. `compile_own`: nothing that came with Scope.
+    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake,
+    Ninja or a compiler is missing.
     """
-    ready = None if compile_own and mpi.compiles else _prebuilt(mpi)
-    if ready is not None and _compiled_part(mpi, part) is None:
-        algebra = blas.find(mpi.wrapper)
-        folder = ready.placed({"blas": algebra.library} if algebra else {})
-        record = ready.record
-        fingerprint = cmake.digest(record.fingerprint, mpi.name, mpi.version, identity.digest(ready.library))
-        found = {"program": str(folder / PROGRAM), "mpi": mpi, "blas": algebra, "fingerprint": fingerprint}
-        return record.model_copy(update=found)
-    asked = project(mpi, source_directory(), part)
-    directory = asked.directory
-    algebra, solver, _ = _found(mpi)
+    if not mpi.compiles and (ready := _prebuilt(mpi)):
+        return _placed(ready, mpi)
+    libraries = _found(mpi)
+    asked = _project(mpi, source_directory(), part, libraries)
+    kept = _compiled_part(asked)
+    if kept is None and not compile_own and (ready := _prebuilt(mpi)):
+        return _placed(ready, mpi)
+    directory = asked.directory if kept is None else asked.directory_of(kept)
     with cmake.locked(directory):
         made = _known(directory)
         if made is None:
@@ -69,18 +75,25 @@ def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) ->
             )
             write_json(directory / "build.json", made)
         program = cmake.linked(directory, asked.all_links) / PROGRAM
-        if solver is not None and solver.mpi_name:
-            scalapack.link_mpi_name(program, solver)
+        if libraries.solver is not None and libraries.solver.mpi_name:
+            scalapack.link_mpi_name(program, libraries.solver)
     # Whoever compiled it may have had the same libraries elsewhere, with kernels for another processor.
-    here = {"program": str(program), "mpi": mpi, "blas": algebra, "scalapack": solver}
+    here = {"program": str(program), "mpi": mpi, "blas": libraries.algebra, "scalapack": libraries.solver}
     return made.model_copy(update=here)
 
 
-def _compiled_part(mpi: MpiInstallation, needed: str) -> str | None:
-    if not mpi.compiles:
-        return None
-    asked = project(mpi, source_directory())
-    return next((part for part in dict.fromkeys((WHOLE, needed)) if _known(asked.directory_of(part))), None)
+def _placed(ready: prebuilt.Prebuilt, mpi: MpiInstallation) -> NativeBuild:
+    """Return a program that came with Scope, beside links to the libraries of this environment."""
+    algebra = blas.find(mpi.wrapper)
+    folder, record = ready.placed({"blas": algebra.library} if algebra else {}), ready.record
+    fingerprint = cmake.digest(record.fingerprint, mpi.name, mpi.version, identity.digest(ready.library))
+    here = {"program": str(folder / PROGRAM), "mpi": mpi, "blas": algebra, "fingerprint": fingerprint}
+    return record.model_copy(update=here)
+
+
+def _compiled_part(asked: cmake.Project) -> str | None:
+    """Return the part that is in the cache and serves where this one is needed; None where none does."""
+    return next((part for part in dict.fromkeys((WHOLE, asked.part)) if _known(asked.directory_of(part))), None)
 
 
 def _prebuilt(mpi: MpiInstallation) -> prebuilt.Prebuilt | None:
@@ -110,9 +123,21 @@ def extra_benchmarks() -> Path | None:
     return folder
 
 
+class _Libraries(NamedTuple):
+    """What the program uses of this host."""
+
+    algebra: Blas | None = None
+    solver: Scalapack | None = None
+    fabrics: tuple[fabrics.Fabric, ...] = ()
+
+
 def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Project:
     """Return what is compiled for `mpi` from these sources."""
-    algebra, solver, libraries = _found(mpi)
+    return _project(mpi, sources, part, _found(mpi))
+
+
+def _project(mpi: MpiInstallation, sources: Path, part: str, libraries: _Libraries) -> cmake.Project:
+    algebra, solver, fabric = libraries
     facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
     links = {
         "blas": algebra.library if algebra else "",
@@ -126,12 +151,12 @@ def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Pro
         targets=(f"{PROGRAM}-{part}",) if part else (PROGRAM, PROGRAMS),
         beside=(*cmake.SHARED, ACTIVE_MESSAGES, *([COLLECTIVES] if registry.named(mpi.name).simulates else [])),
         further_sources=(extra,) if extra else (),
-        facts=(*facts, *scalapack.definitions(solver), *fabrics.definitions(libraries)),
+        facts=(*facts, *scalapack.definitions(solver), *fabrics.definitions(fabric)),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
             f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
             *scalapack.definitions(solver),
-            *fabrics.definitions(libraries),
+            *fabrics.definitions(fabric),
             f"-D{EXTRA_BENCHMARKS}={extra or ''}",
         ),
         links={name: library for name, library in links.items() if library},
@@ -139,18 +164,18 @@ def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Pro
     )
 
 
-def _found(mpi: MpiInstallation) -> tuple[Blas | None, Scalapack | None, tuple[fabrics.Fabric, ...]]:
+def _found(mpi: MpiInstallation) -> _Libraries:
     """Return the libraries of this host that the program uses.
 
     A simulated rank uses none: no adapter carries its messages, no ScaLAPACK knows its MPI, and each rank runs
     a copy of the program that finds nothing beside itself.
     """
     if registry.named(mpi.name).simulates:
-        return None, None, ()
+        return _Libraries()
     with ThreadPoolExecutor() as pool:  # each mostly waits for the programs that it asks
         fabric = pool.submit(fabrics.find, mpi.compiler)
         solver = pool.submit(scalapack.find, mpi)
-        return blas.find(mpi.compiler), solver.result(), fabric.result()
+        return _Libraries(blas.find(mpi.compiler), solver.result(), fabric.result())
 
 
 def _known(directory: Path) -> NativeBuild | None:

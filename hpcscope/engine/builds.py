@@ -25,12 +25,6 @@ COMPILE_S = 900
 logger = logging.getLogger(__name__)
 
 
-def native_program(mpi: MpiInstallation, part: str = native.WHOLE) -> NativeBuild:
-    """Return a native program for an MPI with at least this part; a notice says when it must be compiled first."""
-    kept = native.kept_part(mpi, part)
-    return native.build(mpi, part if kept is None else kept)
-
-
 def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, list[NativeBuild]]:
     """Return the cluster with a native program for every architecture of its hosts, and the builds for others.
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hpcscope.build import installations
+from hpcscope.build import installations, native
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.catalog.mix import benchmarks
 from hpcscope.clock import unix_s
 from hpcscope.engine.analysis import explain
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import ignore
 from hpcscope.engine.run import begun_run
@@ -104,7 +103,7 @@ def _place(mix: Mix, where: str, listener: Listener) -> _Ready:
     lab = active()
     mpi = installations.find(mix.mpi)
     cluster = probe_cluster(site_of(mpi, mix.launcher, where))
-    build = native_program(mpi)
+    build = native.build(mpi)
     hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
     machine = discover.machine(hosts, build, lab.facts() if lab else None)
     starter(mix, cluster, mixes.working_folder(mix, where), where)  # refused before a folder is made

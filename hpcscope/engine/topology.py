@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.build import installations, native
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.progress import ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
@@ -93,7 +92,7 @@ def _probing(
         raise UsageError(
             f"only one host ({only}): a topology needs two hosts; name them with --hosts a,b or --hostfile"
         )
-    build = native_program(mpi, native.BASELINE)
+    build = native.build(mpi, native.BASELINE)
     cluster = probe_cluster(site)
     oversubscribed = active() is not None or max(cluster.place.slots) < 2
     telling = progress() if progress else nullcontext(ignore)

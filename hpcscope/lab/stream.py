@@ -2,8 +2,8 @@
 
 `stream.py receive ADDRESS` prints its port, then payload and seconds of the later part of the stream, when queues
 are full and the sender has reached its rate. `stream.py send ADDRESS PORT SECONDS BUFFER_BYTES` fills the link for
-so long. `stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS PORT
-BYTES...` prints half of the shortest round trip of each size, in seconds.
+so long. `stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS
+PORT BYTES...` prints half of the shortest round trip of each size, in seconds.
 """
 
 import json
@@ -48,8 +48,8 @@ def receive(address: str) -> None:
 def send(address: str, port: str, seconds: str, buffer_bytes: str) -> None:
     """Send as much as the link carries.
 
-    The buffer is what the queue of the link can hold. TCP would fill the queue of a slow link and lose a frame; what
-    follows a lost frame arrives at the program late.
+    The buffer is what the queue of the link can hold. TCP would fill the queue of a slow link and lose a frame;
+    what follows a lost frame arrives at the program late.
     """
     data = bytes(CHUNK)
     with socket.create_connection((address, int(port))) as connection:

@@ -11,6 +11,7 @@ import re
 import sys
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,6 +32,13 @@ With the sender's name, Slurm's limit is 1024."""
 
 def probe(root: Path = Path("/")) -> dict[str, Any]:
     """Describe this host in the shape of `machine.Host`, read below `root` (another root is for tests)."""
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(devices.devices, root)  # waits for a process of its own
+        facts = _facts(root)
+        return {**facts, "devices": found.result()}
+
+
+def _facts(root: Path) -> dict[str, Any]:
     return {
         "name": os.uname().nodename,
         "processor": processor(root),
@@ -38,7 +46,6 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
         "memory_bytes": memory_bytes(root),
         "numa_nodes": numa_nodes(root),
         "links": links.links() + links.infiniband(root),
-        "devices": devices.devices(root),
         "kernel": text_of(root / "proc/sys/kernel/osrelease"),
         "operating_system": operating_system(root),
         "virtualization": virtualization(root),
@@ -68,14 +75,17 @@ def run_queue(root: Path) -> float | None:
         words = text_of(root / "proc/loadavg").split()
         if len(words) < 4 or not words[3].partition("/")[0].isdigit():
             return None
-        seen.append(max(int(words[3].partition("/")[0]) - _own_threads(root), 0))
+        seen.append(max(int(words[3].partition("/")[0]) - max(1, _runnable(root, "self")), 0))
     return float(median(seen))
 
 
-def _own_threads(root: Path) -> int:
-    """Return how many threads of this process are runnable: another one may prepare what comes next."""
-    states = [text_of(path).rpartition(")")[2].split() for path in (root / "proc/self/task").glob("*/stat")]
-    return max(1, sum(words[:1] == ["R"] for words in states))
+def _runnable(root: Path, process: str) -> int:
+    """Return how many threads of a process and of its children are runnable: others prepare what comes next."""
+    count = 0
+    for task in (root / "proc" / process / "task").glob("*"):
+        count += text_of(task / "stat").rpartition(")")[2].split()[:1] == ["R"]
+        count += sum(_runnable(root, child) for child in text_of(task / "children").split())
+    return count
 
 
 def processor(root: Path) -> dict[str, Any]:

@@ -108,12 +108,17 @@ def test_this_host_is_described_as_the_operating_system_sees_it() -> None:
     assert "127.0.0.1" in loopback[0].addresses
 
 
-def test_the_run_queue_leaves_out_the_threads_of_the_probe(tmp_path: Path) -> None:
+def test_the_run_queue_leaves_out_the_probe_and_what_it_started(tmp_path: Path) -> None:
     write(tmp_path, **{"proc/loadavg": "0.00 0.00 0.00 5/100 4242\n"})
     assert probe.run_queue(tmp_path) == 4
     for thread, state in {7: "R", 8: "S", 9: "R"}.items():
         write(tmp_path, **{f"proc/self/task/{thread}/stat": f"{thread} (a thread) {state} 1 7 7 0\n"})
     assert probe.run_queue(tmp_path) == 3
+    for process, (state, children) in {20: ("S", "21 22"), 21: ("R", ""), 22: ("S", "")}.items():
+        task = f"proc/{process}/task/{process}"
+        write(tmp_path, **{f"{task}/stat": f"{process} (a child) {state} 1 7 7 0\n", f"{task}/children": children})
+    write(tmp_path, **{"proc/self/task/8/children": "20 "})
+    assert probe.run_queue(tmp_path) == 2
 
 
 def test_a_probe_loads_nothing_heavy() -> None:

@@ -48,7 +48,7 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -
 def test_an_offer_that_the_platform_cannot_have_is_named_before_anything_is_compiled(
     golden_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulate, "native_program", lambda _: pytest.fail("compiled before all offers were read"))
+    monkeypatch.setattr(simulate.native, "build", lambda _: pytest.fail("compiled before all offers were read"))
     file = tmp_path / "offers.toml"
     file.write_text(ONE.format("faster", 2.0) + '[[offer]]\nname = "more"\ncost = 1.0\nhosts = 4\n')
     with pytest.raises(UsageError, match=r"offers\.toml: .*more: --hosts 4: "):

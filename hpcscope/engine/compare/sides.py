@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hpcscope.build import installations, registry
+from hpcscope.build import installations, native, registry
 from hpcscope.build.native import PROGRAM
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.pattern import matches_any
 from hpcscope.engine import catalogs
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.run import Settled, settle
 from hpcscope.errors import UsageError
@@ -111,7 +110,7 @@ def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeB
     assert before is not None
     if os.access(before.program, os.X_OK):
         return before
-    build = native_program(mpi, catalogs.part_of(begun.plan))
+    build = native.build(mpi, catalogs.part_of(begun.plan))
     if build.fingerprint != before.fingerprint:
         raise UsageError(
             f"{directory.machine}: build.program = {before.program}: does not exist, and the program here differs"

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hpcscope.build import installations
+from hpcscope.build import installations, native
 from hpcscope.engine import analysis
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.directories import new_directory
 from hpcscope.engine.run.submission import queue_of
 from hpcscope.engine.signals import STOP_WAITING, as_interrupt
@@ -68,7 +67,7 @@ def run(groups: Groups, experiment: Experiment, output: Path | None, policy: Que
     queue = queue_of(experiment)
     if not isinstance(queue, Slurm):
         raise UsageError(f"launcher.scheduler = {queue.name}: must be slurm for --{groups}")
-    native_program(installations.find(experiment.mpi))
+    native.build(installations.find(experiment.mpi))
     folder = new_directory(groups, output).path
     try:
         return _run(groups, experiment, folder, policy, queue)

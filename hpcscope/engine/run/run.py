@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpcscope.build import installations
+from hpcscope.build import installations, native
 from hpcscope.engine import analysis, catalogs
-from hpcscope.engine.builds import native_program, with_architectures
+from hpcscope.engine.builds import with_architectures
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import begun_run
@@ -128,7 +129,7 @@ def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = s
     begun = begun_run.read(directory)
     mpi = installations.find(begun.compiler(directory))
     site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
-    build = native_program(mpi, catalogs.part_of(begun.plan))
+    build = native.build(mpi, catalogs.part_of(begun.plan))
     cluster, _ = with_architectures(probe_cluster(site), build)
     begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
     preloading.check(begun.plan.launches, cluster)
@@ -148,7 +149,10 @@ def locate(experiment: Experiment, where: str) -> Located:
     if lab is not None:
         experiment = _for_lab(experiment)
     mpi = installations.find(experiment.mpi)
-    cluster = probe_cluster(site_of(mpi, experiment.launcher, where))
+    site = site_of(mpi, experiment.launcher, where)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(native.look_ahead, mpi)
+        cluster = probe_cluster(site)
     hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
     return Located(experiment, mpi, cluster, hosts)
 
@@ -157,7 +161,7 @@ def settle(experiment: Experiment, where: str) -> Settled:
     """Return the experiment as it can be done here, the native program for it, and its hosts."""
     located = locate(experiment, where)
     place = located.cluster.place
-    build = native_program(located.mpi, catalogs.part_for(located.experiment, place, where))
+    build = native.build(located.mpi, catalogs.part_for(located.experiment, place, where))
     cluster, others = with_architectures(located.cluster, build)
     machine = located.machine(build).model_copy(update={"further_builds": others})
     return Settled(located.experiment, build, cluster, machine)

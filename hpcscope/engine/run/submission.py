@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpcscope.build import installations
+from hpcscope.build import installations, native
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.engine import analysis
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run.run import RunOutcome
@@ -64,7 +63,7 @@ def write_script_again(folder: Path, changes: Mapping[str, Any]) -> Script:
 def submit(experiment: Experiment, output: Path | None, progress: RunProgress = silent) -> RunOutcome:
     """Submit a new run and wait for its end. A rejected submission leaves nothing."""
     queue_of(experiment)
-    native_program(installations.find(experiment.mpi))  # compute nodes rarely have a compiler
+    native.build(installations.find(experiment.mpi))  # compute nodes rarely have a compiler
     directory = new_directory(experiment.title, output)
     release(directory.path)  # the job holds it
     try:

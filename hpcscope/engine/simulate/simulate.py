@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from hpcscope.build import installations, registry
+from hpcscope.build import installations, native, registry
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.pattern import matches_any
 from hpcscope.engine.analysis import analyze, explain
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import begun_run
@@ -118,7 +117,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
     collectives = _collectives(known, options.collectives)
     measured = _measured(known, options.only)
     own, other = _platforms(known, options)
-    build = native_program(installations.find(SIMULATOR))
+    build = native.build(installations.find(SIMULATOR))
     catalog = listed(build)
     if missing := sorted({case.benchmark for case in measured} - set(catalog.names)):
         raise UsageError(f"{run}: {missing[0]}: not a benchmark of this version of Scope")

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hpcscope.build import installations, registry
+from hpcscope.build import installations, native, registry
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.engine import analysis
-from hpcscope.engine.builds import native_program
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import begun_run
@@ -107,7 +106,7 @@ def resume(folder: Path, progress: RunProgress = silent) -> Tuned:
     begun = begun_run.read(directory)
     mpi = installations.find(begun.compiler(directory))
     site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
-    build = native_program(mpi)
+    build = native.build(mpi)
     cluster = probe_cluster(site)
     begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
     return _search(directory, tuning, build, cluster, progress)
