@@ -128,7 +128,7 @@ class _Libraries(NamedTuple):
 
     algebra: Blas | None = None
     solver: Scalapack | None = None
-    fabrics: tuple[fabrics.Fabric, ...] = ()
+    fabric: tuple[fabrics.Fabric, ...] = ()
 
 
 def project(mpi: MpiInstallation, sources: Path, part: str = WHOLE) -> cmake.Project:

@@ -12,6 +12,7 @@ import sys
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -82,9 +83,10 @@ def run_queue(root: Path) -> float | None:
 def _runnable(root: Path, process: str) -> int:
     """Return how many threads of a process and of its children are runnable: others prepare what comes next."""
     count = 0
-    for task in (root / "proc" / process / "task").glob("*"):
-        count += text_of(task / "stat").rpartition(")")[2].split()[:1] == ["R"]
-        count += sum(_runnable(root, child) for child in text_of(task / "children").split())
+    with suppress(OSError):  # it may end meanwhile
+        for task in (root / "proc" / process / "task").iterdir():
+            count += text_of(task / "stat").rpartition(")")[2].split()[:1] == ["R"]
+            count += sum(_runnable(root, child) for child in text_of(task / "children").split())
     return count
 
 
