@@ -4,13 +4,12 @@ import logging
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from hpcscope.build import blas, cmake, fabrics, identity, prebuilt, scalapack
 from hpcscope.build.mpi import registry
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import UsageError
 from hpcscope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapack
 from hpcscope.rundirectory import expanded, read_json, write_json
 
@@ -33,33 +32,36 @@ EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 logger = logging.getLogger(__name__)
 
 
-def kept_part(mpi: MpiInstallation, needed: str = WHOLE) -> str | None:
-    """Return the part that is here, the whole first, and serves where one is needed; None where none does."""
-    own = _compiled_part(project(mpi, source_directory(), needed)) if mpi.compiles else None
-    return WHOLE if own is None and _prebuilt(mpi) else own
+def kept(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild | None:
+    """Return a native program for `mpi` with at least this part if none must be compiled.
 
-
-def look_ahead(mpi: MpiInstallation) -> None:
-    """Find what a build depends on, which is then known, while something else is waited for; errors come later."""
-    with suppress(ScopeError):
-        _ = project(mpi, source_directory()).fingerprint
+    It comes from the cache, else with Scope.
+    """
+    if mpi.compiles:
+        libraries = _found(mpi)
+        asked = _project(mpi, source_directory(), part, libraries)
+        if (here := _compiled_part(asked)) is not None:
+            return _served(asked, asked.directory_of(here), libraries)
+    return _placed(ready, mpi) if (ready := _prebuilt(mpi)) else None
 
 
 def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) -> NativeBuild:
-    """Return a native program for `mpi` with at least this part.
+    """Return a native program for `mpi` with at least this part, compiled now if none is here.
 
-    It comes from the cache, else with Scope, else it is compiled now. `compile_own`: nothing that came with Scope.
-    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake,
-    Ninja or a compiler is missing.
+    `compile_own`: nothing that came with Scope. Raises ScopeError with the first error and the log's path when it
+    does not compile, UsageError when CMake, Ninja or a compiler is missing.
     """
-    if not mpi.compiles and (ready := _prebuilt(mpi)):
-        return _placed(ready, mpi)
+    if not (compile_own and mpi.compiles) and (ready := kept(mpi, part)) is not None:
+        return ready
     libraries = _found(mpi)
     asked = _project(mpi, source_directory(), part, libraries)
-    kept = _compiled_part(asked)
-    if kept is None and not compile_own and (ready := _prebuilt(mpi)):
-        return _placed(ready, mpi)
-    directory = asked.directory if kept is None else asked.directory_of(kept)
+    return _served(asked, asked.directory, libraries)
+
+
+def _served(asked: cmake.Project, directory: Path, libraries: "_Libraries") -> NativeBuild:
+    """Return the program of a folder of the cache, compiled now if it is not there."""
+    mpi = asked.mpi
+    assert mpi is not None
     with cmake.locked(directory):
         made = _known(directory)
         if made is None:

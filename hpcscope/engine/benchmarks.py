@@ -58,9 +58,8 @@ def explain(name: str, mpi: str | None) -> Explained:
 
 def _catalog(mpi: MpiInstallation) -> Catalog:
     """Return the benchmarks of the native program in the cache, else those that Scope keeps."""
-    part = native.kept_part(mpi, native.BASELINE)
-    if part is not None:
-        return catalogs.of_program(native.build(mpi, part))
+    if build := native.kept(mpi, native.BASELINE):
+        return catalogs.of_program(build)
     if extra := native.extra_benchmarks():
         logger.info("%s: its benchmarks are %s (`scope build`)", extra, catalogs.UNKNOWN)
     return catalogs.kept()

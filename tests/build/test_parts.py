@@ -76,21 +76,25 @@ def test_the_catalog_of_the_first_program_has_all_benchmarks_and_believes_the_pr
 def test_the_whole_serves_for_a_part(monkeypatch: pytest.MonkeyPatch, embedded: MpiInstallation) -> None:
     there: set[Path] = set()
     monkeypatch.setattr(native, "_known", lambda folder: folder if folder in there else None)
+    monkeypatch.setattr(native, "_served", lambda _asked, folder, _libraries: folder)
     baseline, whole = (
         native.project(embedded, native.source_directory(), part) for part in (native.BASELINE, native.WHOLE)
     )
-    assert native.kept_part(embedded, native.BASELINE) is None
+    assert native.kept(embedded, native.BASELINE) is None
     there.add(baseline.directory)
-    assert native.kept_part(embedded, native.BASELINE) == native.BASELINE
-    assert native.kept_part(embedded) is None
+    assert native.kept(embedded, native.BASELINE) == baseline.directory
+    assert native.kept(embedded) is None
     there.add(whole.directory)
-    assert native.kept_part(embedded, native.BASELINE) == native.WHOLE
+    assert native.kept(embedded, native.BASELINE) == whole.directory
 
 
 def test_the_first_program_has_what_the_baseline_measures_and_nothing_else(
-    embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+    embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is linked from objects of the whole."""
+    """It is linked from objects of the whole, which would serve for it."""
+    known = native._known
+    whole_is = native.project(embedded, native.source_directory()).directory
+    monkeypatch.setattr(native, "_known", lambda folder: None if folder == whole_is else known(folder))
     asked = native.project(embedded, native.source_directory(), native.BASELINE)
     assert asked.objects == native.project(embedded, native.source_directory()).objects
     assert asked.fingerprint == embedded_build.fingerprint

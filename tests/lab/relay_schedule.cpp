@@ -35,7 +35,8 @@ int main(int, char** words) {
   Schedule schedule(ways);
   schedule.set(ways);
   Nanoseconds time = 0;
-  for (std::size_t port = 0; port < schedule.ports().size(); ++port) schedule.receive(port, frame(port, port, 60, 0), time);
+  for (std::size_t port = 0; port < schedule.ports().size(); ++port)
+    schedule.receive(port, frame(port, port, 60, 0), time);
   const auto carry_until = [&](Nanoseconds end) {
     while (true) {
       schedule.advance(time);

@@ -145,23 +145,27 @@ def _setup(experiment: Experiment, build: NativeBuild, cluster: Cluster, progres
 
 def locate(experiment: Experiment, where: str) -> Located:
     """Return the experiment as it can be done here, its MPI and its hosts."""
+    return _located(experiment, installations.find(experiment.mpi), where)
+
+
+def _located(experiment: Experiment, mpi: MpiInstallation, where: str) -> Located:
     lab = active()
     if lab is not None:
         experiment = _for_lab(experiment)
-    mpi = installations.find(experiment.mpi)
-    site = site_of(mpi, experiment.launcher, where)
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(native.look_ahead, mpi)
-        cluster = probe_cluster(site)
+    cluster = probe_cluster(site_of(mpi, experiment.launcher, where))
     hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
     return Located(experiment, mpi, cluster, hosts)
 
 
 def settle(experiment: Experiment, where: str) -> Settled:
     """Return the experiment as it can be done here, the native program for it, and its hosts."""
-    located = locate(experiment, where)
-    place = located.cluster.place
-    build = native.build(located.mpi, catalogs.part_for(located.experiment, place, where))
+    mpi = installations.find(experiment.mpi)
+    with ThreadPoolExecutor(1) as pool:  # hosts and the program are asked at the same time
+        whole = pool.submit(native.kept, mpi)
+        located = _located(experiment, mpi, where)
+    build = whole.result()
+    if build is None:
+        build = native.build(mpi, catalogs.part_for(located.experiment, located.cluster.place, where))
     cluster, others = with_architectures(located.cluster, build)
     machine = located.machine(build).model_copy(update={"further_builds": others})
     return Settled(located.experiment, build, cluster, machine)
