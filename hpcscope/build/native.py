@@ -175,6 +175,7 @@ def _found(mpi: MpiInstallation) -> _Libraries:
     if registry.named(mpi.name).simulates:
         return _Libraries()
     with ThreadPoolExecutor() as pool:  # each mostly waits for the programs that it asks
+        pool.submit(identity.facts, mpi)  # which is then known
         fabric = pool.submit(fabrics.find, mpi.compiler)
         solver = pool.submit(scalapack.find, mpi)
         return _Libraries(blas.find(mpi.compiler), solver.result(), fabric.result())
