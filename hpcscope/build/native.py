@@ -33,10 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 def kept(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild | None:
-    """Return a native program for `mpi` with at least this part if none must be compiled.
-
-    It comes from the cache, else with Scope.
-    """
+    """Return a program with at least this part, from the cache or as it came with Scope; None without any."""
     if mpi.compiles:
         libraries = _found(mpi)
         asked = _project(mpi, source_directory(), part, libraries)

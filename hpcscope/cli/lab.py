@@ -18,7 +18,6 @@ from hpcscope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from hpcscope.lab.description import Lab
     from hpcscope.lab.entry import Emulation
-    from hpcscope.machine.machine import EmulatedLink
 
 Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a .toml file.")]
 
@@ -179,14 +178,6 @@ def _warn(emulated: Emulation) -> None:
             what, deviation = link.worst
             rate = f"{link.link}: the rate of {what} differs by {units.change(deviation)} from the declared rate"
             typer.echo(f"warning: lab {emulated.state.name} is not faithful: {rate}{reason}", err=True)
-        if link.exact_from_bytes:
-            typer.echo(f"note: lab {emulated.state.name}: {link.link}: {_faster(link)}", err=True)
-
-
-def _faster(link: EmulatedLink) -> str:
-    """Say which messages are not delayed."""
-    least = units.quantity(link.exact_from_bytes, "B")
-    return f"messages shorter than {least} can exceed its rate, because the kernel does not delay short bursts"
 
 
 def _print(emulated: Emulation) -> None:
@@ -203,15 +194,10 @@ def _print(emulated: Emulation) -> None:
             times = [f"{one.bytes:,} B {units.quantity(one.measured_s, 's')}" for one in link.messages]
             overhead = units.quantity(link.overhead_s, "s")
             print(f"one way   {link.link}: {', '.join(times)}; software takes {overhead} of each time")
-        if link.exact_from_bytes:
-            print(f"messages  {link.link}: {_faster(link)}")
     for relayed in facts.relayed:
-        median, worst = (
-            units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
-        )
+        median, worst = (units.quantity(us * 1e-6, "s") for us in (relayed.late_median_us, relayed.late_p99_us))
         late = f"{relayed.frames} frames, {median} late (median) and {worst} late (99th percentile)"
-        carried = late if relayed.frames else "no frames yet"
-        print(f"relayed   {relayed.link}: {carried}")
+        print(f"relayed   {relayed.link}: {late if relayed.frames else 'no frames yet'}")
     if facts.storage:
         print(f"storage   {facts.storage}")
     for fault in facts.faults:

@@ -28,19 +28,16 @@ class UpHost(Strict):
 
 
 class Relay(Strict):
-    """A link in user space and the delay that it adds."""
+    """The switches and links in user space, and the delay that they add."""
 
-    link: str
     pid: int
     statistics: str
     """Path of the file with its current statistics."""
 
     def facts(self) -> RelayedLink:
         """Return the delays of its frames so far."""
-        file = Path(self.statistics)
-        said = json.loads(file.read_text()) if file.is_file() else {}
-        nothing = {"frames": 0, "late_median_us": 0.0, "late_p99_us": 0.0}
-        return RelayedLink.model_validate({"link": self.link, **nothing, **said})
+        said = json.loads(Path(self.statistics).read_text())
+        return RelayedLink.model_validate({"link": "all links", **said})
 
 
 class Fault(Strict):
@@ -88,7 +85,7 @@ class ActiveLab(Strict):
     hosts: list[UpHost]
     remote_shell: str
     """The program that replaces ssh inside the lab."""
-    relays: list[Relay] = []
+    relay: Relay | None = None
     checks: list[EmulatedLink] = []
     faults: list[Fault] = []
     verified: list[str] = []
@@ -100,7 +97,7 @@ class ActiveLab(Strict):
             name=self.name,
             title=self.description.title,
             links=self.checks,
-            relayed=[relay.facts() for relay in self.relays],
+            relayed=[self.relay.facts()] if self.relay else [],
             faults=[fault.words() for fault in self.faults],
             storage=self.description.storage.words() if self.description.storage else "",
             switch_of={

@@ -21,9 +21,10 @@ from hpcscope.lab import folder, storage
 from hpcscope.lab.active import ActiveLab, Relay, UpHost
 from hpcscope.lab.description import Lab
 from hpcscope.lab.entry import TEMPORARY, TIMEOUT_S, Emulation
-from hpcscope.lab.wiring import TRAFFIC, Relayed, Wiring, wire
+from hpcscope.lab.wiring import TRAFFIC, Way, Wiring, wire
 
 HOLDER_LOG = "holder.log"
+TUN = "/dev/net/tun"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
 
 REMOTE_SHELL = """#!/bin/sh
@@ -149,17 +150,16 @@ def _wired(here: Path, name: str, lab: Lab, rootless: bool, holder: subprocess.P
 
 
 def _laid(emulation: Emulation, wiring: Wiring) -> Emulation:
-    """Set up links; return the lab with their relays recorded."""
+    """Set up links; return the lab with its relay recorded."""
     say(emulation, None, "ip", wiring.links)
-    started = [_start_relay(emulation, relayed) for relayed in wiring.relays]
-    say(emulation, None, "ip", wiring.joined)
+    started = carry(emulation, wiring.ways)
     for host, lines in wiring.hosts.items():
         say(emulation, host, "ip", lines)
         # Not every kernel lets a route choose its congestion control; the default is used then.
         emulation.run(host, ["ip", "-batch", "-"], given="\n".join(wiring.routes.get(host, [])))
     for place, lines in wiring.buckets.items():
         say(emulation, place, "tc", lines)
-    return emulation.kept(emulation.state.model_copy(update={"relays": started}))
+    return emulation.kept(emulation.state.model_copy(update={"relay": started}))
 
 
 def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[str]) -> None:
@@ -171,38 +171,25 @@ def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[st
         raise ScopeError(f"lab {emulation.state.name}: {program} failed: {_complaint(answer.stderr, lines)}")
 
 
-def _start_relay(emulation: Emulation, relayed: Relayed) -> Relay:
-    """Start a relay inside and wait until its devices exist."""
-    files = [emulation.folder / f"{relayed.stem}{suffix}" for suffix in (".json", TRAFFIC)]
-    # In the background of a shell that prints its number; the relay goes on when the shell has ended.
-    start = '"$1" "$WAYS" "$2" "$3" >>"$LOG" 2>&1 & echo $!'
-    pid = _told_ways(emulation, relayed, ["setsid"], start, [relay(), *map(str, files)])
-    return Relay(link=relayed.name, pid=int(pid), statistics=str(files[0]))
-
-
-def change_relay(emulation: Emulation, relayed: Relayed) -> None:
-    """Let a relay that runs carry its ways as they are now; the frames under way are carried on."""
-    pid = next(one.pid for one in emulation.state.relays if one.link == relayed.name)
-    _told_ways(emulation, relayed, [], 'kill -HUP "$1"', [str(pid)])
-
-
-def _told_ways(
-    emulation: Emulation, relayed: Relayed, before: Sequence[str], script: str, given: Sequence[str]
-) -> str:
-    """Write the ways of a relay, run a script, wait until the relay is ready; return its output."""
-    ways, log = (emulation.folder / f"{relayed.stem}.{suffix}" for suffix in ("ways", "log"))
-    ways.write_text("".join(f"{way.line()}\n" for way in relayed.ways))
+def carry(emulation: Emulation, ways: Sequence[Way]) -> Relay:
+    """Let the relay, started if it does not run, carry these ways; frames under way are carried on."""
+    running = emulation.state.relay
+    names = ("relay.ways", "relay.log", "relay.json", TRAFFIC)
+    ways_file, log, statistics, traffic = (emulation.folder / name for name in names)
+    ways_file.write_text("".join(f"{way.line()}\n" for way in ways))
     log.write_text("")
-    waited = f'{script} && until grep -q . "$LOG"; do sleep 0.01; done'
-    words = [*before, "env", f"WAYS={ways}", f"LOG={log}", "sh", "-c", waited, "sh", *given]
+    # In the background of a shell that prints its number; the relay goes on when the shell has ended.
+    start = 'setsid "$5" "$1" "$3" "$4" >>"$2" 2>&1 & echo $!'
+    told = f"kill -HUP {running.pid}" if running else start
+    words = ["sh", "-c", told + ' && until grep -q . "$2"; do sleep 0.01; done', "sh"]
+    words += map(str, (ways_file, log, statistics, traffic, relay()))
     try:
         answer = emulation.run(None, words, timeout=10)
     except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"lab {emulation.state.name}: {relayed.name}: its relay does not answer") from error
+        raise ScopeError(f"lab {emulation.state.name}: its relay does not answer") from error
     if (said := log.read_text().strip()) != "ready":
-        hint = "; links of a lab need /dev/net/tun" if "/dev/net/tun" in said else ""
-        raise ScopeError(f"lab {emulation.state.name}: {relayed.name}: {said or answer.stderr}{hint}")
-    return answer.stdout
+        raise ScopeError(f"lab {emulation.state.name}: {said or answer.stderr}")
+    return running or Relay(pid=int(answer.stdout), statistics=str(statistics))
 
 
 def _start_holder(here: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]:
@@ -241,6 +228,8 @@ def refusal() -> str:
     for tool, package in NEEDED.items():
         if shutil.which(tool) is None:
             return f"{tool}: not found; a lab needs it (Debian package {package})"
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        return f"{TUN}: cannot be opened; the links of a lab need it"
     complaints = [complaint for user in (False, True) if (complaint := _denied(user))]
     return f"namespaces are not allowed here: {complaints[-1]}" if len(complaints) == 2 else ""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.lab import storage, wiring
 from hpcscope.lab.active import Fault
-from hpcscope.lab.emulation import change_relay, say
+from hpcscope.lab.emulation import carry, say
 from hpcscope.lab.entry import Emulation
 from hpcscope.settings.fault import Direction
 
@@ -28,16 +28,11 @@ def faulty_link(
     """
     state, name = emulation.state, f"lab {emulation.state.name}: {where}"
     fault = Fault(where=where, kind=kind, value=value, direction=direction)
-    bus, relayed, rate = _link(emulation, where)
+    bus, rate = _link(emulation, where)
     if bus and kind in ("slow", "queue", "half-duplex"):
         raise UsageError(f"{name}: is on a bus, so it has no rate and no queue of its own")
-    if not relayed and kind not in ("slow", "queue"):
-        raise UsageError(
-            f"{name}: only --rate and --queue apply to links above {wiring.FASTEST_RELAYED_MBIT} Mbit/s; "
-            "declare a lower rate in the lab file"
-        )
-    if relayed and kind == "slow" and value > max(rate, wiring.FASTEST_RELAYED_MBIT):
-        raise UsageError(f"{name}: --rate {value:g}: must be at most {wiring.FASTEST_RELAYED_MBIT} Mbit/s")
+    if kind == "slow" and value > rate:
+        raise UsageError(f"{name}: --rate {value:g}: must be at most {rate:g} Mbit/s, the declared rate")
     if kind == "half-duplex" and direction != "both":
         raise UsageError(f"--direction {direction}: must be both with --half-duplex")
     # A segment that the queue could not hold would never pass.
@@ -49,20 +44,19 @@ def faulty_link(
     return _with_faults(emulation, [*others, fault])
 
 
-def _link(emulation: Emulation, where: str) -> tuple[bool, bool, float]:
-    """Return whether a link is on a bus, whether a relay carries it, and its declared rate in Mbit/s.
+def _link(emulation: Emulation, where: str) -> tuple[bool, float]:
+    """Return whether a link is on a bus, and its declared rate in Mbit/s.
 
     Raises UsageError for what is neither a host nor a trunk.
     """
     lab = emulation.state.description
     for line in lab.trunk:
         if line.name == where:
-            return False, wiring.is_relayed_trunk(line), line.total_mbit_per_s
+            return False, line.total_mbit_per_s
     for host in lab.hosts():
         if host.name == where:
             group = lab.group_of(host.group)
-            bus = lab.shared_mbit_per_s(group.plugged_into) is not None
-            return bus, wiring.is_relayed_port(lab, group), group.port_mbit_per_s
+            return lab.shared_mbit_per_s(group.plugged_into) is not None, group.port_mbit_per_s
     links = ", ".join([*(host.name for host in lab.hosts()), *(line.name for line in lab.trunk)])
     raise UsageError(f"lab {emulation.state.name}: {where}: must be one of {links}")
 
@@ -72,9 +66,8 @@ def _with_faults(emulation: Emulation, faults: list[Fault]) -> Emulation:
     state = emulation.state
     pids = {host.name: host.pid for host in state.hosts}
     before, after = (wiring.wire(state.description, pids, each) for each in (state.faults, faults))
-    for old, new in zip(before.relays, after.relays, strict=True):
-        if old != new:
-            change_relay(emulation, new)
+    if before.ways != after.ways:
+        carry(emulation, after.ways)
     for place, lines in after.buckets.items():
         say(emulation, place, "tc", [line for line in lines if line not in before.buckets[place]])
     return emulation.kept(state.model_copy(update={"faults": faults}))

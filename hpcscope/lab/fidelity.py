@@ -14,7 +14,7 @@ import psutil
 from hpcscope.errors import ScopeError
 from hpcscope.lab.description import Group, Lab, LabHost, Trunk
 from hpcscope.lab.entry import Emulation
-from hpcscope.lab.wiring import bucket_bytes, is_relayed_port, is_relayed_trunk, queue_bytes
+from hpcscope.lab.wiring import queue_bytes
 from hpcscope.machine.machine import EmulatedLink, EmulatedMessage
 
 STREAM = Path(__file__).with_name("stream.py")
@@ -59,20 +59,12 @@ class LinkProbe:
     hops: tuple[Hop, ...]
     shared: bool = False
     """Whether both directions share the medium."""
-    relayed: bool = True
-    """Whether a relay carries the link, not a token bucket."""
-
-    @property
-    def exact_from_bytes(self) -> float:
-        """The size of a message from which what a token bucket lets through at once is less than the tolerance."""
-        return 0.0 if self.relayed else bucket_bytes(self.mbit_per_s) / TOLERANCE
 
     @property
     def messages_bytes(self) -> list[int]:
         """The sizes of the messages that are measured."""
         least = SHORT_BYTES if self.mbit_per_s <= FASTEST_SHORT_MBIT else SHORT_BYTES + 1
-        sizes = [size for size in MESSAGES_BYTES if size >= least and wire_s(self.hops, size) <= LONGEST_S]
-        return sizes if self.relayed else []
+        return [size for size in MESSAGES_BYTES if size >= least and wire_s(self.hops, size) <= LONGEST_S]
 
     @property
     def payload_bytes_per_s(self) -> float:
@@ -132,7 +124,6 @@ def streamed(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
         declared_bytes_per_s=declared,
         measured_bytes_per_s=stream["bytes"] / stream["seconds"],
         processor_share=_share(before, _processors()),
-        exact_from_bytes=probe.exact_from_bytes,
     )
 
 
@@ -186,8 +177,7 @@ def _ports(lab: Lab) -> Iterator[LinkProbe]:
         shared = lab.shared_mbit_per_s(group.plugged_into)
         link = f"ports of {group.name}" if shared is None else f"bus {group.plugged_into}"
         rate, hops = shared or group.port_mbit_per_s, _hops(lab, members[0], members[1])
-        relayed = is_relayed_port(lab, group)
-        yield LinkProbe(link, members[0], members[1], rate, hops, shared is not None, relayed)
+        yield LinkProbe(link, members[0], members[1], rate, hops, shared is not None)
 
 
 def _trunks(lab: Lab) -> Iterator[LinkProbe]:
@@ -195,8 +185,7 @@ def _trunks(lab: Lab) -> Iterator[LinkProbe]:
         for sender, receiver in _across(lab, trunk):
             hops, rate = _hops(lab, sender, receiver), trunk.total_mbit_per_s
             if min(hop.mbit_per_s for hop in hops) >= rate:
-                name, half = f"trunk {trunk.name}", trunk.duplex == "half"
-                yield LinkProbe(name, sender, receiver, rate, hops, half, is_relayed_trunk(trunk))
+                yield LinkProbe(f"trunk {trunk.name}", sender, receiver, rate, hops, trunk.duplex == "half")
                 break
 
 

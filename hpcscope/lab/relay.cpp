@@ -1,16 +1,13 @@
-// relay: a network of switches in user space, for what the kernel's token bucket cannot do: frames that pass one after
-// another at the rate of the wire, latency, one medium for all, shares of the frames that are lost, delivered twice,
-// delivered late or damaged, packets that are silently dropped for their length, stops, and a policer of every second
-// connection.
+// relay: a network of switches in user space. Frames pass one after another at the rate of each wire. Links can have
+// latency, share a medium, lose, repeat, delay or damage frames, drop long packets, stop, and police connections.
 //
 // Ports are TAP devices, each in the network namespace of a process. A frame crosses one way after another: from a port
 // to its switch, between switches, and from the last switch to a port, which is learned as a switch learns it. On each
 // way it waits until the medium is free, occupies it for length / rate, and arrives `latency` after its last bit. A
 // frame begins the next way only when it has come whole (store and forward). The kernel hands over several frames of a
-// TCP connection as one (segmentation offload). They cross a way one after another and are delivered with the last, or
-// are cut where each is treated on its own.
-// Ways that name the same medium share it, round robin: a bus, a half-duplex line. A way without a rate takes no time.
-// A frame before which more than `queue-bytes` wait is dropped.
+// TCP connection as one. They cross a way one after another and are delivered with the last, or are cut where each is
+// treated on its own. Ways that name the same medium share it, round robin: a bus, a half-duplex line. A way without a
+// rate takes no time. A frame before which more than `queue-bytes` wait is dropped.
 //
 //   relay WAYS STATISTICS TRAFFIC
 //
@@ -112,6 +109,7 @@ struct Options {
     return medium.empty() && loss + duplication + reordering + corruption == 0 &&
            largest_packet_bytes + paused_ms + policed_mbit_per_s == 0;
   }
+  bool is_full(double bytes) const { return queue_bytes > 0 && bytes > queue_bytes; }
   Nanoseconds latency() const { return static_cast<Nanoseconds>(latency_us * 1e3); }
   Nanoseconds duration(std::size_t bytes) const {
     return rate_mbit > 0 ? static_cast<Nanoseconds>(8e3 * static_cast<double>(bytes) / rate_mbit) : 0;
@@ -418,17 +416,17 @@ struct Way {
 class Schedule {
  public:
   explicit Schedule(const std::vector<Line>& lines) {
-    for (const bool port : {true, false}) {
+    std::map<std::string, std::size_t> number_of;
+    for (const bool port : {true, false})
       for (const Line& line : lines)
         for (const std::string& end : {line.from, line.to})
-          if (is_port(end) == port) number_of_.emplace(end, number_of_.size());
-      if (port) ports_ = number_of_.size();
-    }
-    leaving_.resize(number_of_.size());
-    into_.resize(ports_, none);
-    onward_.resize(number_of_.size(), std::vector<std::size_t>(ports_, none));
+          if (is_port(end) == port && number_of.emplace(end, number_of.size()).second && port)
+            ports_.push_back(end);
+    leaving_.resize(number_of.size());
+    into_.resize(ports_.size(), none);
+    onward_.resize(number_of.size(), std::vector<std::size_t>(ports_.size(), none));
     for (const Line& line : lines) {
-      const std::size_t number = ways_.size(), from = number_of_.at(line.from), to = number_of_.at(line.to);
+      const std::size_t number = ways_.size(), from = number_of.at(line.from), to = number_of.at(line.to);
       ways_.push_back({.from = from, .to = to});
       if (is_port_number(from)) into_[from] = number;
       leaving_[from].push_back(number);
@@ -436,16 +434,11 @@ class Schedule {
         if (ways_[other].from == to && ways_[other].to == from)
           ways_[number].opposite = other, ways_[other].opposite = number;
     }
-    for (std::size_t port = 0; port < ports_; ++port) find_paths(port, port);
+    for (std::size_t port = 0; port < ports_.size(); ++port) find_paths(port, port);
   }
 
   // Names of the ports, by number.
-  std::vector<std::string> ports() const {
-    std::vector<std::string> names(ports_);
-    for (const auto& [name, number] : number_of_)
-      if (is_port_number(number)) names[number] = name;
-    return names;
-  }
+  const std::vector<std::string>& ports() const { return ports_; }
 
   // Frames that wait or are carried stay where they are.
   void set(const std::vector<Line>& lines) {
@@ -504,7 +497,7 @@ class Schedule {
   }
 
  private:
-  bool is_port_number(std::size_t end) const { return end < ports_; }
+  bool is_port_number(std::size_t end) const { return end < ports_.size(); }
 
   // Lets every end that leads to this one know the first way from there to the port.
   void find_paths(std::size_t port, std::size_t end) {
@@ -552,14 +545,10 @@ class Schedule {
     const Options& options = way.options;
     if (options.largest_packet_bytes > 0 && length - header_bytes > options.largest_packet_bytes) return;
     if (way.policer.drops(frame.bytes.data(), frame.bytes.size(), frame.due)) return;
-    if (media_[way.medium].shared() && is_full(options, way.waiting_bytes)) return;
+    if (media_[way.medium].shared() && options.is_full(way.waiting_bytes)) return;
     way.last_due = std::max(way.last_due, frame.whole + options.duration(frame.sizes().last) + options.latency());
     way.waiting_bytes += length;
     way.waiting.push(std::move(frame));
-  }
-
-  static bool is_full(const Options& options, double bytes) {
-    return options.queue_bytes > 0 && bytes > options.queue_bytes;
   }
 
   void cross(Way& way, Medium& medium, Frame frame, Nanoseconds time) {
@@ -568,7 +557,7 @@ class Schedule {
     const Nanoseconds begin = after_pause(options, std::max(medium.free, frame.due));
     // A medium of its own is occupied in advance, so that the time tells how many bytes were before the frame.
     const double before_bytes = static_cast<double>(medium.free - frame.due) * options.rate_mbit / 8e3;
-    if (!medium.shared() && is_full(options, before_bytes)) return;
+    if (!medium.shared() && options.is_full(before_bytes)) return;
     const Nanoseconds occupies = options.duration(sizes.all);
     medium.occupy(end_of(options, begin, frame), occupies, time);
     way.bytes += sizes.all;
@@ -647,8 +636,7 @@ class Schedule {
     return std::min(due + gathered, std::max(due, way.last_due));
   }
 
-  std::map<std::string, std::size_t> number_of_;  // of each end: ports first
-  std::size_t ports_ = 0;
+  std::vector<std::string> ports_;
   std::vector<Way> ways_;
   std::vector<std::size_t> into_;                  // of each port the way that begins there
   std::vector<std::vector<std::size_t>> leaving_;  // of each end the ways that begin there
@@ -702,6 +690,7 @@ class Wire {
  private:
   void tell_schedule() {
     schedule_.set(lines_);
+    tell();
     std::cout << "ready" << std::endl;
   }
 

@@ -48,8 +48,7 @@ def receive(address: str) -> None:
 def send(address: str, port: str, seconds: str, buffer_bytes: str) -> None:
     """Send as much as the link carries.
 
-    The buffer is what the queue of the link can hold. TCP would fill the queue of a slow link and lose a frame;
-    what follows a lost frame arrives at the program late.
+    The buffer is what the queue of the link can hold: what follows a lost frame would arrive late.
     """
     data = bytes(CHUNK)
     with socket.create_connection((address, int(port))) as connection:

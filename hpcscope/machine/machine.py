@@ -296,8 +296,6 @@ class EmulatedLink(Strict):
     measured_bytes_per_s: float
     processor_share: float
     """Of all processors' time that was in use meanwhile, 0 to 1."""
-    exact_from_bytes: float = 0.0
-    """Shorter messages may cross it faster than at its rate: a full token bucket delays none of them."""
     messages: list[EmulatedMessage] = []
     overhead_s: float = 0.0
     """One-way time of a message of one byte less its frame arithmetic: what kernel, emulation and program add."""

@@ -24,7 +24,7 @@ def brought_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
 
 @pytest.fixture
 def small(brought_up: Emulation) -> Emulation:
-    """The lab of all tests here that need no other, as it is now: tests before this one replaced its relays."""
+    """The lab of all tests here that need no other, as it is now: tests before this one replaced its faults."""
     return now(brought_up)
 
 
@@ -36,7 +36,7 @@ def healthy(small: Emulation) -> Iterator[Emulation]:
 
 
 def now(lab: Emulation) -> Emulation:
-    """Return the lab with its present relays and faults."""
+    """Return the lab with its present faults."""
     known = emulation.find(lab.state.name)
     assert known is not None
     return known

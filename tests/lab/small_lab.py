@@ -58,13 +58,13 @@ def shaped_mbit(lab: Emulation, host: str | None, device: str) -> float | None:
 def ways(lab: Emulation) -> dict[str, dict[str, str]]:
     """Return the options of each direction of each link, as its relay was told: `a1 a`, `a a1`, `a b`."""
     names = {f"{host.pid}:eth0": host.name for host in lab.state.hosts}
+    assert lab.state.relay is not None
+    (_, file, *_) = lab.run(None, ["cat", f"/proc/{lab.state.relay.pid}/cmdline"]).stdout.split("\0")
     found = {}
-    for relay in lab.state.relays:
-        (_, file, *_) = lab.run(None, ["cat", f"/proc/{relay.pid}/cmdline"]).stdout.split("\0")
-        for line in Path(file).read_text().splitlines():
-            source, target, *options = line.split()
-            ends = f"{names.get(source, source)} {names.get(target, target)}"
-            found[ends] = dict(option.split("=") for option in options)
+    for line in Path(file).read_text().splitlines():
+        source, target, *options = line.split()
+        ends = f"{names.get(source, source)} {names.get(target, target)}"
+        found[ends] = dict(option.split("=") for option in options)
     return found
 
 

@@ -148,56 +148,41 @@ def test_an_unknown_lab_is_refused() -> None:
 
 def test_it_is_told_where_what_crosses_a_trunk_is_counted() -> None:
     _, grid = description.read("grid")
-    told = [f"{one}>router=/labs/grid/relay0.traffic:{one}-router" for one in ("hpc", "grid", "giza")]
+    told = [f"{one}>router=/labs/grid/relay.traffic:{one}-router" for one in ("hpc", "grid", "giza")]
     assert wiring.counters(grid, Path("/labs/grid")).split() == told
-    (first, *others) = grid.trunk
-    mixed = grid.model_copy(update={"trunk": [first.model_copy(update={"rate_mbit_per_s": 10_000}), *others]})
-    told = [
-        "hpc>router=/proc/1/net/dev:trunk0a",
-        *(f"{one}>router=/labs/grid/relay1.traffic:{one}-router" for one in ("grid", "giza")),
-    ]
-    assert wiring.counters(mixed, Path("/labs/grid")).split() == told
 
 
-def lines(relay: wiring.Relayed) -> list[str]:
-    return [way.line() for way in relay.ways]
-
-
-def wired(lab: description.Lab, *faults: Fault) -> dict[str, list[str]]:
-    """Return the lines of each relay of a lab, whose hosts are the processes 10, 11, ..."""
+def wired(lab: description.Lab, *faults: Fault) -> list[str]:
+    """Return the lines of the relay of a lab, whose hosts are the processes 10, 11, ..."""
     pids = {host.name: number for number, host in enumerate(lab.hosts(), 10)}
-    return {relay.name: lines(relay) for relay in wiring.wire(lab, pids, faults).relays}
+    return [way.line() for way in wiring.wire(lab, pids, faults).ways]
 
 
-def test_every_link_up_to_a_gigabit_is_carried_by_a_relay(tmp_path: Path) -> None:
+def test_every_link_is_carried_by_the_relay(tmp_path: Path) -> None:
     _, pair = lab(tmp_path, PAIR)
     port, trunk = "rate-mbit=100 queue-bytes=1250000", "rate-mbit=10 queue-bytes=128000"
     hosts = {10: "a", 11: "a", 12: "b", 13: "b", 14: "b"}
     ports = [f"{ends} {port}" for pid, at in hosts.items() for ends in (f"{pid}:eth0 {at}", f"{at} {pid}:eth0")]
-    assert wired(pair) == {"switches a, b": [*ports, f"a b {trunk} counted=a-b", f"b a {trunk}"]}
-
-
-def test_faster_links_are_token_buckets_unless_they_have_latency(tmp_path: Path) -> None:
-    fast = PAIR.replace("rate_mbit_per_s = 100\n", "rate_mbit_per_s = 2000\n")
-    _, pair = lab(tmp_path, fast)
-    known = wired(pair)
-    assert set(known) == {"switches a, b"}
-    uplinks = [line for line in known["switches a, b"] if "upswitch" in line]
-    assert uplinks == ["1:upswitch0 a", "a 1:upswitch0"], "where the relay meets what it does not carry"
-    buckets = wiring.wire(pair, dict.fromkeys((host.name for host in pair.hosts()), 7)).buckets
-    assert [line.split()[3] for line in buckets[None]] == ["port0", "port1"]
-    ports, *others = fidelity.probes(pair)
-    assert (ports.exact_from_bytes, ports.messages_bytes) == (pytest.approx(250e3 / 0.03), [])
-    assert {one.exact_from_bytes for one in others} == {0}
-    _, late = lab(tmp_path, fast.replace("= 2000\n", "= 2000\nlatency_us = 10\n"))
-    assert not any("upswitch" in line for line in wired(late)["switches a, b"])
+    assert wired(pair) == [*ports, f"a b {trunk} counted=a-b", f"b a {trunk}"]
 
 
 def test_a_bus_is_one_medium_for_all_that_enters(tmp_path: Path) -> None:
     _, sparc = description.read("sparc-files")
     told = "rate-mbit=10 queue-bytes=757000 medium=bus"
     ways = [(f"{pid}:eth0 bus {told}", f"bus {pid}:eth0") for pid in range(10, 15)]
-    assert wired(sparc) == {"bus bus": [line for pair in ways for line in pair]}
+    assert wired(sparc) == [line for pair in ways for line in pair]
+
+
+def test_what_comes_over_a_trunk_waits_for_a_bus(tmp_path: Path) -> None:
+    bus = PAIR + '[[switch]]\nname = "b"\nshared_mbit_per_s = 10\n'
+    _, pair = lab(tmp_path, bus)
+    told = "rate-mbit=10 queue-bytes=757000 medium=b"
+    assert [line for line in wired(pair) if "b/gate" in line] == [
+        "a b/gate rate-mbit=10 queue-bytes=128000 counted=a-b",
+        "b/gate a rate-mbit=10 queue-bytes=128000",
+        f"b/gate b {told}",
+        "b b/gate",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +202,7 @@ def test_a_fault_is_in_the_ways_of_its_direction(
     _, grid = description.read("grid")
     for where, out, back in (("hpc2", 2, 3), ("grid-router", 50, 51)):
         sound, faulty = (
-            wired(grid, *faults)["switches hpc, router, grid, giza"]
+            wired(grid, *faults)
             for faults in ((), (Fault(where=where, kind=kind, value=value, direction=direction),))
         )
         harmed = {"both": (out, back), "out": (out,), "in": (back,)}[direction]
@@ -230,8 +215,7 @@ def test_a_half_duplex_link_is_one_medium() -> None:
         grid, Fault(where="hpc2", kind="half-duplex", value=1), Fault(where="hpc2", kind="slow", value=5)
     )
     told = "rate-mbit=5 queue-bytes=1250000 medium=hpc2"
-    (lines_of_all,) = faulty.values()
-    assert lines_of_all[2:4] == [f"11:eth0 hpc {told}", f"hpc 11:eth0 {told}"]
+    assert faulty[2:4] == [f"11:eth0 hpc {told}", f"hpc 11:eth0 {told}"]
 
 
 def test_a_queue_is_as_long_as_it_is_told() -> None:

@@ -100,7 +100,6 @@ def test_latency_is_added_to_a_trunk(small: Emulation) -> None:
         "print(time.monotonic() - start)"
     )
     assert float(small.run("a1", [sys.executable, "-c", ask]).stdout) >= 1e-3, "0.5 ms each way"
-    assert [one.link for one in small.state.facts().relayed] == ["switches a, b, c"]
     until(lambda: small.state.facts().relayed[0].frames > 0, "the relay tells what it carried")
 
 
@@ -224,7 +223,7 @@ def test_a_trunk_with_latency_has_several_faults_and_is_mended(healthy: Emulatio
     assert ways(lossy)["a b"]["rate-mbit"] == "2"
     back = ways(lossy)["b a"]
     assert (back["rate-mbit"], back["loss"], back["latency-us"]) == ("5", "0.25", "500")
-    assert lossy.state.relays == healthy.state.relays, "the same relays run"
+    assert lossy.state.relay == healthy.state.relay, "the same relay runs"
     mended = faults.clear(lossy)
     assert ways(mended) == ways(healthy)
     assert fidelity.streamed(mended, probe(mended, "trunk a-b")).measured_bytes_per_s > 0
@@ -274,7 +273,7 @@ def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
             faults.faulty_link(small, where, "slow", 5)
     with pytest.raises(UsageError, match=r"--queue 9000: .*\b10000\b"):
         faults.faulty_link(small, "a-c", "queue", 9000)
-    with pytest.raises(UsageError, match=r"--rate 2000: .*\b1000\b"):
+    with pytest.raises(UsageError, match=r"--rate 2000: .*\b20\b"):
         faults.faulty_link(small, "a-c", "slow", 2000)
     with pytest.raises(UsageError, match=r"--direction out: .*--half-duplex"):
         faults.faulty_link(small, "a-c", "half-duplex", direction="out")

@@ -143,12 +143,9 @@ def _setup(experiment: Experiment, build: NativeBuild, cluster: Cluster, progres
     return Setup(build, cluster, limits, experiment.launcher.time_margin_s, progress)
 
 
-def locate(experiment: Experiment, where: str) -> Located:
-    """Return the experiment as it can be done here, its MPI and its hosts."""
-    return _located(experiment, installations.find(experiment.mpi), where)
-
-
-def _located(experiment: Experiment, mpi: MpiInstallation, where: str) -> Located:
+def locate(experiment: Experiment, where: str, mpi: MpiInstallation | None = None) -> Located:
+    """Return the experiment as it can be done here, its MPI, unless that is known, and its hosts."""
+    mpi = mpi or installations.find(experiment.mpi)
     lab = active()
     if lab is not None:
         experiment = _for_lab(experiment)
@@ -162,7 +159,7 @@ def settle(experiment: Experiment, where: str) -> Settled:
     mpi = installations.find(experiment.mpi)
     with ThreadPoolExecutor(1) as pool:  # hosts and the program are asked at the same time
         whole = pool.submit(native.kept, mpi)
-        located = _located(experiment, mpi, where)
+        located = locate(experiment, where, mpi)
     build = whole.result()
     if build is None:
         build = native.build(mpi, catalogs.part_for(located.experiment, located.cluster.place, where))

@@ -1,7 +1,9 @@
 // Counts the bytes that cross each link during an operation, where counters exist: in an emulated cluster.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -84,17 +86,12 @@ class LinkCounters {
   static std::optional<Bytes> read(const Link& link) {
     std::ifstream file(link.file);
     for (std::string line; std::getline(file, line);) {
-      const auto colon = line.find(':');
-      if (colon == std::string::npos) continue;
-      std::istringstream name(line.substr(0, colon));
-      std::istringstream counts(line.substr(colon + 1));
-      std::string interface;
+      std::array<char, 256> name{};
       Bytes bytes{};
-      std::uint64_t between = 0;
-      name >> interface;
-      counts >> bytes.received;
-      for (int i = 0; i < 7; ++i) counts >> between;
-      if (interface == link.interface && counts >> bytes.sent) return bytes;
+      if (std::sscanf(line.c_str(), " %255[^:]:%lu%*u%*u%*u%*u%*u%*u%*u%lu", name.data(), &bytes.received,
+                      &bytes.sent) == 3 &&
+          link.interface == name.data())
+        return bytes;
     }
     return std::nullopt;
   }
