@@ -204,6 +204,18 @@ def test_answers_of_several_hosts_mixed_line_by_line_are_told_apart() -> None:
     assert [host.name for host in discover.every_host(lambda command: "\n".join(mixed))] == ["a", "b"]
 
 
+@pytest.mark.parametrize(("kernels", "queues"), [(("x", "y"), [5, 5]), (("x", "x"), [None, None])])
+def test_hosts_of_one_kernel_have_no_run_queue_of_their_own(
+    kernels: tuple[str, str], queues: list[float | None]
+) -> None:
+    here = probe.probe()
+    facts = [
+        {**here, "name": f"host{kernel}{n}", "run_queue": 5, "boot_id": kernel} for n, kernel in enumerate(kernels)
+    ]
+    hosts = discover.every_host(lambda command: "\n".join(map(probe.in_parts, facts)))
+    assert [host.run_queue for host in hosts] == queues
+
+
 def test_a_damaged_answer_names_the_host() -> None:
     whole = probe.in_parts({**probe.probe(), "name": "a", "kernel": os.urandom(3000).hex()}).splitlines()
     with pytest.raises(ScopeError, match="host a"):

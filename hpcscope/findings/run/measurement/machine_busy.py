@@ -13,10 +13,8 @@ MOST_SHOWN = 8
 
 def find(run: Run) -> list[Finding]:
     """Find hosts with other processes in the run queue before the run; one finding for all of them."""
-    # Hosts of an emulated cluster are one kernel, and its run queue is that of all.
-    kernels = {host.boot_id or host.name: host for host in reversed(run.machine.hosts)}
-    queues = {host.name: host.run_queue or 0.0 for host in reversed(kernels.values())}
-    usable = {host.name: max(len(host.processor.usable), 1) for host in kernels.values()}
+    queues = {host.name: host.run_queue or 0.0 for host in run.machine.hosts}
+    usable = {host.name: max(len(host.processor.usable), 1) for host in run.machine.hosts}
     busy = {name: queue for name, queue in queues.items() if queue > max(0.5, QUIET * usable[name])}
     if not busy:
         return []
