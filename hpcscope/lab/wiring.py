@@ -98,7 +98,7 @@ class Wiring:
     links: list[str] = field(default_factory=list)
     """For `ip` in the fabric."""
     ways: list[Way] = field(default_factory=list)
-    """Of the relay."""
+    """What the relay carries."""
     hosts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """For `ip` on each host."""
     routes: dict[str, list[str]] = field(default_factory=dict)
