@@ -49,7 +49,7 @@ class Way:
     latency_us: float = 0.0
     queue_bytes: float = 0.0
     counted: str = ""
-    """The name under which the relay counts its bytes and those of the opposite direction."""
+    """The name under which the relay counts the bytes of both directions."""
     loss: float = 0.0
     """A fraction of the frames, 0 to 1; so the next three."""
     duplication: float = 0.0

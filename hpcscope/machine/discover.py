@@ -39,7 +39,7 @@ def this_host() -> Host:
 def every_host(run: RunOnEveryHost) -> list[Host]:
     """Return the facts of all hosts, by starting the probe on each of them.
 
-    Raises ScopeError where a host's answer is not that of a probe, or none answered.
+    Raises ScopeError where a host answered with something else than facts, or none answered.
     """
     output = run(own_python("-m", "hpcscope.machine.probe", "--parts"))
     hosts = {host.name: host for host in _join_parts(output)}

@@ -169,3 +169,9 @@ def test_without_rights_a_user_namespace_holds_the_lab(tmp_path: Path) -> None:
     finally:
         assert lab("down", str(file)).code == 0
     assert not folder.folder_of(file.stem).exists()
+
+
+def test_a_lab_is_refused_where_its_links_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    refuse_without_namespaces()
+    monkeypatch.setattr(emulation, "TUN", str(tmp_path / "tun"))
+    assert emulation.refusal().startswith(f"{tmp_path / 'tun'}: cannot be opened")
