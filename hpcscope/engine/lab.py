@@ -12,7 +12,7 @@ from hpcscope.errors import UsageError
 from hpcscope.lab import description, emulation, faults, fidelity, storage
 from hpcscope.lab.entry import Emulation, signal_command
 from hpcscope.lab.wiring import IMPAIRMENTS
-from hpcscope.launch import active_messages
+from hpcscope.launch import active_messages, processes
 from hpcscope.own_python import own_python
 from hpcscope.programs.profiles.program import recognize
 from hpcscope.rundirectory import write_text
@@ -170,10 +170,11 @@ def run_on_host(
         )
         for number in early:
             signal_command(started[0], number)
-        code = started[0].wait()
+        processes.has_ended(started[0])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    code = started[0].wait()
     return code if code >= 0 else 128 - code
 
 

@@ -177,16 +177,21 @@ def empty_disk(emulation: Emulation, host: str) -> None:
 
 
 def throttle_disk(emulation: Emulation, host: str, mb_per_s: float) -> None:
-    """Limit the rate of the disk of a host in both directions; 0 removes the limit."""
+    """Limit the rate of the disk of a host in both directions; 0: to what it was before the lab."""
+    if reason := _unthrottled():
+        raise UsageError(reason)
     device = _said(emulation, host, "stat -c '%Hd:%Ld' \"$1\"", str(_disk_mount(emulation, host))).strip()
-    _throttle(emulation.folder, device, mb_per_s)
+    noted = emulation.folder / THROTTLED
+    if device not in _before(noted):
+        with noted.open("a") as file:
+            file.write(f"{device} {' '.join(_limit(device, direction) for direction in DIRECTIONS)}\n")
+    _set_limits(device, [f"{mb_per_s * 1e6:.0f}"] * 2 if mb_per_s else _before(noted)[device])
 
 
 def release(folder: Path) -> None:
-    """Remove the limits of the devices of a lab that has ended: the kernel keeps them with the number."""
-    noted = folder / THROTTLED
-    for device in sorted(set(noted.read_text().split())) if noted.is_file() else []:
-        _limit(device, 0)
+    """Give the devices of a lab that has ended their former limits: the kernel keeps limits with the number."""
+    for device, limits in _before(folder / THROTTLED).items():
+        _set_limits(device, limits)
 
 
 def refuse_without_disk(emulation: Emulation, host: str, server: bool = False) -> None:
@@ -329,17 +334,19 @@ def _limits(direction: str) -> Path:
     return THROTTLE / f"blkio.throttle.{direction}_bps_device"
 
 
-def _throttle(folder: Path, device: str, mb_per_s: float) -> None:
-    if reason := _unthrottled():
-        raise UsageError(reason)
-    with (folder / THROTTLED).open("a") as noted:
-        noted.write(f"{device}\n")
-    _limit(device, mb_per_s)
+def _before(noted: Path) -> dict[str, list[str]]:
+    """Return the limits that devices had before the lab limited them, in bytes/s; 0: none."""
+    lines = [line.split() for line in noted.read_text().splitlines()] if noted.is_file() else []
+    return {device: limits for device, *limits in lines}
 
 
-def _limit(device: str, mb_per_s: float) -> None:
-    for direction in DIRECTIONS:
+def _limit(device: str, direction: str) -> str:
+    return dict(line.split() for line in _limits(direction).read_text().splitlines()).get(device, "0")
+
+
+def _set_limits(device: str, limits: Sequence[str]) -> None:
+    for direction, limit in zip(DIRECTIONS, limits, strict=True):
         try:
-            _limits(direction).write_text(f"{device} {mb_per_s * 1e6:.0f}\n")
+            _limits(direction).write_text(f"{device} {limit}\n")
         except OSError as error:
             raise ScopeError(f"{_limits(direction)}: {device}: {error.strerror}") from error

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 
 import psutil
 
@@ -24,6 +25,7 @@ STATES = {
 }
 NO_PIDFD_S = 0.1
 """Interval of looking for the end of a process where the kernel cannot tell of it."""
+SIGNAL_S = 1.0
 GRACE_S = 3.0
 """How long a launcher may take to end its ranks itself."""
 KILL_S = 10.0
@@ -55,14 +57,25 @@ def end(
     """End a launcher, its process group and every process that `find` returns: first SIGTERM, then SIGKILL."""
     try:
         _signal_group(launcher.pid, signal.SIGTERM)
-        _wait(launcher, grace_s)
+        has_ended(launcher, grace_s)
     finally:  # also when another Ctrl-C arrives meanwhile
         _signal_group(launcher.pid, signal.SIGKILL)
         kill(find)
-        _wait(launcher, KILL_S)
+        has_ended(launcher, KILL_S)
 
 
-def await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
+def has_ended(process: subprocess.Popen[bytes] | subprocess.Popen[str], seconds: float = inf) -> bool:
+    """Wait for the end of a process, and say whether it came; a signal to this one is answered within a second.
+
+    `Popen.wait` answers one that comes just before it sleeps only when the process has ended.
+    """
+    until_s = time.monotonic() + seconds
+    while process.poll() is None and (left_s := until_s - time.monotonic()) > 0:
+        await_end(process, min(left_s, SIGNAL_S))
+    return process.returncode is not None
+
+
+def await_end(process: subprocess.Popen[bytes] | subprocess.Popen[str], seconds: float) -> None:
     """Return when a process has ended, or after some time; its processor is not disturbed meanwhile."""
     try:
         descriptor = os.pidfd_open(process.pid)
@@ -130,8 +143,3 @@ def _living(matches: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
 def _signal_group(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-
-
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)

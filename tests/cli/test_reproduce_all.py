@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hpcscope.engine.reproduce import everything, own_command
 from hpcscope.engine.reproduce import places as published_places
 from hpcscope.engine.reproduce.own_command import EndedCommand
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch import processes
 from hpcscope.models.published.reference import ReproductionPlace, Scale, SimulatedPlace, names
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
@@ -46,10 +48,9 @@ def test_all_goes_on_where_it_ended(
     done: list[list[str]] = []
     failing, slow = {"grid-table2", "scope-psrs"}, ["param-nas"]
 
-    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
+    def run(words: list[str], lab: str | None = None, limit_s: float = inf) -> EndedCommand:
         done.append(words)
-        assert limit_s is not None
-        assert limit_s > 0
+        assert 0 < limit_s < inf
         if words[1] in failing:
             return EndedCommand(2, "", "scope: iproute2 is missing", False)
         if words[1] in slow:
@@ -117,7 +118,7 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
     }
     done: list[list[str]] = []
 
-    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
+    def run(words: list[str], lab: str | None = None, limit_s: float = inf) -> EndedCommand:
         done.append(words)
         folder = Path(words[-1])
         if folder.name == "b":
@@ -155,7 +156,7 @@ def test_a_simulation_is_begun_when_the_place_that_it_needs_was_measured(
     ]
     done: list[str] = []
 
-    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
+    def run(words: list[str], lab: str | None = None, limit_s: float = inf) -> EndedCommand:
         done.append(words[0])
         if words[0] == "run":
             return EndedCommand(2, "", "scope: iproute2 is missing", False) if failing else ended(words)
@@ -197,19 +198,18 @@ def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.M
     )
     program.chmod(0o755)
 
-    class Over(threading.Timer):
-        """The time of the command is over when it has said everything."""
+    ended_within = processes.has_ended
 
-        def run(self) -> None:
-            if self.interval == limit_s:
-                begun.read_text()
-                self.function()
-            else:
-                super().run()
+    def over(process: subprocess.Popen[str], seconds: float) -> bool:
+        """The time of the command is over when it has said everything."""
+        if seconds != limit_s:
+            return ended_within(process, seconds)
+        begun.read_text()
+        return False
 
     monkeypatch.setattr(own_command.sys, "executable", str(program))
     assert own_command.run_scope(["run", "go"]) == EndedCommand(3, "out\n", "the reason", False)
-    monkeypatch.setattr(own_command.threading, "Timer", Over)
+    monkeypatch.setattr(processes, "has_ended", over)
     ended = own_command.run_scope(["run", "stay"], limit_s=limit_s)
     assert ended.out_of_time
     assert (ended.code != 0, ended.last) == (True, "the reason")

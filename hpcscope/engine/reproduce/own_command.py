@@ -10,8 +10,10 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 
 from hpcscope.engine import signals
+from hpcscope.launch import processes
 from hpcscope.own_python import own_python
 
 PATIENCE_S = 60.0
@@ -38,13 +40,12 @@ class EndedCommand:
         return re.sub(r"^scope( [a-z]+)?: ", "", self.last)
 
 
-def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
+def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float = inf) -> EndedCommand:
     """Run a command of Scope, in a lab where one is named; what it says is passed on to the standard error.
 
     It is interrupted when its time is over, or with this program, and then leaves what can be resumed.
     """
     command = own_python("-m", "hpcscope", *(["--lab", lab] if lab else []), *words)
-    over = threading.Event()
     # Ctrl-C that comes while the command starts would leave it behind.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
@@ -60,35 +61,22 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
             start_new_session=True,
             preexec_fn=_heed_interrupts,
         )
-
-        def end() -> None:
-            over.set()
-            _interrupt(process)
-
-        timer = threading.Timer(limit_s, end) if limit_s is not None else None
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
         # Passed on beside the wait, so that an interrupted command can still say what it does.
         said = _Said(process)
+        in_time = False
         try:
             release()
-            code = process.wait()
-        except KeyboardInterrupt:
-            _interrupt(process)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(PATIENCE_S)
-            raise
+            in_time = processes.has_ended(process, limit_s)
         finally:
-            if timer is not None:
-                timer.cancel()
-            if process.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            said.join(LAST_WORDS_S)
+            try:
+                _signal(process, signal.SIGINT)
+                processes.has_ended(process, PATIENCE_S)
+            finally:
+                _signal(process, signal.SIGKILL)
+                code = process.wait()
+                said.join(LAST_WORDS_S)
         output.seek(0)
-        return EndedCommand(code, output.read(), said.last, over.is_set())
+        return EndedCommand(code, output.read(), said.last, not in_time)
 
 
 class _Said(threading.Thread):
@@ -115,16 +103,8 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _interrupt(process: subprocess.Popen[str]) -> None:
-    """Interrupt a process as Ctrl-C does, and kill its session if it does not end."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGINT)
-
-    def kill() -> None:
-        if process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-    killer = threading.Timer(PATIENCE_S, kill)
-    killer.daemon = True
-    killer.start()
+def _signal(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Send a signal to the session of a process that has not ended."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)

@@ -29,7 +29,7 @@ from hpcscope.topology.estimate import LIBRARY, LIMIT, estimate
 from hpcscope.topology.topology import read as read_topology
 
 LONGEST_CASE_S = 600.0
-"""In a lab one repetition may take half a minute."""
+"""In a lab, or on a slow processor, one repetition may take half a minute."""
 SIMULATED_CASE_S = 600.0
 LONGEST_FULL_CASE_S = 6 * 3600.0
 """Over an emulated WAN one repetition of a published size takes minutes (a broadcast) to hours (a product)."""
@@ -89,8 +89,7 @@ def _measured(
         directory = new_directory(options.name, options.output)
         experiment = _experiment(reference.scale(options.full), options, reference.hosts)
         where = f"reference/{options.name}.toml"
-        limit_s = _longest_s(options, reference.lab)
-        outcome = run(replace(experiment, limit_s=limit_s), where, directory.path, command, progress)
+        outcome = run(experiment, where, directory.path, command, progress)
     path = outcome.directory.path
     if not outcome.well:
         raise ScopeError(f"{path}: a case failed, or its data were wrong; see the findings of the run")
@@ -112,16 +111,10 @@ def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
                 continue
             file = folder / f"{place.name}.toml"
             experiment = _experiment(place.scale(options.full), options, [], here=place.lab is None)
-            limit_s = _longest_s(options, place.lab)
-            write_text(file, write(replace(experiment, limit_s=limit_s)))
+            write_text(file, write(experiment))
             commands[place.name] = ["run", str(file), "--output", str(folder / place.name)]
     places.measure(reference.place, commands, folder, options.full)
     return folder
-
-
-def _longest_s(options: ReproduceOptions, lab: str | None) -> float | None:
-    """Return the time limit of a case; None: the usual one."""
-    return LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if lab else None
 
 
 def _simulation(reference: Reference, name: str, simulated: SimulatedPlace, folder: Path) -> list[str]:
@@ -145,6 +138,7 @@ def _experiment(scale: Scale, options: ReproduceOptions, hosts: Sequence[str], h
         "name": options.name,
         "launches": scale.launches if options.launches is None else options.launches,
         "sampling.budget_s": options.budget_s,
+        "limit_s": LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S,
         "launcher.hosts": list(hosts),
         **options.given,
     }
