@@ -9,7 +9,7 @@ from hpcscope import units
 from hpcscope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
 from hpcscope.catalog.pattern import matches_any
 from hpcscope.errors import UsageError
-from hpcscope.rundirectory import read_json
+from hpcscope.rundirectory import read_json, read_text, write_json
 
 LIMIT: Final = "limit"
 """The layer that bounds all others on a ladder."""
@@ -26,6 +26,10 @@ Settings = Mapping[str, Value]
 
 _NUMBERED = re.compile(r"[A-Z]([0-9]{1,9})")
 """A choice of size that is a number with its kind: a truncation T42."""
+
+
+_KNOWN: dict[str, "Catalog"] = {}
+"""What a text declares: it takes long to read, and most runs of one version have the same."""
 
 
 class Standing(NamedTuple):
@@ -249,9 +253,19 @@ class Catalog:
         return declared is not None and declared.default == value
 
 
+def write(path: Path, catalog: Iterable[Benchmark]) -> None:
+    """Write `benchmarks.json`."""
+    benchmarks = list(catalog)
+    write_json(path, [benchmark.model_dump() for benchmark in benchmarks])
+    _KNOWN[read_text(path)] = Catalog(benchmarks)
+
+
 def read(path: Path) -> Catalog:
     """Read `benchmarks.json`; raises UsageError naming file, key and value."""
-    return Catalog(read_json(path, list[Benchmark]))
+    text = read_text(path)
+    if text not in _KNOWN:
+        _KNOWN[text] = Catalog(read_json(path, list[Benchmark]))
+    return _KNOWN[text]
 
 
 def extent(size: Value) -> int | None:

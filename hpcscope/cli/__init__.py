@@ -174,9 +174,9 @@ def _answer(arguments: list[str]) -> int:
     if lab is not None and (arguments[0] == "lab" or split_lab(arguments)[0] is not None):
         print("scope --lab: must be given only once, and not with `scope lab`", file=sys.stderr)
         return 2
-    if lab is not None:
-        return dispatch("lab", ["within", lab, "--", *arguments])
-    return dispatch(arguments[0], arguments[1:])
+    if lab is not None and ALIASES.get(arguments[0], arguments[0]) not in COMMANDS:
+        return _answer(arguments)  # help, or unknown
+    return dispatch(arguments[0], arguments[1:], lab)
 
 
 def before_nothing(arguments: list[str]) -> str:
@@ -207,8 +207,8 @@ def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
     return None, arguments
 
 
-def dispatch(name: str, arguments: list[str]) -> int:
-    """Run one command and return its exit code; an error is one line, never a traceback."""
+def dispatch(name: str, arguments: list[str], lab: str | None = None) -> int:
+    """Run one command, here or in a lab, and return its exit code; an error is one line, never a traceback."""
     name = ALIASES.get(name, name)
     if name not in COMMANDS:
         import difflib
@@ -229,7 +229,8 @@ def dispatch(name: str, arguments: list[str]) -> int:
     whole = "--help-all" in arguments[:2]  # further on it may be an argument of the user's own program
     words = [*arguments[: arguments.index("--help-all")], "--help"] if whole else arguments
     try:
-        parser(name)(words or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True, obj=whole)
+        found = parser(name) if lab is None else _in_lab(lab, name, [name, *arguments])
+        found(words or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True, obj=whole)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
@@ -247,19 +248,18 @@ def dispatch(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def check(words: list[str]) -> None:
-    """Raise what would refuse the words of a command; of `--help`, the end that follows it."""
-    from typer.core import TyperGroup
+def _in_lab(lab: str, name: str, words: list[str]) -> Command:
+    """Return a command that refuses wrong words and answers `--help` here, and runs on a host of a lab."""
 
-    name = ALIASES.get(words[0], words[0])
-    if name not in COMMANDS:
-        raise SystemExit(_answer(words))  # help, or unknown
-    found, arguments = parser(name), words[1:] or BARE.get(name, [])
-    context = found.make_context(f"scope {name}", [*arguments])
-    if isinstance(found, TyperGroup):
-        word, command, rest = found.resolve_command(context, arguments)
-        assert command is not None  # an unknown one is refused
-        command.make_context(word, rest, parent=context)
+    def invoke(_context: object) -> None:
+        from hpcscope.cli.lab import run_in_lab
+
+        run_in_lab(lab, words)
+
+    found = parser.__wrapped__(name)
+    for command in getattr(found, "commands", {name: found}).values():
+        command.invoke = invoke
+    return found
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -114,17 +114,6 @@ def exec_command(
     )
 
 
-def within(
-    name: Name, words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of `scope`.")]
-) -> None:
-    """Run a command of scope on the first host of a lab.
-
-    `scope lab within grid -- run` is `scope run --lab grid`. A lab that is not up is started for the command
-    and ended afterwards.
-    """
-    raise typer.Exit(run_within(name, words))
-
-
 @takes(given=declared(Disturbance))
 def fault(name: Name, *, given: Given) -> None:
     """Inject a fault into a lab that is up, or remove all faults."""
@@ -143,19 +132,16 @@ COMMANDS = {
     "check": check,
     "storage": storage,
     "exec": exec_command,
-    "within": within,
     "fault": fault,
 }
 
 
-def run_within(name: str, words: list[str]) -> int:
-    """Run a command of Scope on the first host of a lab and return its exit code."""
-    from hpcscope.cli import check
+def run_in_lab(name: str, words: list[str]) -> NoReturn:
+    """Run a command of Scope on the first host of a lab, and end with its exit code."""
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
 
-    check(words)
-    return lab.run_scope(name, words, link_progress, _warn)
+    raise typer.Exit(lab.run_scope(name, words, link_progress, _warn))
 
 
 def _report(emulated: Emulation) -> None:

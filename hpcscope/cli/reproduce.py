@@ -80,9 +80,9 @@ def command(
     if [run, output, resume].count(None) < 2:
         raise UsageError("--run, --output, --resume: at most one of them must be given")
     if (lab := reproduce.lab_of(asked)) is not None:
-        from hpcscope.cli.lab import run_within
+        from hpcscope.cli.lab import run_in_lab
 
-        raise typer.Exit(run_within(lab, sys.argv[1:]))
+        run_in_lab(lab, sys.argv[1:])
     reproduced = reproduce.reproduce(asked, run_progress, sys.argv)
     if json:
         print_json([row.model_dump() for row in reproduced.rows])

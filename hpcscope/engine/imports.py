@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.catalog import write as write_catalog
 from hpcscope.catalog.declared import declared
 from hpcscope.checksum import with_checksum
 from hpcscope.engine import profile
@@ -223,7 +224,7 @@ def _write(
     started = [reading.started_unix_s for reading in readings if reading.started_unix_s is not None]
     now_s = time.time()
     directory.imported.mkdir()
-    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
+    write_catalog(directory.benchmarks, catalog)
     write_json(directory.machine, _machine())
     written = [with_checksum(record.model_dump_json(exclude={"crc32"}).encode()) for record in records]
     write_text(directory.samples, "".join(f"{line.decode()}\n" for line in written))

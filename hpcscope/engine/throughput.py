@@ -9,6 +9,7 @@ from typing import Any
 
 from hpcscope.build import installations, native
 from hpcscope.catalog.catalog import read as read_catalog
+from hpcscope.catalog.catalog import write as write_catalog
 from hpcscope.catalog.mix import benchmarks
 from hpcscope.clock import unix_s
 from hpcscope.engine.analysis import explain
@@ -126,7 +127,7 @@ def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequenc
     write_text(directory.mix, mixes.write(mix))
     write_json(directory.machine, machine)
     declared = benchmarks(mix.words, mix.name, [(job.words, job.name) for job in mix.job])
-    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in declared])
+    write_catalog(directory.benchmarks, declared)
     note_checksums(directory.path, [directory.run, directory.mix, directory.machine, directory.benchmarks])
 
 

@@ -132,11 +132,11 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "--launches", "0"], "scope lab: --launches 0: must be "),
+        (["run", "--launches", "0"], "scope run: --launches 0: must be "),
         (["run", "--lunches", "3"], "No such option: --lunches"),
         (["topology", "discvr"], "No such command 'discvr'"),
         (["rnu"], "unknown command rnu"),
-        (["run", "e.toml"], "scope lab: e.toml: launches = 0: must be "),
+        (["run", "e.toml"], "scope run: e.toml: launches = 0: must be "),
     ],
 )
 def test_a_command_that_is_refused_starts_no_lab(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.catalog import write as write_catalog
 from hpcscope.clock import unix_s
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.machine.machine import Host, Machine, NativeBuild
@@ -72,7 +73,7 @@ def begin(
     settled = replace(experiment, seed=plan.seed)
     write_text(directory.experiment, asking.write(settled))
     write_json(directory.machine, machine)
-    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
+    write_catalog(directory.benchmarks, catalog)
     write_text(directory.plan, planning.write(plan))
     # The plan may grow, and ends with a mark of its own.
     settled_files = (directory.run, directory.experiment, directory.machine, directory.benchmarks)
