@@ -80,7 +80,7 @@ class Cost:
     @property
     def node_seconds(self) -> float:
         """Time that all hosts are busy, together, where none is suspect."""
-        return self.hosts * VISITS[0] * self.seconds
+        return self.hosts * VISITS[0] * (self.seconds + START_S)
 
     @property
     def duration_s(self) -> float:
