@@ -14,9 +14,9 @@ def command(
     run: RunFolder,
     target: Annotated[Path, typer.Argument(metavar="NEW", help="Directory of the copy.", show_default=False)],
     word: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="A further word to replace; may be repeated.")
+        list[str] | None, typer.Option(metavar="WORD", help="Another word to replace; may be repeated.")
     ] = None,
-    names: Annotated[bool, typer.Option("--names", help="Print each name and its stand-in.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Print each name and its replacement.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the copy without asking.")] = False,
 ) -> None:
     """Copy a run and replace all words that are not known to be harmless; values do not change.
@@ -29,7 +29,7 @@ def command(
     with anonymized(run, target, word or []) as copy:
         if names:
             rows = [[one_line(name), stand_in] for name, stand_in in copy.stand_ins.items()]
-            display(grid(["name", "stand-in"], rows))
+            display(grid(["name", "replacement"], rows))
         typer.echo(f"{len(copy.stand_ins)} words replaced{'' if names else ' (--names shows them)'}")
         typer.echo(f"Left out: {one_line(', '.join(copy.left_out)) or 'no file'}")
         typer.echo("\nInformation left in the copy:")

@@ -34,7 +34,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
-    """Print the completion of commands and options; source it, as in `source <(scope completion bash)`."""
+    """Print shell completions for commands and options; use them as in `source <(scope completion bash)`."""
     if shell not in SHELLS:
         raise UsageError(f"{shell}: must be one of {', '.join(SHELLS)}")
     print(script(shell), end="")

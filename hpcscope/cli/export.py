@@ -51,7 +51,7 @@ def command(
       hatchet       a literal tree
 
     \b
-    Of a check of health:
+    Of health checks:
       junit         JUnit XML, a test for each node
       nhc           a line for each bad node, as LBNL Node Health Check prints it
       openmetrics   verdicts and values of each node, for the textfile collector of node_exporter

@@ -26,7 +26,7 @@ def command(
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="Write the data as CSV instead of a plot.")] = False,
 ) -> None:
-    """Draw results against message size or another swept parameter, in the width of a paper's column.
+    """Draw results against message size or another swept parameter, at the width of a paper's column.
 
     Lines are medians, and bands are their 95 % CIs. Limits are dashed lines. Protocol switches are marked.
     metric=NAME chooses the metric (default: the first of each benchmark). A PDF has one page per benchmark. In

@@ -44,7 +44,7 @@ WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "sto
 def command(
     reference: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Reference: an earlier check of known-good nodes, or a TOML file."),
+        typer.Option(metavar="RUN", help="Earlier check of known-good nodes as reference, or a TOML file."),
     ] = None,
     history: Annotated[
         Path | None,
@@ -60,7 +60,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="FORMAT:FILE",
-            help="Write verdicts as junit, nhc or openmetrics; repeatable. FILE - prints the verdicts alone.",
+            help="Write verdicts as junit, nhc or openmetrics; repeatable. FILE -: print only the verdicts.",
         ),
     ] = None,
     drain_command: Annotated[

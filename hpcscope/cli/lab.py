@@ -70,7 +70,7 @@ def status(name: Name, json: Json = False) -> None:
 
 
 def check(name: Name) -> None:
-    """Measure links of every kind of a lab that is up."""
+    """Measure links of every kind in a lab that is up."""
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
 

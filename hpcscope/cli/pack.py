@@ -16,7 +16,7 @@ def command(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.zip in this directory.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; default: ./NAME.zip.")
     ] = None,
 ) -> None:
     """Pack a run into one file to send: a zip archive with all samples, results and the report.

@@ -145,7 +145,7 @@ def unpack(
     target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Directory for the run.")] = Path("runs"),
     folder: Place = None,
 ) -> None:
-    """Make the directory of a run again, below runs/."""
+    """Restore the directory of a run, below runs/."""
     from hpcscope.archive import packing
     from hpcscope.archive.repository import Repository
 
@@ -210,7 +210,7 @@ def push(
     target: Annotated[str, typer.Argument(metavar="PATH", help="A directory, or HOST:DIR by rsync.")],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that another repository lacks to it.
+    """Copy to another repository the runs that it lacks.
 
     Notes that are newer here are copied too.
     """

@@ -51,7 +51,7 @@ def command(
     submit: Annotated[
         bool,
         typer.Option(
-            "--submit", help="Run as a job of a batch system, and wait for its end.", rich_help_panel=BATCH
+            "--submit", help="Submit the run as a batch job, and wait until it ends.", rich_help_panel=BATCH
         ),
     ] = False,
     dry_run: Annotated[
@@ -90,7 +90,7 @@ def command(
         bool,
         typer.Option(
             "--try-advice",
-            help="After the run, measure settings that findings advise, interleaved with the current settings.",
+            help="After the run, measure settings that findings recommend, interleaved with the current settings.",
             rich_help_panel=PROCEDURE,
         ),
     ] = False,
@@ -223,4 +223,4 @@ def _try_advice(run: Path) -> None:
         for line in tried(tried_advice.finding, tried_advice.change, tried_advice.comparison, tried_advice.gained):
             console().print(line, soft_wrap=True)
     if not advices:
-        typer.echo("No finding advises a setting that can be tried.")
+        typer.echo("No finding recommends a setting that can be tried.")

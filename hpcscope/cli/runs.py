@@ -74,10 +74,10 @@ def prune(
     folder: Folder = RUNS,
     yes: Yes = False,
 ) -> None:
-    """Remove old runs, as --keep and --older say.
+    """Remove the old runs that --keep and --older select.
 
-    With --keep N, all but the newest N are old; with --older DAYS, all runs before the last DAYS days. With both,
-    only runs that are old by both are removed.
+    --keep N selects all runs except the newest N; --older DAYS selects all runs from before the last DAYS days.
+    With both options, only runs that both select are removed.
     """
     from hpcscope.archive import runs as kept_runs
 

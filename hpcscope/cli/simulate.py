@@ -62,7 +62,7 @@ def command(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Simulate the cases of a run, to show the error, and then more ranks or another platform.
+    """Simulate a run's cases to find the simulation error, then more ranks or another platform.
 
     Scope's native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform
     built from the run's values. The result is a run with origin "simulated". Simulated computation takes as

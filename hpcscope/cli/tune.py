@@ -63,7 +63,7 @@ def storage(
 ) -> None:
     """Find the fastest way to access files here.
 
-    Ways of access differ in the number of ranks, one file or many, POSIX or MPI-IO, transfer size and hints. The
+    These ways differ in the number of ranks, one file or many, POSIX or MPI-IO, transfer size and hints. The
     bandwidths of all ways are predicted from a few measured ones; then the best ways are measured. The run
     directory also holds tune-storage.json, tuning.txt and best.toml.
     """

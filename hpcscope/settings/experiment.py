@@ -36,10 +36,10 @@ class Sampling(SettingsTable):
         None, Duration(HOUR_S), "Time per case in each launch (mpiexec); default: some milliseconds.", PROCEDURE
     )
     minimum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Fewest repetitions of a case in each launch (mpiexec).", PROCEDURE
+        None, Whole(1, 10**7), "Minimum repetitions of a case in each launch (mpiexec).", PROCEDURE
     )
     maximum_repetitions: int | None = setting(
-        None, Whole(1, 10**7), "Most repetitions of a case in each launch (mpiexec).", PROCEDURE
+        None, Whole(1, 10**7), "Maximum repetitions of a case in each launch (mpiexec).", PROCEDURE
     )
     synchronization: Literal["window", "dissemination"] | None = setting(
         None,
@@ -56,7 +56,7 @@ class LauncherSettings(SettingsTable):
     kind: Literal["mpiexec", "slurm"] = setting(
         "mpiexec",
         Choice("mpiexec", "slurm"),
-        "What starts ranks: the MPI's own mpiexec, or srun inside a Slurm job.",
+        "Launcher of ranks: the MPI's own mpiexec, or srun inside a Slurm job.",
         MPI_AND_HOSTS,
         option="launcher",
     )
@@ -67,9 +67,9 @@ class LauncherSettings(SettingsTable):
         (), Hostfile(), "File with one line per host or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
     )
     ranks_per_host: int | None = setting(None, Whole(1, 4096), "Ranks on each host (mpiexec -ppn).", MPI_AND_HOSTS)
-    binding: Binding = setting("core", Choice(*get_args(Binding)), "What each rank is bound to.", MPI_AND_HOSTS)
+    binding: Binding = setting("core", Choice(*get_args(Binding)), "What to bind each rank to.", MPI_AND_HOSTS)
     interface: str | None = setting(
-        None, Text(metavar="NAME"), "Network interface of the messages, for example eth0.", MPI_AND_HOSTS
+        None, Text(metavar="NAME"), "Network interface for messages, for example eth0.", MPI_AND_HOSTS
     )
     topology: str | None = setting(
         None,
@@ -92,7 +92,7 @@ class LauncherSettings(SettingsTable):
     arguments: tuple[str, ...] = setting(
         (),
         Several(Kind(), repeated=True, metavar="WORD"),
-        "Further argument of mpiexec or srun; may be repeated.",
+        "Extra argument for mpiexec or srun; may be repeated.",
         MPI_AND_HOSTS,
         option="launcher-argument",
     )
@@ -105,7 +105,7 @@ class LauncherSettings(SettingsTable):
     partition: str | None = setting(None, _word, "Partition or queue of the job.", BATCH)
     account: str | None = setting(None, _word, "Account or project of the job.", BATCH)
     parallel_environment: str | None = setting(
-        None, _word, "Parallel environment of a Grid Engine job, which allots the ranks per host.", BATCH
+        None, _word, "Grid Engine parallel environment; it sets the ranks per host.", BATCH
     )
     nodes: int | None = setting(
         None, Whole(1, 100_000), "Number of nodes of the job; default: the number of named nodes, or 1.", BATCH
@@ -118,12 +118,12 @@ class LauncherSettings(SettingsTable):
         None, Duration(30 * DAY_S, least=60), "Time limit of the job; default: the limit of the queue.", BATCH
     )
     time_margin_s: float = setting(
-        30.0, Duration(DAY_S, least=5), "Time before the end of the job at which a run stops by itself.", BATCH
+        30.0, Duration(DAY_S, least=5), "How long before the job's time limit a run stops itself.", BATCH
     )
     scheduler_arguments: tuple[str, ...] = setting(
         (),
         Several(_line, repeated=True),
-        "Further directive of the job script; may be repeated.",
+        "Extra directive for the job script; may be repeated.",
         BATCH,
         option="scheduler-argument",
     )
@@ -176,7 +176,7 @@ class Experiment(SettingsTable):
     transport: tuple[str, ...] = setting(
         (),
         Several(Text(), metavar="NAME"),
-        "What carries MPI messages: default, tcp, active-messages or active-messages.no-flow-control.",
+        "Transport of MPI messages: default, tcp, active-messages or active-messages.no-flow-control.",
         MPI_AND_HOSTS,
     )
     refine: bool = setting(False, Flag(), "Also measure sizes around the breakpoints of the curves.", PROCEDURE)

@@ -146,7 +146,7 @@ class Number(Kind):
     def allowed(self) -> str:
         """What is allowed, in words."""
         least = self.words(self.least)
-        bounds = f"above {least}" if self.above else f"from {least} on"
+        bounds = f"above {least}" if self.above else f"of at least {least}"
         if self.most < math.inf:
             most = self.words(self.most)
             bounds = f"{bounds} and at most {most}" if self.above else f"from {least} to {most}"

@@ -32,12 +32,12 @@ class MonitorSettings(SettingsTable):
         "Trace every call in this window after MPI_Init.",
     )
     depth: int | None = setting(
-        None, Whole(0, MOST_FRAMES), f"Stack frames of a call site; default: 1, or {MOST_FRAMES} with --sample."
+        None, Whole(0, MOST_FRAMES), f"Stack frames per call site; default: 1, or {MOST_FRAMES} with --sample."
     )
     sample_hz: float = setting(
         0.0,
         Number(0, 1000, metavar="HZ"),
-        "Number of samples of the program's computation per second of CPU time.",
+        "Samples of the program's computation per second of CPU time.",
         option="sample",
     )
     wrappers: tuple[str, ...] = setting(
@@ -54,7 +54,7 @@ class MonitorSettings(SettingsTable):
     transport: str = setting(
         "default",
         Choice(*OF_COMMANDS),
-        "What carries messages: tcp (also inside a host), or Scope's active messages below the program's MPI.",
+        "Transport of messages: tcp (also inside a host), or Scope's active messages below the program's MPI.",
     )
 
     @property

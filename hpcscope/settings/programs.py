@@ -14,7 +14,7 @@ _check = (
 _limit = (Duration(30 * DAY_S), "Time limit of a run; default: 1h.")
 _transport = (
     Choice(*OF_COMMANDS),
-    "What carries MPI messages: tcp (also inside a host), or Scope's active messages.",
+    "Transport of MPI messages: tcp (also inside a host), or Scope's active messages.",
 )
 _repetitions = Whole(1, 10_000)
 

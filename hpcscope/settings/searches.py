@@ -15,14 +15,14 @@ _launches = (_trials, "Launches (mpiexec) of each setting that is measured; at l
 class LinpackSearch(SettingsTable):
     """The settings of LINPACK to search."""
 
-    n: int | None = setting(None, Whole(32, 1_000_000), "Order N of the matrix in the last measurements.")
+    n: int | None = setting(None, Whole(32, 1_000_000), "Matrix order N of the final measurements.")
     memory_fraction: float = setting(
         0.8, Share(0.95, above=True), "Without --n: fraction of the available memory for the matrix."
     )
     solution_s: float = setting(
         10.0,
         Duration(),
-        "Without --n: longest time of one solution; inf: only the memory limits N.",
+        "Without --n: time limit of one solve; inf: only memory limits N.",
         option="solution-time",
     )
     ranks: int | None = setting(None, Whole(1, MOST_RANKS), "Number of ranks; default: all slots.")
@@ -49,10 +49,10 @@ class StorageSearch(SettingsTable):
         Several(Whole(1, MOST_RANKS), metavar="1,2,4"),
         "Numbers of ranks to choose from; default: powers of two.",
     )
-    trials: int = setting(6, _trials, "Number of ways of access to measure; Scope takes the best predictions.")
+    trials: int = setting(6, _trials, "Number of ways to measure; Scope takes the best predictions.")
     time_s: float | None = setting(
         None,
         Duration(30 * DAY_S),
-        "Time limit of the search. A shorter search measures fewer ways of access; the calibration always runs.",
+        "Time limit of the search. A shorter search measures fewer ways; the calibration always runs.",
     )
     launches: int = setting(6, *_launches)

@@ -32,7 +32,7 @@ class SimulationSettings(SettingsTable):
     """On what a run is simulated, and what that may take."""
 
     ranks: tuple[int, ...] = setting(
-        (), RankCounts(), "Further numbers of ranks: a list such as 16,64, or 16..1024."
+        (), RankCounts(), "Additional numbers of ranks: a list such as 16,64, or 16..1024."
     )
     hosts: int | None = setting(None, _count, "Number of hosts, each like the hosts of the run.")
     topology: str | None = setting(
@@ -55,7 +55,7 @@ class SimulationSettings(SettingsTable):
     own_cores: bool = setting(
         False, Flag(), "Give each host of a lab its own cores, as real hosts have; in the lab they share cores."
     )
-    memory_bytes: int | None = setting(None, Size(1), "Memory for the simulation; default: most of what is free.")
+    memory_bytes: int | None = setting(None, Size(1), "Memory limit; default: most of the free memory.")
     limit_s: float = setting(120.0, Duration(30 * DAY_S), "Time limit of a case, or of the program.")
 
 

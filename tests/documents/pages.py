@@ -59,7 +59,7 @@ PRIVATE_SRV = "mount -t tmpfs none /srv && mkdir -p /srv/www /srv/bench/runs /sr
 """Only for the first host of the lab."""
 
 ALONE = Way(before="scope lab fault grid --clear")
-"""The page says so: a trunk takes one such fault at a time."""
+"""Each fault of a trunk is tried without the others."""
 
 PACKAGES = parsed("installs packages of the system as root; .ci/run installs the same ones")
 SPACK = parsed("needs Spack, which builds every dependency from its sources")

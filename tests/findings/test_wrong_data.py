@@ -52,7 +52,7 @@ def test_wrong_data_are_an_error_that_names_rank_and_host(healthy_run: Run) -> N
     [
         (
             OLD,
-            "MPI_Bcast of Some MPI v1 delivers old data from 4 KiB on, from call 2 on",
+            "MPI_Bcast of Some MPI v1 delivers old data at 4 KiB or more, starting with call 2",
             "the library or below",
         ),
         (RIGHT, f"MPI_Bcast of Some MPI v1: data were wrong in 1 case: {WRONG_DATA}", "its data were correct"),

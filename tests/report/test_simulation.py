@@ -74,7 +74,7 @@ def test_changed_figures_stand_beside_unchanged_ones_and_have_a_cost(simulated: 
     found = new(record, [one], [slower(one)])
     assert found is not None
     cells = dict(zip(found.table.columns, found.table.rows[0], strict=True))
-    assert (cells["change"], cells["cost of a percent"], cells["beyond"]) == ("-33.3 %", "2.00", "a")
+    assert (cells["change"], cells["cost per percent"], cells["beyond"]) == ("-33.3 %", "2.00", "a")
     (reason,) = found.reasons
     assert mentions(reason, f"a ... {record.beyond(one)}")
 
@@ -88,8 +88,8 @@ def test_what_a_change_gains_each_benchmark_and_what_it_costs(simulated: Path) -
     before = [slower(one) if one.benchmark == "mpi.barrier" else one for one in some]
     table = gains(record, gained(some, before, known.benchmarks))
     cells = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert (cells["mpi.barrier"]["median gain"], cells["mpi.barrier"]["cost of a percent"]) == ("+50.0 %", "2.00")
-    assert (cells["mpi.broadcast"]["median gain"], cells["mpi.broadcast"]["cost of a percent"]) == (
+    assert (cells["mpi.barrier"]["median gain"], cells["mpi.barrier"]["cost per percent"]) == ("+50.0 %", "2.00")
+    assert (cells["mpi.broadcast"]["median gain"], cells["mpi.broadcast"]["cost per percent"]) == (
         "+0.0 %",
         "no gain",
     )

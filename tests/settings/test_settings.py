@@ -105,7 +105,7 @@ def test_a_field_is_all_that_an_option_needs() -> None:
     assert seen == [{"time_s": 300.0, "quick": True, "inner.size_bytes": 1024}, {}]
     told = CliRunner().invoke(program, ["--size", "many"]).exception
     assert isinstance(told, UsageError)
-    assert str(told).startswith("--size many: must be a size from 0 on, such as")
+    assert str(told).startswith("--size many: must be a size of at least 0, such as")
     helped = CliRunner().invoke(program, ["--help"], env={"COLUMNS": "120"}).output
     assert "How large; default: 4Ki." in helped
     assert Outer.read({"inner": {"size_bytes": "1Ki"}}).plain() == {"quick": False, "inner": {"size_bytes": 1024}}

@@ -22,7 +22,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
             code="drift",
             severity="advice" if share > 0 else "information",
             title=(
-                f"Over {units.quantity(drift.span_s, 's')} the run time becomes {units.share(abs(share))} {longer}"
+                f"The run time became {units.share(abs(share))} {longer} over {units.quantity(drift.span_s, 's')}"
             ),
             where={},
             evidence=[

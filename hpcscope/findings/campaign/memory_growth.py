@@ -69,7 +69,7 @@ def _between(trend: Trend, endurance: Endurance) -> Finding:
         ),
         where={},
         evidence=[
-            Evidence(what=f"growth of memory, rank that uses most, {span}", value=growth.value, unit="B"),
+            Evidence(what=f"memory growth of the rank that uses most, {span}", value=growth.value, unit="B"),
             Evidence(what="at least (95 %)", value=growth.low or 0.0, unit="B"),
             Evidence(what="at most (95 %)", value=growth.high or 0.0, unit="B"),
             Evidence(what="runs", value=float(trend.points)),

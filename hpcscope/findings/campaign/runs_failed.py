@@ -8,7 +8,7 @@ from hpcscope.statistics.estimate import in_percent
 WORDS = {
     "wrong": ("returned wrong results", "error"),
     "failed": ("failed", "warning"),
-    "timeout": ("did not end in time", "warning"),
+    "timeout": ("exceeded the time limit", "warning"),
 }
 MOST_NAMED = 5
 
@@ -31,7 +31,7 @@ def find(facts: CampaignFacts) -> list[Finding]:
                     "evidence": [
                         Evidence(what=f"run {run.number}", value=run.reason) for run in runs[:MOST_NAMED]
                     ],
-                    "advice": "The directories of these runs have the output, and the profile if it was written.",
+                    "advice": "The directories of these runs contain the output, and the profile if written.",
                     "lost": share.value,
                 }
             )

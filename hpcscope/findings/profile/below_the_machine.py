@@ -124,7 +124,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the limit between these sizes. The models of the --against run name the setting."
+            + ", or move the limit between these sizes. The models of the --against run name that setting."
         ),
         lost=saved_s / facts.total_s,
     )

@@ -34,8 +34,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="files-with-gaps",
             severity="advice",
             title=(
-                "Files are read and written independently through views with gaps:"
-                f" this takes {units.share(time_s / facts.total_s)} of the time"
+                "Independent reads and writes through file views with gaps take"
+                f" {units.share(time_s / facts.total_s)} of the time"
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[

@@ -36,8 +36,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="late-process",
             severity="warning",
             title=(
-                f"All ranks wait for rank {rank} on {late.host}, the last to enter collectives:"
-                f" they wait for {units.quantity(waiting_s, 's')} in total"
+                f"Rank {rank} on {late.host} enters collectives last:"
+                f" the other ranks wait {units.quantity(waiting_s, 's')} for it in total"
             ),
             where={"rank": rank, "host": late.host, "layer": "balance"},
             evidence=[

@@ -35,9 +35,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 ),
                 where={"rank": worst, "layer": "messages"},
                 evidence=[
-                    Evidence(what=f"waiting of {other}s", value=waited_s, unit="s"),
-                    Evidence(what=f"waiting for rank {worst}", value=ranks[worst], unit="s"),
-                    Evidence(what="messages with such waiting", value=number),
+                    Evidence(what=f"waiting time of {other}s", value=waited_s, unit="s"),
+                    Evidence(what=f"waiting time for rank {worst}", value=ranks[worst], unit="s"),
+                    Evidence(what="messages with waiting time", value=number),
                     Evidence(what="messages in the window", value=late.messages),
                 ],
                 advice=(

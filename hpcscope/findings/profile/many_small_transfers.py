@@ -34,8 +34,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="many-small-transfers",
             severity="advice",
             title=(
-                f"Files are read and written in {number} pieces of {units.quantity(moved / number, 'B')} on"
-                f" average: this takes {units.share(time_s / facts.total_s)} of the time"
+                f"{number} file reads and writes of {units.quantity(moved / number, 'B')} on average"
+                f" take {units.share(time_s / facts.total_s)} of the time"
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[

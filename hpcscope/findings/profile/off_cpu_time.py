@@ -39,7 +39,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ],
             advice=(
                 "The ranks were preempted: look for more ranks or threads than processors, other programs, ranks "
-                "bound to the same cores, and processor quotas."
+                "bound to the same cores, and CPU quotas."
                 if preempted
                 else "The ranks slept in the kernel until messages or files arrived. Use a transport that polls, "
                 "and check file access and late messages."

@@ -118,8 +118,8 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     return TableSection(
         "effects",
         "Effect of each factor",
-        "An effect is the time with a value of the factor / the time with its first value, if all other factors "
-        "are equal (geometric mean over all such pairs of points). Intervals are bootstrapped over the runs and "
+        "An effect is the time at a value of the factor / the time at its first value, with all other factors "
+        "equal (geometric mean over all such pairs of points). Intervals are bootstrapped over the runs and "
         "need at least four runs per point.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,

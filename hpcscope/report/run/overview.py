@@ -157,7 +157,7 @@ def _states(run: Run) -> Fact:
     if not course.states:
         return Fact("Machine states", "not known: too little was measured", True)
     if not course.changes:
-        return Fact("Machine states", "the machine stayed in one state", False)
+        return Fact("Machine states", "no change of state detected", False)
     mixed = len({case.key for case in run.statistics.primary if case.state_mixture})
     cases = len({case.key for case in run.statistics.primary})
     slowest = course.states[-1]

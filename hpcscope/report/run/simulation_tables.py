@@ -92,7 +92,7 @@ def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
         ]
         for name, values, error in lines
     ]
-    columns = ["benchmark", "cases", "median gain", "least", "most", "cost of a percent", "error where measured"]
+    columns = ["benchmark", "cases", "median gain", "least", "most", "cost per percent", "error where measured"]
     return _without_empty(Table(columns, rows))
 
 
@@ -113,7 +113,7 @@ def offers(record: Simulation) -> Table:
         ]
         for offer in sorted(record.offers, key=price)
     ]
-    columns = ["offer", "changes", "cost", "values", "median gain", "least", "most", "cost of a percent"]
+    columns = ["offer", "changes", "cost", "values", "median gain", "least", "most", "cost per percent"]
     return Table(columns, rows)
 
 
@@ -129,7 +129,7 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
     before = {case.key: case for case in unchanged}
     reasons = list(dict.fromkeys(filter(None, map(record.beyond, further))))
     marks = dict(zip(reasons, letters(), strict=False))
-    columns = ["case", "simulated", "unchanged", "change", "cost of a percent", "median error"]
+    columns = ["case", "simulated", "unchanged", "change", "cost per percent", "median error"]
     rows = [
         [
             case.label,

@@ -10,7 +10,7 @@ from hpcscope.tune.storage.record import StorageTuning, Trial
 from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
-LEGEND = "error: predicted / measured bandwidth - 1. All predictions come from trials that have no prediction."
+LEGEND = "error: predicted / measured bandwidth - 1. All predictions come from the trials without a prediction."
 
 
 def page(tuning: StorageTuning) -> RenderableType:

@@ -44,7 +44,7 @@ def _finding(case: ProgramCase, part: str) -> Finding:
         severity="advice",
         title=(
             f"LINPACK of {case.size} equations on {total.ranks} ranks spends {units.percent(share)} of "
-            f"{units.quantity(total.median, 's')} {what}"
+            f"its {units.quantity(total.median, 's')} {what}"
         ),
         where=case.where | {"part": part.removesuffix("_s")},
         evidence=case.evidence("time_s", "panel_s", "broadcast_s", "swap_s", "update_s"),

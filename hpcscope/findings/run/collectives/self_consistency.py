@@ -195,7 +195,7 @@ GUIDELINES = [
         "ceil(log2 p) rounds of MPI_Sendrecv and MPI_Reduce_local",
         _scan_against_rounds,
     ),
-    Guideline("monotony", "a message", "the next longer one", _shorter_against_longer),
+    Guideline("monotony", "a message", "the next larger size", _shorter_against_longer),
     *COLLECTIVE_GUIDELINES,
 ]
 

@@ -36,8 +36,8 @@ def find(run: Run) -> list[Finding]:
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
             advice=(
-                "In the report, values marked † come from several states. Use values of the state in which "
-                "programs run (`state_medians` in statistics.json), or measure again on a dedicated machine. "
+                "In the report, values marked † come from several states. Use the values of the state in which "
+                "your programs run (`state_medians` in statistics.json), or measure again on a dedicated machine. "
                 "Other processes, other virtual machines on the host and the processor's clock change the state."
             ),
             lost=1 - 1 / factors[0],

@@ -25,7 +25,7 @@ def find(run: Run) -> list[Finding]:
     if stacked:
         findings.append(_stacked_finding(run, stacked))
     if ignored:
-        findings.append(_loose_finding("warning", "were to be bound to cores but may move", ignored))
+        findings.append(_loose_finding("warning", "should be bound to cores but may move", ignored))
     if unbound:
         findings.append(_loose_finding("advice", "were not bound and may move", unbound))
     return findings

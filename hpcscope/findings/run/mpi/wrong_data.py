@@ -106,8 +106,8 @@ def _title(
     what = f"{called} of {library}" if library else called
     if seen is None or not seen.wrong:
         return f"{what}: data were wrong in {cases}: {visits[0].reason}"
-    repeated = f", from call {seen.first_time} on" if seen.first_time > 1 else ""
-    least = f"from {units.size(min(seen.wrong))} on" if seen.right else f"at {units.size(max(seen.wrong))}"
+    repeated = f", starting with call {seen.first_time}" if seen.first_time > 1 else ""
+    least = f"at {units.size(min(seen.wrong))} or more" if seen.right else f"at {units.size(max(seen.wrong))}"
     return f"{what} delivers {' or '.join(seen.kinds)} data {least}{repeated}, also without Scope"
 
 

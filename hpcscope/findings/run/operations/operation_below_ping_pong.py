@@ -19,7 +19,7 @@ TOLERATED = 0.7
 """Share of the library's bandwidth; less is worth a line."""
 MUCH = 0.3
 """The thesis found 29 to 63 % (Melas 2000, sec. 7.5): less than its worst cluster."""
-MESSAGES = "messages at the pace of the ping-pong"
+MESSAGES = "messages at the speed of the ping-pong"
 FIRST_TOUCH = "first touch of cold buffers"
 PACKING = "packing of columns"
 REST = "contention, copies, the library's algorithm or slower links"

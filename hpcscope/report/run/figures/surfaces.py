@@ -188,7 +188,7 @@ def _caption(first: Summary, fit: Fit | None) -> str:
             f"In the 3-D view, points are measured and the surface is the model: {model(fit.model)}, "
             f"{equation(fit)} ({fit.source})."
         )
-    return f"{head}{drawn} Level lines join equal times, as labeled on the axis."
+    return f"{head}{drawn} Contour lines join equal times, as labeled on the axis."
 
 
 def _fastest(group: Sequence[Summary], variable: str) -> str:

@@ -291,8 +291,8 @@ const Registration registration{{
          parallel("partition", "slabs,pencils,blocks", "the grid is cut along one, two or three dimensions")
              .worded(",pencils,blocks"),
          parallel("exchange", "blocking,overlapped,shared_memory",
-                  "pressures are sent before the interior is computed, or while it is computed; or, within a "
-                  "host, they are copied through shared memory first")
+                  "send pressures before or while the interior is computed; or, within a host, copy them through "
+                  "shared memory first")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
                 "plain loops over one color after the other; or vectors of up to 256 bits, and several "

@@ -253,8 +253,7 @@ const Registration registration{{
               "triangular truncation and grid: T21 64 x 32, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
-         problem("levels", "", 1, 1, 1000, "number of layers, which do not depend on one another")
-             .worded("1=1 level,{} levels"),
+         problem("levels", "", 1, 1, 1000, "number of independent layers").worded("1=1 level,{} levels"),
          problem("steps", "", 24, 1, 1'000'000, "time steps (T42: 20 minutes)").worded("1=1 step,{} steps"),
          problem("case", "zonal,bell,compact,low,mountain,wave",
                  "case of Williamson et al. (1992): zonal flow (2), a bell in given winds (1), zonal flow in a "
@@ -269,8 +268,8 @@ const Registration registration{{
              .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
-                  "messages are sent after all data are computed, or while the data of others are computed; "
-                  "or, within a host, data are copied through shared memory")
+                  "send messages after all data are computed, or while other messages' data are computed; "
+                  "or, within a host, copy data through shared memory")
              .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,

@@ -208,12 +208,12 @@ class DeviceMatrixMultiply final : public DeviceBenchmark {
 const Registration registration{{
     .name = "device.matrix_multiply",
     .title = "GEMM on a device",
-    .summary = "arithmetic rate of a device in products of matrices, by cuBLAS or a tiled kernel",
+    .summary = "matrix multiplication rate of a device, by cuBLAS or a tiled kernel",
     .family = "device_matrix_multiply",
     .needs = {Requirement::device},
     .rungs = {{Pattern::device_arithmetic, "flops_per_s", "device=*"}},
     .parameters = {problem("precision", "double,single,tf32,half,bfloat16",
-                           "format of the numbers; TF32: singles rounded to 11 binary digits")
+                           "number format; TF32: single precision rounded to 11 significant bits")
                        .worded(",single precision,TF32,half precision,bfloat16"),
                    method("variant", "tuned,tiled", "the vendor's library (cuBLAS), or a simple kernel with tiles")
                        .worded(",tiled kernel"),

@@ -83,7 +83,7 @@ class DeviceMemoryLatency final : public DeviceBenchmark {
 const Registration registration{{
     .name = "device.memory_latency",
     .title = "memory latency of a device",
-    .summary = "time of a dependent load on a device, from its caches to its memory",
+    .summary = "time of a dependent load on a device, in its caches and its memory",
     .family = "device_memory_latency",
     .needs = {Requirement::device},
     .parameters = {device_parameter(),

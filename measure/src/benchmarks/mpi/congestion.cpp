@@ -444,7 +444,7 @@ class Congestion final : public Benchmark {
 const Registration registration{{
     .name = "mpi.congestion",
     .title = "congestion",
-    .summary = "an exchange among every second host, with and without load from the hosts between them",
+    .summary = "exchange among every second host, with and without load from the other hosts",
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),

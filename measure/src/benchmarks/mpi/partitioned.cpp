@@ -66,7 +66,7 @@ const Registration registration{{
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30,
                         "payload of each message, a multiple of the number of partitions"),
-                   call("partitions", "", 4, 1, 1 << 16, "number of parts, released one by one")
+                   call("partitions", "", 4, 1, 1 << 16, "number of parts, marked ready one by one")
                        .worded("1=1 partition,{} partitions"),
                    call("arrival", "all,one_by_one",
                         "the receiver waits for the whole message, or tests each partition (MPI_Parrived)")

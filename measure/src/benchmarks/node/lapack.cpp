@@ -294,7 +294,7 @@ class Lapack final : public Benchmark {
 const Registration registration{{
     .name = "node.lapack",
     .title = "LAPACK",
-    .summary = "factorizations, solutions, symmetric eigenvalues and singular values by LAPACK",
+    .summary = "factorizations, linear solves, symmetric eigenvalues and singular values by LAPACK",
     .needs = {Requirement::blas, Requirement::lapack},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "routine=*"}},
     .parameters = {problem("routine", "lu,cholesky,qr,eigenvalues,singular_values,gesv,posv,gels",

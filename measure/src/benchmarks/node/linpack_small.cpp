@@ -104,7 +104,7 @@ class Linpack final : public Benchmark {
 const Registration registration{{
     .name = "node.linpack_small",
     .title = "LINPACK 100, 300 and 1000",
-    .summary = "LINPACK of 1979: a dense system of 100, 300 or 1000 equations",
+    .summary = "LINPACK (1979): dense system of 100, 300 or 1000 equations",
     .rungs = {arithmetic()},
     .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank")
                        .labeled("equations")

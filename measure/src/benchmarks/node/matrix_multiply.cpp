@@ -60,7 +60,7 @@ class Multiply final : public Benchmark {
 const Registration registration{{
     .name = "node.matrix_multiply",
     .title = "matrix product",
-    .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
+    .summary = "BLAS matrix multiplication: SGEMM and DGEMM",
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
     .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded("DGEMM,SGEMM"),

@@ -53,7 +53,7 @@ class MemoryCopy final : public Benchmark {
 const Registration registration{{
     .name = "node.memory_copy",
     .title = "memcpy",
-    .summary = "bandwidth of memcpy, from cache to memory",
+    .summary = "bandwidth of memcpy, in cache and in memory",
     .rungs = {{Pattern::copy, "time_s", "", "limit"}},
     .parameters = {size("array_bytes", "B", 1 << 20, 1, std::int64_t{1} << 40, "bytes that each rank copies")},
     .definition = Definition::max_rank,

@@ -82,7 +82,7 @@ class MemoryLatency final : public Benchmark {
 const Registration registration{{
     .name = "node.memory_latency",
     .title = "memory latency",
-    .summary = "time of a dependent load, from the caches to memory",
+    .summary = "time of a dependent load, in caches and in memory",
     .parameters = {size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 37, "size of the array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("access_s").labeled("access time")},

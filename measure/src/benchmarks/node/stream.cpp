@@ -225,7 +225,7 @@ Parameter variant_parameter() {
 const Registration registration{{
     .name = "node.stream",
     .title = "STREAM",
-    .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
+    .summary = "bandwidth of copy, scale, add and triad, in cache and in memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
     .parameters = {kernel_parameter(), variant_parameter(),
