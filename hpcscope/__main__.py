@@ -1,4 +1,4 @@
-"""`python -m hpcscope` is `scope`, where no script of that name can be relied on."""
+"""`python -m hpcscope` is `scope`, for use if a script of that name may be missing."""
 
 from hpcscope.cli import main
 

@@ -1,6 +1,6 @@
 """The checksum that ends each line of `samples.jsonl`: `...,"crc32":1234567890}`, over the bytes before the comma.
 
-CRC-32 of IEEE 802.3 (ISO 3309, as zlib's), which notices every change of up to 32 bits in a row.
+CRC-32 of IEEE 802.3 (ISO 3309, as in zlib), which detects every change within up to 32 consecutive bits.
 """
 
 import re
@@ -16,7 +16,7 @@ def with_checksum(line: bytes) -> bytes:
 
 
 def check(line: bytes) -> None:
-    """Raise ValueError where a line is not what was written.
+    """Raise ValueError if a line is not what was written.
 
     A line without a checksum, of an earlier version, passes.
     """

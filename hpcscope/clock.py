@@ -1,17 +1,17 @@
-"""The time of day as one process has it: steps of the system's clock change no duration."""
+"""The time of day within a process: steps of the system clock do not change durations."""
 
 import time
 from functools import cache
 
 
 def unix_s() -> float:
-    """Return the time in s since 1970 began: as this process read it first, and what has passed since."""
+    """Return the Unix time in seconds: as this process first read it, plus the time that has passed since."""
     began_unix_s, began_s = _began()
     return began_unix_s + time.monotonic() - began_s
 
 
 def refusal() -> str:
-    """Return what is wrong with the clock of this host: what counts nanoseconds in 64 bits ends in 2262."""
+    """Return what is wrong with the clock of this host: 64-bit counters of nanoseconds overflow in 2262."""
     if 1970 <= (year := time.gmtime().tm_year) < 2262:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Short commands of other programs, and what they print."""
+"""Short commands of other programs, and their output."""
 
 import subprocess
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from typing import Any
 def captured(words: Sequence[str], timeout_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command to its end and return its exit code and all that it prints, as text.
 
-    It has no input unless `input` or `stdin` is among the options of `subprocess.run`. Raises OSError where it
-    does not start, TimeoutExpired where it does not end in time.
+    It has no input unless `input` or `stdin` is among the options of `subprocess.run`. Raises OSError if it
+    does not start, TimeoutExpired if it does not end in time.
     """
     if "input" not in options:
         options.setdefault("stdin", subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Errors for people: one line, never a traceback."""
+"""Errors for users: one line, never a traceback."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ class UsageError(ScopeError):
 
 
 class InterruptedRunError(ScopeError):
-    """A person or a batch system asked the run to stop; it can be resumed (exit code 130)."""
+    """The user or a batch system asked the run to stop; it can be resumed (exit code 130)."""
 
     exit_code = 130
 
@@ -30,7 +30,7 @@ class OutOfTimeError(InterruptedRunError):
 
 
 class WrongValueError(ValueError):
-    """A value that is not allowed: its place below what was read, and what is allowed there."""
+    """A value that is not allowed: its key within what was read, and what is allowed there."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
         super().__init__(allowed)

@@ -1,4 +1,4 @@
-"""Folders that a process holds: no other one changes or removes them until it has ended, or releases them."""
+"""Folders that a process holds: no other process changes or removes them until it ends or releases them."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ def hold(folder: Path) -> int:
     """Keep other processes from changing or removing the folder of a run.
 
     Return a file descriptor for the launcher to inherit: the run stays locked while ranks are alive, even if this
-    process is killed. UsageError where another process holds the run.
+    process is killed. UsageError if another process holds the run.
     """
     folder = folder.resolve()
     if folder in _held:
@@ -40,7 +40,7 @@ def hold(folder: Path) -> int:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a folder for a while, unless this process holds it anyway."""
+    """Hold a folder during the context; one that this process already holds stays held afterwards."""
     before = folder.resolve() in _held
     hold(folder)
     try:
@@ -56,6 +56,6 @@ def release(folder: Path) -> None:
 
 
 def release_all() -> None:
-    """Do so with all folders that this process holds."""
+    """Release all folders that this process holds."""
     while _held:
         os.close(_held.popitem()[1])

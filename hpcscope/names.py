@@ -1,4 +1,4 @@
-"""Names: those that become names of folders, and those of many hosts in short."""
+"""Names that become names of folders, and short forms for the names of many hosts."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 
 def refuse_odd_name(where: str, name: str) -> str:
-    """Return a name that may become that of a folder; UsageError for any other."""
+    """Return a name that can be the name of a folder; UsageError for any other."""
     if re.fullmatch(NAME, name) is None:
         raise UsageError(
             f"{where} = {name!r}: must begin with a letter or digit and have up to 100 letters, digits, dots,"
@@ -20,7 +20,7 @@ def refuse_odd_name(where: str, name: str) -> str:
 
 
 def several(names: Sequence[str]) -> str:
-    """Return names in words: all of a few, else the first ones and how many more there are."""
+    """Return names in words: all if there are few, else the first ones and how many more there are."""
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
@@ -31,11 +31,11 @@ def plural(kind: str) -> str:
 
 
 FEW = 4
-"""Names that are listed: a cluster may have thousands of hosts."""
+"""Most names that are listed: a cluster may have thousands of hosts."""
 
 
 def host_ranges(hosts: Sequence[str]) -> list[str]:
-    """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
+    """Return hosts in short form: `hpc1-8` for eight consecutive numbers."""
     parts: list[tuple[str, int | None, int | None]] = []
     for host in hosts:
         stem = host.rstrip("0123456789")

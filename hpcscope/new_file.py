@@ -1,4 +1,4 @@
-"""A file that appears whole: written beside its place, then moved there; nothing is left of what fails."""
+"""A file that appears complete: written next to its target, then moved there; failures leave nothing behind."""
 
 import atexit
 import os
@@ -16,15 +16,15 @@ REQUESTS_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Yield an empty private file beside `target`, which takes its place unless an error ends the context.
+    """Yield an empty private file next to `target`, which replaces it unless an error ends the context.
 
-    Everyone whom the umask lets in may read the file then. A request to stop waits while the file is made, so
-    that somebody always knows its name. Raises OSError where the folder cannot be written.
+    It then gets the permissions that the umask allows. A request to stop waits while the file is made, so that its
+    name is always known. Raises OSError if the folder cannot be written.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent.absolute())
-        # The end of the context begins in contextlib: a request to stop may come there.
+        # The context's end begins inside contextlib, where a request to stop may arrive.
         last = at_own_exit(partial(Path(name).unlink, missing_ok=True))
         try:
             os.close(handle)
@@ -39,7 +39,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 def _put(temporary: Path, path: Path) -> None:
-    """Put a new file, from which mkstemp keeps others out, in its place, for everyone whom the umask lets in."""
+    """Move a new file into place with the permissions that the umask allows; mkstemp made it private."""
     mask = os.umask(0)
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)

@@ -1,4 +1,4 @@
-"""What a process removes when it ends, and no copy of it does."""
+"""Actions at the end of a process, but not at the end of its forked copies."""
 
 import atexit
 import os
@@ -7,9 +7,9 @@ from functools import partial
 
 
 def at_own_exit(action: Callable[[], object]) -> Callable[[], None]:
-    """Act when this process ends, not when a process ends that was forked from it.
+    """Register an action for the end of this process, not of processes forked from it.
 
-    Returns what `atexit.unregister` takes once nothing is left to do.
+    Returns the function to give to `atexit.unregister` once nothing is left to do.
     """
     registered = partial(_act, os.getpid(), action)
     atexit.register(registered)

@@ -1,8 +1,8 @@
-"""How Scope starts its own Python again: as separate from variables of the environment as this process is."""
+"""How Scope starts its own Python again: as isolated from environment variables as this process is."""
 
 import sys
 
 
 def own_python(*words: str) -> list[str]:
-    """Return the command that runs words, such as `-m` and a module, in this interpreter."""
+    """Return the command that runs this interpreter with arguments, such as `-m` and a module."""
     return [sys.executable, *(["-I"] if sys.flags.isolated else []), *words]

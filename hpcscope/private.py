@@ -24,22 +24,22 @@ from hpcscope.own_exit import at_own_exit
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 YOUNG_S = 60.0
 HELD = "held"
-"""An empty file in a temporary folder whose owner has held it."""
+"""An empty file that marks a temporary folder as held by its owner at least once."""
 UNPACKED = "unpacked.txt"
 """The file in the folder of a run that came as an archive."""
 
 
 def private_folder(folder: Path) -> Path:
-    """Return a folder that only this user can enter; it is made if need be, its parent must exist.
+    """Return a folder that only this user can enter; it is made if necessary, but its parent must exist.
 
-    Raises ScopeError where another user could have prepared the folder, or could exchange it.
+    Raises ScopeError if another user could have prepared the folder, or could exchange it.
     """
     try:
         _refuse_parent(folder.parent)
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         refuse_shared(folder)
-        folder.chmod(stat.S_IRWXU)  # an earlier version let others enter
+        folder.chmod(stat.S_IRWXU)  # an earlier version let other users enter
     except OSError as error:
         raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
     return folder
@@ -49,8 +49,8 @@ def private_folder(folder: Path) -> Path:
 def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Yield a private folder `scope-PURPOSE-*` among the temporary files; it is removed at the end.
 
-    Those of processes that were killed are removed first. `cleared` removes what else a folder stands for, and
-    returns whether nothing of it is left; otherwise the folder is kept for the next one who comes.
+    Folders of killed processes are removed first. `cleared` removes whatever else a folder refers to, and returns
+    whether nothing of it is left; otherwise the folder is kept for the next process to clear.
     """
     prefix = f"scope-{purpose}-"
     _remove_leftovers(Path(tempfile.gettempdir()), prefix, cleared)
@@ -59,7 +59,7 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
     with ExitStack() as held:
         try:
             folder = Path(tempfile.mkdtemp(prefix=prefix))
-            # The end of the context begins in contextlib: a request to stop may come there.
+            # The context's end begins inside contextlib, where a request to stop may arrive.
             last = at_own_exit(partial(_remove, folder, cleared))
             try:
                 held.enter_context(_held(folder))
@@ -69,18 +69,18 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
                 yield folder
             finally:
                 try:
-                    # A request that came just before is answered inside this call.
+                    # A request that arrived just before is handled inside this call.
                     signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
                 finally:
                     _remove(folder, cleared)
-                    if not folder.exists():  # else files that are open now kept it from being removed
+                    if not folder.exists():  # else files that are open now prevented its removal
                         atexit.unregister(last)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def home() -> Path:
-    """Return the user's own folder; ScopeError where the environment and the list of users name none."""
+    """Return the user's home directory; ScopeError if neither the environment nor the user database has one."""
     try:
         return Path.home()
     except RuntimeError as error:
@@ -88,7 +88,7 @@ def home() -> Path:
 
 
 def refuse_shared(folder: Path) -> None:
-    """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write."""
+    """Raise ScopeError unless this is a folder (not a link) of this user in which nobody else may write."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise ScopeError(f"{folder}: is not a directory; remove it")
@@ -100,9 +100,9 @@ def refuse_shared(folder: Path) -> None:
 
 
 def refuse_foreign_programs(folder: Path) -> None:
-    """Raise ScopeError where another user, root excepted, could have put programs into a folder.
+    """Raise ScopeError if another user, except root, could have put programs into a folder.
 
-    Programs there are run later.
+    Programs in it are run later.
     """
     status = folder.stat()
     if status.st_uid not in (0, os.getuid()):
@@ -112,9 +112,9 @@ def refuse_foreign_programs(folder: Path) -> None:
 
 
 def refuse_foreign(file: Path) -> None:
-    """Raise UsageError where a file that names programs to start is another user's, root excepted.
+    """Raise UsageError if a file that names programs to start belongs to another user, except root.
 
-    What was unpacked belongs to whoever unpacked it, but may name programs of another one.
+    An unpacked file belongs to whoever unpacked it, but may name another user's programs.
     """
     if file.exists() and (owner := file.stat().st_uid) not in (0, os.getuid()):
         raise UsageError(f"{file}: belongs to user {owner}; only your own runs can be resumed")
@@ -127,7 +127,7 @@ def refuse_foreign(file: Path) -> None:
 def remove_below(parent: Path, name: str) -> None:
     """Remove a folder of this user with all its content; links in it are not followed.
 
-    Raises ScopeError where the name leads elsewhere, or the folder is another user's.
+    Raises ScopeError if the name leads elsewhere, or the folder belongs to another user.
     """
     folder = parent / refuse_odd_name("folder", name)
     if not folder.exists() and not folder.is_symlink():
@@ -138,9 +138,9 @@ def remove_below(parent: Path, name: str) -> None:
 
 
 def _remove_leftovers(parent: Path, prefix: str, cleared: Callable[[Path], bool] | None) -> None:
-    """Remove such folders of this user that no process holds, or names in its environment or command.
+    """Remove temporary folders of this user that no process holds or names in its environment or command.
 
-    Young ones that were never held are left: between making a folder and holding it their owner is defenceless.
+    Young ones that were never held are left: an owner cannot yet protect a folder that it has just made.
     """
     mine = [folder for folder in parent.glob(f"{prefix}*") if _is_leftover(folder)]
     if not mine:
@@ -155,13 +155,13 @@ def _remove_leftovers(parent: Path, prefix: str, cleared: Callable[[Path], bool]
 def _remove(folder: Path, cleared: Callable[[Path], bool] | None) -> None:
     if cleared is None or cleared(folder):
         shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # `rmtree` opens folders, which a process with too many open files cannot
+        with suppress(OSError):  # `rmtree` opens folders, which a process with too many open files cannot do
             (folder / HELD).unlink(missing_ok=True)
             folder.rmdir()
 
 
 def _is_leftover(folder: Path) -> bool:
-    """Say whether a folder is as `temporary_folder` makes it, and was held once or is not young."""
+    """Return whether a folder is as `temporary_folder` makes it, and was held once or is not young."""
     try:
         status = folder.lstat()
     except OSError:
@@ -172,7 +172,7 @@ def _is_leftover(folder: Path) -> bool:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool]:
-    """Hold a folder as long as the context lasts; yields False where another process holds it."""
+    """Hold a folder during the context; yield False if another process holds it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,7 +193,7 @@ def _words_of_processes() -> Iterator[bytes]:
 
 
 def _refuse_parent(parent: Path) -> None:
-    """Raise ScopeError where another user could rename what this user makes."""
+    """Raise ScopeError if another user could rename what this user makes."""
     status = parent.stat()
     unmapped = int(Path("/proc/sys/fs/overflowuid").read_text())  # root's files inside a user namespace
     if status.st_uid not in (0, os.getuid(), unmapped):

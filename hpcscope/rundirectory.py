@@ -1,4 +1,4 @@
-"""A run directory: the names of its files, spelt once, and how JSON gets in and out of it unharmed."""
+"""A run directory: the names of its files, in one place, and how JSON is written and read safely."""
 
 import hashlib
 import json
@@ -26,9 +26,9 @@ FILES = {
     *("run.json", "machine.json", "benchmarks.json", "plan.txt", "samples.jsonl"),
     *("statistics.json", "models.json", "findings.json"),
 }
-"""Files of a run directory that nothing else has."""
+"""Files that only a run directory has."""
 CHECKSUMS = "checksums.sha256"
-"""Of the files of a run that are complete, as `sha256sum -c` reads them."""
+"""The file with the checksums of a run's complete files, for `sha256sum -c`."""
 DERIVED = {"statistics.json", "models.json", "findings.json"}
 """Files that `scope analyze` derives."""
 
@@ -43,7 +43,7 @@ class Skipped(Strict):
     """The rest of the case as `plan.txt` would spell it."""
     reason: str
     resource: str = ""
-    """What there is too little of: `slots` or `hosts`; empty where the reason is another one."""
+    """The resource that is too scarce: `slots` or `hosts`; empty if there is another reason."""
 
 
 class Lack(Strict):
@@ -74,7 +74,7 @@ class ImportedFile(Strict):
     name: str
     sha256: str
     programs: list[str]
-    """With their versions where they are printed: `OSU Micro-Benchmarks 7.4`."""
+    """The programs, with versions if they print them: `OSU Micro-Benchmarks 7.4`."""
 
 
 class Imported(Strict):
@@ -84,11 +84,11 @@ class Imported(Strict):
     missing: list[str]
     """What the programs do not print: `the number of repetitions`, `the hosts`."""
     differences: list[str] = []
-    """What the programs do otherwise than Scope's benchmarks of the same name, as sentences."""
+    """How the programs differ from Scope's benchmarks of the same name, as sentences."""
     unread: list[Unread]
     """The first lines that were not understood; all of them are in the copies."""
     unread_lines: int
-    """How many there are."""
+    """Total number of lines that were not understood."""
 
 
 class RunFile(Strict):
@@ -104,13 +104,13 @@ class RunFile(Strict):
     status: Literal["running", "finished", "interrupted", "failed"]
     skipped: list[Skipped] = []
     lacks: list[Lack] = []
-    """Of the minimum configuration; empty where it is met, and in runs of chosen cases."""
+    """What the cluster lacks of the minimum configuration; empty if nothing, and in runs of chosen cases."""
     imported: Imported | None = None
-    """None where Scope measured."""
+    """The origin of an imported run; None if Scope measured."""
     mix: str = ""
     """The name of the mix of jobs whose throughput was measured; empty in other runs."""
     rounds: int = Field(0, ge=0)
-    """Of the mix: as many as were asked for, of a finished run as many as there was time for; 0: not known."""
+    """Rounds of the mix: those asked for or, in a finished run, those there was time for; 0: not known."""
 
 
 class Below:
@@ -125,7 +125,7 @@ class Below:
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """Where each file of a run stands; nothing here asks whether it exists."""
+    """The path of each file of a run; nothing here checks whether it exists."""
 
     path: Path
 
@@ -136,13 +136,13 @@ class RunDirectory:
     machine = Below("machine.json")
     """The hosts, the MPI and the build."""
     benchmarks = Below("benchmarks.json")
-    """What the native program said of its benchmarks."""
+    """The benchmarks as the native program declares them."""
     mix = Below("mix.toml")
-    """The jobs whose throughput was measured, with all settings; only of such runs."""
+    """The jobs whose throughput was measured, with all settings; only in such runs."""
     jobs = Below("jobs")
     """What failed jobs of a mix printed, one folder for each."""
     topology = Below("topology.toml")
-    """The groups of hosts and their speeds as they were known; only of runs that were given them."""
+    """The groups of hosts and their speeds as they were known; only in runs that were given them."""
     plan = Below("plan.txt")
     """The cases in the order in which they run."""
     samples = Below("samples.jsonl")
@@ -150,7 +150,7 @@ class RunDirectory:
     cut_samples = Below("samples.cut.jsonl")
     """Lines of an interrupted run that were cut in the middle; kept, never read."""
     journal = Below("journal.jsonl")
-    """One short line per record of the samples, for whoever follows the run; rebuilt from the samples."""
+    """One short line per record of the samples, for processes that follow the run; rebuilt from the samples."""
     launches = Below("launches")
     """One folder per launch and attempt."""
 
@@ -159,17 +159,17 @@ class RunDirectory:
         return self.launches / f"{launch:04d}-{attempt}"
 
     wrong_data = Below("wrong-data")
-    """Minimal programs that call what delivered wrong data, and what they printed; only of such runs."""
+    """Minimal programs that call the routines with wrong data, and their output; only in runs with wrong data."""
     imported = Below("imported")
-    """The outputs of other programs from which the run was made; only of imported runs."""
+    """The outputs of other programs from which the run was made; only in imported runs."""
     simulation = Below("simulation.json")
-    """What was simulated, and how wrong such simulations are; only of simulated runs."""
+    """What was simulated, and the error of such simulations; only in simulated runs."""
     unchanged = Below("unchanged")
-    """The same cases on the platform as it was measured; only of runs simulated on a changed one."""
+    """The same cases on the platform as it was measured; only in runs simulated on a changed one."""
     platform = Below("platform.xml")
-    """The platform as the simulator read it; only of simulated runs."""
+    """The platform as the simulator read it; only in simulated runs."""
     job = Below("job")
-    """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
+    """What a batch system was given, and what its jobs printed; only in runs that were submitted."""
     statistics = Below("statistics.json")
     """The summaries."""
     models = Below("models.json")
@@ -177,7 +177,7 @@ class RunDirectory:
     findings = Below("findings.json")
     """What was found, worst first."""
     report = Below("report.html")
-    """The page for people."""
+    """The report for readers."""
 
 
 def size_of(folder: Path) -> int:
@@ -192,7 +192,7 @@ def size_of(folder: Path) -> int:
 
 
 def expanded(where: str, path: str) -> Path:
-    """Return a path whose `~` or `~user` leads home; UsageError where there is no such user."""
+    """Return a path with `~` or `~user` expanded; UsageError if there is no such user."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
@@ -200,7 +200,7 @@ def expanded(where: str, path: str) -> Path:
 
 
 def spelt(path: Path) -> Path:
-    """Return the path as a person in this folder would write it."""
+    """Return the path as a user in this directory would write it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
@@ -208,21 +208,21 @@ def spelt(path: Path) -> Path:
 def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 
-    Bytes that are no UTF-8, in names of files, become escapes, which JSON reads back. Raises as `write_bytes`.
+    Bytes in file names that are not UTF-8 become escapes, which JSON reads back. Raises as `write_bytes`.
     """
-    # A command line may have bytes that are no text; JSON spells them as backslashreplace does.
+    # A command line may have bytes that are not text; JSON spells them as backslashreplace does.
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Do so with bytes.
+    """Put `content` at `path` in one step, as `write_text` does.
 
-    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no
-    file, such as /dev/null or a pipe, is written to: root could put a file in its place.
+    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. /dev/null, a
+    pipe and the like are written to directly: otherwise root would replace them by a file.
     """
     try:
         if path.exists() and not path.is_file():
-            # A pipe that nobody reads is an error.
+            # Opening a pipe that nobody reads is an error.
             handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             os.set_blocking(handle, True)
             with os.fdopen(handle, "wb") as written:
@@ -237,13 +237,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:
-    """Write `value` as JSON in one step, an entry a line; non-finite numbers are refused with ValueError."""
-    plain = TypeAdapter(Any).dump_python(value)  # not mode="json", which makes null of NaN
+    """Write `value` as JSON in one step, an entry per line; non-finite numbers raise ValueError."""
+    plain = TypeAdapter(Any).dump_python(value)  # not mode="json", which turns NaN into null
     write_text(path, _lines(plain) + "\n")
 
 
 def _lines(value: Any, depth: int = 0) -> str:
-    """Spell the entries of outer tables and lists on lines of their own; an encoder that indents all is slow."""
+    """Write each entry of the outer tables and lists on a line of its own; an encoder that indents all is slow."""
     if depth == 2 or not value or not isinstance(value, dict | list):
         return json.dumps(value, allow_nan=False, ensure_ascii=False)
     margin = "\n" + " " * depth
@@ -256,7 +256,7 @@ def _lines(value: Any, depth: int = 0) -> str:
 
 
 def note_checksums(folder: Path, files: Iterable[Path]) -> None:
-    """Write the checksums of files of a folder that are complete beside those of the others."""
+    """Add the checksums of complete files to those of the folder's other files."""
     sums = _checksums(folder)
     for file in files:
         with opened(file) as content:
@@ -265,7 +265,7 @@ def note_checksums(folder: Path, files: Iterable[Path]) -> None:
 
 
 def replace_json(path: Path, value: BaseModel) -> None:
-    """Write a JSON file that may have a checksum; it has none for a moment, so that none is ever wrong."""
+    """Write a JSON file that may have a checksum; the checksum is removed during the update, so never wrong."""
     sums = _checksums(path.parent)
     if sums.pop(path.name, None) is not None:
         _write_checksums(path.parent, sums)
@@ -278,7 +278,7 @@ def _write_checksums(folder: Path, sums: Mapping[str, str]) -> None:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """Return the checksums of a folder's files by their names; empty where there are none."""
+    """Return the checksums of a folder's files by their names; empty if there are none."""
     try:
         lines = read_bytes(folder / CHECKSUMS).decode("utf-8", errors="replace").splitlines()
     except (FileNotFoundError, NotADirectoryError):
@@ -287,7 +287,7 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
-    """Raise UsageError where a file of a run is not what was written: a flipped bit would change its figures."""
+    """Raise UsageError if a file of a run is not what was written: a flipped bit would change its values."""
     written = _checksums(path.parent).get(path.name)
     if written is None or written == hashlib.file_digest(file, "sha256").hexdigest():
         file.seek(0)
@@ -304,7 +304,7 @@ OWN_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def opened(path: Path) -> BufferedReader:
-    """Open a file for reading, or a pipe of this process, such as /dev/stdin; OSError.
+    """Open a file for reading, or a pipe of this process, such as /dev/stdin; OSError if that fails.
 
     UsageError for anything else: a pipe in a folder may block forever, a device may never end.
     """
@@ -340,19 +340,19 @@ def read_text(path: Path) -> str:
 
 
 def not_a_run(path: Path) -> UsageError:
-    """Return the error of a path that leads to no run directory."""
+    """Return the error for a path that is not a run directory."""
     why = "is not a run directory: it has no run.json" if path.exists() else "does not exist"
     return UsageError(f"{path}: {why}; must be the directory of a run; `scope runs list` lists them")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; UsageError naming it where it is missing, unreadable or no TOML."""
+    """Read a TOML file; UsageError naming it if it is missing, unreadable or not TOML."""
     text = read_text(path)
     try:
         return tomllib.loads(text)
     except RecursionError as error:
         raise UsageError(f"{path}: not TOML: nested too deeply") from error
-    except ValueError as error:  # also integers of thousands of digits
+    except ValueError as error:  # also integers with thousands of digits
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
@@ -383,12 +383,12 @@ def _parsed(path: Path) -> Any:
         raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
         raise UsageError(f"{path}: not JSON: nested too deeply") from error
-    except ValueError as error:  # integers of thousands of digits
+    except ValueError as error:  # integers with thousands of digits
         raise UsageError(f"{path}: not JSON: {error}") from error
 
 
 def _finite(text: str) -> float:
-    """Return a number of a file; ValueError for one that is nan, infinite or too large: none was written."""
+    """Return a number from a file; ValueError for NaN, infinite or too large ones, which were never written."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:40]} is not a finite number")
@@ -396,7 +396,7 @@ def _finite(text: str) -> float:
 
 
 def refuse_future(where: str, number: object) -> None:
-    """Raise UsageError when a file has a format that this version cannot read."""
+    """Raise UsageError if a file has a format that this version cannot read."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
         raise UsageError(f"{where}: format = {number!r}: this version of Scope reads formats 1 to {FORMAT}")
 

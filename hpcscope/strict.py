@@ -6,20 +6,20 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 Unix = Annotated[float, Field(ge=0, le=1e11)]
-"""Seconds since 1970 began, to the year 5138: no calendar has a date for the greatest numbers."""
+"""Unix time in seconds, up to the year 5138: calendars have no date for the largest numbers."""
 
 
 class Strict(BaseModel):
     """A frozen record; a key that is not declared is an error.
 
-    What validates it is built by its first use: no command uses every record.
+    Its validator is built on first use: no command uses every record.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Asked(Strict):
-    """A table that people write: `true` is no number, `"3"` is no integer, and no number is nan or infinite."""
+    """A table written by users: `true` is not a number, `"3"` is not an integer, and numbers must be finite."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -35,7 +35,7 @@ def printable(text: str) -> str:
 
 
 LONGEST = 4096
-"""Characters of a path on Linux; what takes time by the square of its length, such as a pattern, stays fast."""
+"""Most characters of a text, as of a path on Linux; work quadratic in the length, such as patterns, stays fast."""
 
 
 def _not_empty(text: str) -> str:
@@ -53,7 +53,7 @@ def _passable(text: str) -> str:
 
 
 Argument = Annotated[str, AfterValidator(_passable)]
-"""A word for another program, as it stands."""
+"""A word that is passed to another program unchanged."""
 Words = Annotated[
     list[Argument], BeforeValidator(lambda value: shlex.split(value) if isinstance(value, str) else value)
 ]

@@ -1,7 +1,7 @@
-"""How a quantity is written for people: engineering units, never ambiguous.
+"""How a quantity is written for readers: engineering units, never ambiguous.
 
 Times are ns, µs, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes); numbers of bytes KiB, MiB, GiB (1024,
-1024^2, 1024^3 bytes), because sizes of messages, arrays and memories are chosen so.
+1024^2, 1024^3 bytes), because sizes of messages, arrays and memories are usually powers of two.
 """
 
 import math
@@ -51,7 +51,7 @@ def scale(unit: str, magnitude: float) -> tuple[float, str]:
         return 1.0, "" if unit in _COUNTS else unit
     if size == 0 or not math.isfinite(size):
         return (1.0, steps[0][1]) if unit == "s" else (1.0, steps[-1][1])
-    # 999.95 would print as "1000": the next larger unit starts where three digits end.
+    # 999.95 would print as "1000": the next larger unit starts at values that round to more than three digits.
     return next((step for step in steps if size >= step[0] * 0.9995), steps[-1])
 
 
@@ -82,12 +82,12 @@ def printed(count: float | None) -> str:
 
 
 def is_share(metric: str) -> bool:
-    """Return whether a metric is a share, which is written in percent."""
+    """Return whether a metric is a fraction, which is written in percent."""
     return metric.endswith("_share")
 
 
 def figure(value: float | None, unit: str, metric: str) -> str:
-    """Write a value of a metric: shares in percent."""
+    """Write a value of a metric, fractions in percent."""
     return share(value) if is_share(metric) else quantity(value, unit)
 
 
@@ -97,7 +97,7 @@ def signed(value: float, unit: str) -> str:
 
 
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its interval, all in the value's unit: `12.3 µs [12.1, 12.6]`; of 0 in the interval's."""
+    """Write a value with its interval in the value's unit (the interval's, if it is 0): `12.3 µs [12.1, 12.6]`."""
     if value is None:
         return "–"
     factor, name = scale(unit, value or max(abs(low or 0.0), abs(high or 0.0)))
@@ -108,7 +108,7 @@ def interval(value: float | None, low: float | None, high: float | None, unit: s
 
 
 def share(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """Write a share in percent with its interval: `91 % [89, 93]`; small ones keep two digits."""
+    """Write a fraction in percent with its interval: `91 % [89, 93]`; small values keep two digits."""
     if value is None:
         return "–"
     head = f"{_percent(value)} %"
@@ -118,7 +118,7 @@ def share(value: float | None, low: float | None = None, high: float | None = No
 
 
 def percent(value: float, decimals: int = 0) -> str:
-    """Write a share in percent with so many decimals: `91 %`, `2.5 %`."""
+    """Write a fraction in percent with this many decimals: `91 %`, `2.5 %`."""
     return f"{100 * value:.{decimals}f} %"
 
 
@@ -129,12 +129,12 @@ def change(value: float, *bounds: float) -> str:
 
 
 def changes(*values: float) -> list[str]:
-    """Write relative changes alike: in percent with their signs, or as factors where one is a doubling or more."""
+    """Write relative changes in one form: as signed percent, or as factors if one is a doubling or more."""
     return [f"{digits(1 + value)}x" if max(values) >= 1 else f"{100 * value:+.1f} %" for value in values]
 
 
 def longer(excess: float, low: float | None = None, high: float | None = None) -> str:
-    """Compare two times in words: `26 % [24, 28] longer than`, from a doubling on `3.60 times as long as`."""
+    """Compare two times in words: `26 % [24, 28] longer than` or, if at least doubled, `3.60 times as long as`."""
     if excess < 1:
         return f"{share(excess, low, high)} longer than"
     low, high = (None if one is None else 1 + one for one in (low, high))
@@ -153,7 +153,7 @@ def size(count: float) -> str:
 
 
 def parsed(text: str) -> int | float:
-    """Read a number as people type it: `1024`, `1Ki`, `0.5Mi`; raises ValueError for anything else."""
+    """Read a number as users type it: `1024`, `1Ki`, `0.5Mi`; raises ValueError for anything else."""
     match = re.fullmatch(r"([+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(Ki|Mi|Gi)?", text, re.ASCII)
     if match is None:
         raise ValueError(f"{text!r}: must be a number; {SUFFIXES} may follow")
@@ -164,7 +164,7 @@ def parsed(text: str) -> int | float:
 
 
 def whole(text: str) -> int:
-    """Read an integer as people type it: `1024`, `-1`, `1Ki`; raises ValueError for anything else."""
+    """Read an integer as users type it: `1024`, `-1`, `1Ki`; raises ValueError for anything else."""
     number = parsed(text)
     if not isinstance(number, int):
         raise ValueError(f"{text!r}: must be an integer; {SUFFIXES} may follow")
@@ -178,12 +178,12 @@ def digits(value: float) -> str:
     if not math.isfinite(value):
         return str(value)
     rounded = f"{value:.2e}"
-    exponent = int(rounded.partition("e")[2])  # after rounding: 9.996 has that of 10.0
+    exponent = int(rounded.partition("e")[2])  # after rounding: 9.996 has the exponent of 10.0
     return f"{value:.{max(0, 2 - exponent)}f}" if -4 <= exponent < 7 else rounded
 
 
 def parameter(name: str, value: bool | int | float | str) -> str:
-    """Write a parameter's value: sizes in bytes as sizes, everything else as it stands."""
+    """Write a parameter's value: sizes in bytes as sizes, everything else unchanged."""
     if name.endswith("_bytes") and isinstance(value, int | float) and not isinstance(value, bool):
         return size(value)
     return str(value)
@@ -207,7 +207,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def grouped(number: int) -> str:
-    """Write a whole number with commas between thousands where it has five digits or more: `1,048,576`."""
+    """Write a whole number with commas between thousands if it has five digits or more: `1,048,576`."""
     return f"{number:,}" if abs(number) >= 10_000 else str(number)
 
 

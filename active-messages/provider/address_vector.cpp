@@ -13,7 +13,7 @@ using active_messages::Address;
 
 AddressVector& vector_of(fid_av* vector) { return object<AddressVector>(vector); }
 
-// Returns how many were inserted; those that cannot be reached get FI_ADDR_NOTAVAIL.
+// Returns how many addresses were inserted; unreachable ones get FI_ADDR_NOTAVAIL.
 int insert(fid_av* id, const void* addresses, std::size_t count, fi_addr_t* indices, std::uint64_t, void*) {
   return guarded([&] {
     AddressVector& vector = vector_of(id);
@@ -80,7 +80,7 @@ fi_ops_av vector_functions{.size = sizeof(fi_ops_av),
 }  // namespace
 
 int open_address_vector(fid_domain* domain, fi_av_attr* attributes, fid_av** result, void* context) {
-  // A vector with a name would be shared by processes.
+  // A named vector would be shared between processes.
   if (attributes != nullptr && (attributes->name != nullptr || attributes->rx_ctx_bits > 8)) return -FI_ENOSYS;
   return guarded([&] {
     auto* vector = new AddressVector(object<Domain>(domain));

@@ -1,4 +1,4 @@
-// The addresses that a program inserted. An fi_addr_t is the index of its insertion, in tables and maps alike.
+// The addresses that a program inserted. An fi_addr_t is the index of an insertion, for tables and maps alike.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -16,9 +16,9 @@ struct AddressVector : fid_av {
   explicit AddressVector(Domain& of) : fid_av{}, domain(of) {}
 
   Domain& domain;
-  std::vector<active_messages::Address> addresses;  // removed ones stay: their indices are not given again
+  std::vector<active_messages::Address> addresses;  // removed addresses stay, because indices are not reused
   std::vector<bool> removed;
-  std::vector<Endpoint*> endpoints;  // that are bound to this vector
+  std::vector<Endpoint*> endpoints;  // endpoints bound to this vector
 };
 
 int open_address_vector(fid_domain* domain, fi_av_attr* attributes, fid_av** result, void* context);

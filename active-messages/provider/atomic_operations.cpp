@@ -8,7 +8,7 @@
 namespace scope::provider {
 namespace {
 
-// Calls `use` with a value of the type; false when there is no such type.
+// Calls `use` with a value of the type; false if there is no such type.
 template <class Use>
 bool with_type(unsigned datatype, Use use) {
   switch (datatype) {
@@ -24,7 +24,7 @@ bool with_type(unsigned datatype, Use use) {
     case FI_DOUBLE: return use(double{});
     case FI_FLOAT_COMPLEX: return use(std::complex<float>{});
     case FI_DOUBLE_COMPLEX: return use(std::complex<double>{});
-    default: return false;  // long double: its padding has no value to compare
+    default: return false;  // long double: its padding cannot be compared
   }
 }
 
@@ -40,7 +40,7 @@ auto wrapping(Value value) {
     return value;
 }
 
-// The new value; false when this type has no such operation.
+// The new value; false if the type does not support the operation.
 template <class Value>
 bool combine(unsigned operation, Value old, Value operand, Value compare, Value& result) {
   const Value zero{}, one{1};

@@ -1,4 +1,4 @@
-// The calls of atomic operations. All forms of a call become one.
+// The calls for atomic operations. All forms of a call are mapped to one.
 #include <rdma/fi_atomic.h>
 
 #include "atomic_operations.hpp"
@@ -44,7 +44,7 @@ ssize_t start(fid_ep* id, const Call& call, std::uint64_t flags, bool silent = f
 
 std::uint64_t usual(fid_ep* id) { return endpoint_of(id).send_flags; }
 
-// The one piece of a vector; an operation that only reads has none.
+// The only piece of a vector; operations that only read do not have one.
 bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
   piece = count == 1 ? *pieces : fi_ioc{};
   return count <= 1;

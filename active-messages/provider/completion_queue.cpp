@@ -15,12 +15,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto longest_sleep = std::chrono::milliseconds(10);
-// A yield that takes longer gave the processor away; one that takes much longer gave it to a process that computes.
+// A yield that takes longer gave the processor to another process; if it takes much longer, that process computes.
 constexpr auto switched = std::chrono::microseconds(1), computed = std::chrono::microseconds(3);
 
 CompletionQueue& queue_of(fid_cq* queue) { return object<CompletionQueue>(queue); }
 
-// The formats are beginnings of one another, and of the entry of an error.
+// Each format is a prefix of the next one, and of an error entry.
 std::size_t entry_bytes(fi_cq_format format) {
   switch (format) {
     case FI_CQ_FORMAT_MSG: return sizeof(fi_cq_msg_entry);
@@ -50,8 +50,8 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
     CompletionQueue& queue = queue_of(id);
     bool idle = false;
     std::unique_lock guard(queue.domain.lock);
-    // A full hand is given at once: polling first would only delay it. Reading nothing is how programs make
-    // progress.
+    // If there are enough entries, they are returned at once: polling first would only delay them. Programs read
+    // zero entries to make progress.
     if (count == 0 || queue.entries.size() < count)
       for (Endpoint* endpoint : queue.endpoints) {
         endpoint->share_processor(queue.switched);
@@ -60,8 +60,8 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
     queue.switched = false;
     const ssize_t taken = take(queue, buffer, count, sources);
     guard.unlock();
-    // Not every MPI library yields, and the peer may wait for this processor. As long as somebody does, it gets the
-    // processor at once.
+    // Not every MPI library yields, and the peer may be waiting for this processor. As long as another process is,
+    // it gets the processor at once.
     if ((idle || queue.crowded) && taken == -FI_EAGAIN) {
       const auto before = Clock::now();
       sched_yield();
@@ -82,7 +82,7 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   fi_cq_err_entry error = queue.entries.front().completion;
   const std::string cause = std::move(queue.causes.front());
   queue.causes.pop_front();
-  // Into the memory of the caller, or into ours until the next error is read.
+  // Writes into the caller's memory, or into ours, which is valid until the next error is read.
   const bool theirs = buffer->err_data_size > 0 && buffer->err_data != nullptr;
   char* const to = theirs ? static_cast<char*>(buffer->err_data) : queue.cause.data();
   const std::size_t room = theirs ? buffer->err_data_size : queue.cause.size();

@@ -1,4 +1,4 @@
-// Completions in the order in which they happened; reading makes progress first.
+// Completions in order of occurrence; reading makes progress first.
 #pragma once
 
 #include <rdma/fi_eq.h>
@@ -25,13 +25,13 @@ struct CompletionQueue : fid_cq {
   Domain& domain;
   fi_cq_format format;
   std::deque<Entry> entries;
-  std::deque<std::string> causes;  // one for each entry that failed
-  // The cause of the error that was read last: its reader looks at it, and may give it back as the memory for the next one's,
-  // as Open MPI does, which reads all errors into one entry.
+  std::deque<std::string> causes;  // one for each failed entry
+  // The cause of the error that was read last. Its reader refers to it, and may pass it back as the memory for the
+  // next cause, as Open MPI does, which reads all errors into one entry.
   std::array<char, 256> cause{};
   std::vector<Endpoint*> endpoints;  // one entry per binding
   bool signaled = false;
-  // Whether the last yield gave the processor to another process, and to one that computes.
+  // Whether the last yield gave the processor to another process, and whether that process computes.
   bool switched = false, crowded = false;
 };
 

@@ -32,7 +32,7 @@ int open_domain(fid_fabric*, fi_info* info, fid_domain** result, void* context) 
     try {
       several_threads = several_threads || settings().has_thread();
     } catch (const active_messages::Error&) {
-      // Told when an endpoint is enabled, which fails.
+      // Reported later, when enabling an endpoint fails.
     }
     auto* domain = new Domain(several_threads);
     domain->fid = {FI_CLASS_DOMAIN, context, &domain_functions};

@@ -1,4 +1,4 @@
-// The domain: what its endpoints share.
+// The domain: the objects that its endpoints share.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -10,8 +10,8 @@
 
 namespace scope::provider {
 
-// One lock for all objects of a domain. It costs nothing where the program promised to use a domain from one
-// thread at a time.
+// One lock for all objects of a domain. It does not cost anything if the program promised to use a domain from
+// only one thread at a time.
 class Lock {
  public:
   explicit Lock(bool needed) : needed_(needed) {}

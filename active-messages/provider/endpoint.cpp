@@ -43,7 +43,7 @@ void Endpoint::stop() {
 }
 
 Endpoint::~Endpoint() {
-  exchange.reset();  // its last completions still find their queues
+  exchange.reset();  // the last completions still need their queues
   if (addresses_ != nullptr) erase_one(addresses_->endpoints, this);
   if (sends_ != nullptr) erase_one(sends_->endpoints, this);
   if (receives_ != nullptr && receives_ != sends_) erase_one(receives_->endpoints, this);
@@ -93,7 +93,7 @@ int Endpoint::enable() {
       stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
       if (!stop_)
         throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
-      // The signals of the program are handled by its own threads.
+      // Blocks all signals, so that the program's own threads handle them.
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -124,7 +124,7 @@ void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most) {
   ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
 }
 
-// Without a progress thread: a program that computes for long is not to be taken for dead.
+// Used without a progress thread, so that a program that computes for a long time is not taken for dead.
 void Endpoint::keep_alive() {
   for (std::uint64_t seen = 0;;) {
     std::vector<pollfd> waiting{{stop_.get(), POLLIN, 0}};
@@ -137,8 +137,8 @@ void Endpoint::keep_alive() {
   }
 }
 
-// The progress thread. While the program makes progress by itself, the thread only looks now and then whether the
-// program still does.
+// The progress thread. While the program makes progress itself, the thread only checks from time to time whether
+// it still does.
 void Endpoint::keep_going() {
   for (std::uint64_t seen = 0;;) {
     std::vector<pollfd> waiting{{stop_.get(), POLLIN, 0}};
@@ -163,7 +163,7 @@ int Endpoint::name(void* address, std::size_t* bytes) const {
 }
 
 bool Endpoint::add_peer(fi_addr_t index) {
-  if (!exchange) return true;  // tried when the endpoint is enabled
+  if (!exchange) return true;  // checked when the endpoint is enabled
   if (peers_.size() <= index) peers_.resize(index + 1);
   try {
     const Peer peer = exchange->endpoint().add(addresses_->addresses[index]);
@@ -226,7 +226,7 @@ namespace {
 int close_endpoint(fid* id) {
   return guarded([&] {
     auto* endpoint = &object_of<Endpoint, fid_ep>(id);
-    endpoint->stop();  // without the lock, for which the thread may wait
+    endpoint->stop();  // without the lock, because the thread may be waiting for it
     const Guard guard(endpoint->domain.lock);
     delete endpoint;
     return 0;

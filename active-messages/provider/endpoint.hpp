@@ -1,5 +1,5 @@
-// The endpoint that libfabric sees: translates its calls and flags for the exchange, and what the exchange
-// tells for completion queues and counters.
+// The endpoint as seen by libfabric: translates calls and flags for the exchange, and events of the exchange for
+// completion queues and counters.
 #pragma once
 
 #include <poll.h>
@@ -28,15 +28,15 @@ class Endpoint final : public fid_ep, public Listener {
 
   int bind(fid_t object, std::uint64_t flags);
   int enable();
-  void stop();  // the progress thread: before the end
+  void stop();  // stops the progress thread, before the end
   int name(void* address, std::size_t* bytes) const;
 
-  // `index` of the bound address vector; false when the peer cannot be reached.
+  // `index` in the bound address vector; false if the peer cannot be reached.
   bool add_peer(fi_addr_t index);
   std::optional<Peer> peer_of(fi_addr_t index) const;
   fi_addr_t index_of(Peer peer) const;
 
-  // False when the processor had better be yielded.
+  // False if the processor should be yielded.
   bool progress() {
     if (!exchange) return true;
     calls_.fetch_add(1, std::memory_order_relaxed);
@@ -45,17 +45,17 @@ class Endpoint final : public fid_ep, public Listener {
   void share_processor(bool shared) {
     if (exchange) exchange->endpoint().share_processor(shared);
   }
-  // Adds to `waiting` what to sleep on without the lock; returns for how long at most.
+  // Adds to `waiting` the descriptors to sleep on without the lock; returns the maximum time to sleep.
   std::chrono::nanoseconds arrivals(std::chrono::nanoseconds at_most, std::vector<pollfd>& waiting);
 
-  // Whether an operation with these flags tells its completion queue when it went well.
+  // Whether a successful operation with these flags is reported to its completion queue.
   bool send_completes(std::uint64_t flags) const { return !selective_sends_ || (flags & FI_COMPLETION); }
   bool receive_completes(std::uint64_t flags) const { return !selective_receives_ || (flags & FI_COMPLETION); }
 
   Domain& domain;
-  std::optional<Exchange> exchange;  // once enabled
+  std::optional<Exchange> exchange;  // exists once the endpoint is enabled
   std::uint64_t send_flags, receive_flags;
-  bool directed;  // receives name their source
+  bool directed;  // whether receives specify their source
   std::size_t minimum_shared_bytes = 64;
 
  private:
@@ -77,12 +77,12 @@ class Endpoint final : public fid_ep, public Listener {
   CompletionQueue* receives_ = nullptr;
   bool selective_sends_ = false, selective_receives_ = false;
   std::vector<CountedBy> counters_;
-  std::vector<std::optional<Peer>> peers_;  // by index in the address vector
-  std::vector<fi_addr_t> indices_;          // by peer
+  std::vector<std::optional<Peer>> peers_;  // peers by index in the address vector
+  std::vector<fi_addr_t> indices_;          // indices by peer
 
-  std::atomic<std::uint64_t> calls_ = 0;  // of the program, that made progress
-  active_messages::Descriptor stop_;      // an event that ends the thread
-  std::thread thread_;                    // answers, or makes progress, while the program does not
+  std::atomic<std::uint64_t> calls_ = 0;  // number of the program's calls that made progress
+  active_messages::Descriptor stop_;      // event that ends the thread
+  std::thread thread_;                    // answers or makes progress while the program does not
 };
 
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most);
@@ -116,7 +116,7 @@ int locked_peer(fid_ep* id, fi_addr_t index, Use use) {
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* context);
 
-// The tables of what an endpoint does.
+// The function tables of an endpoint.
 extern fi_ops_msg message_functions;
 extern fi_ops_tagged tagged_functions;
 extern fi_ops_rma access_functions;

@@ -23,9 +23,9 @@ struct Exchange::Part {
 };
 
 struct Exchange::Clearance {
-  std::uint64_t operation;  // of the sender
-  Region region;            // of the receiver
-  std::uint64_t bytes;      // that it wants; may be 0
+  std::uint64_t operation;  // number of the sender's operation
+  Region region;            // region of the receiver
+  std::uint64_t bytes;      // number of bytes that the receiver wants; may be 0
   std::uint64_t landing;
 };
 
@@ -40,12 +40,12 @@ struct Exchange::Answer {
 
 struct Exchange::Remote {
   std::uint64_t operation, key, offset, bytes, data, flags;
-  Region region;  // of a large read: where its bytes go
+  Region region;  // destination of a large read
 };
 
 namespace {
 
-constexpr int polls_before_yield = 200;  // longer than a round trip on a wire
+constexpr int polls_before_yield = 200;  // takes longer than a round trip on a wire
 constexpr auto linger_limit = std::chrono::seconds(1);
 
 template <class Header>
@@ -107,7 +107,7 @@ template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
 Handler Exchange::on() {
   return endpoint_.handle(
       [](void* context, Peer source, Bytes header, Bytes payload) {
-        if (header.size() != sizeof(Header)) return;  // no peer of this version
+        if (header.size() != sizeof(Header)) return;  // the peer has another version
         Header copy;
         std::memcpy(&copy, header.data(), sizeof copy);
         auto& exchange = *static_cast<Exchange*>(context);
@@ -122,7 +122,7 @@ bool Exchange::fits(Peer peer, std::size_t header, std::size_t bytes) const {
   return header + bytes <= endpoint_.message_limit(peer);
 }
 
-// ---- What the program asks for ----
+// ---- Requests of the program ----
 
 // Sends the first message of an operation that the peer will answer.
 template <class Header>
@@ -142,7 +142,7 @@ int Exchange::start(Operation operation, Handler handler, Header header, Bytes p
   return error_of(outcome);
 }
 
-// An eager message in parts leaves as far as there is room; the rest is copied and follows.
+// Sends an eager message in parts while there is room; the rest is copied and follows later.
 Outcome Exchange::transmit(Peer peer, Handler handler, Bytes header, Bytes payload) {
   if (handler != first_part_) return endpoint_.send(peer, handler, header, payload);
   const std::size_t first = endpoint_.message_limit(peer) - header.size();
@@ -156,7 +156,7 @@ Outcome Exchange::transmit(Peer peer, Handler handler, Bytes header, Bytes paylo
   return Outcome::done;
 }
 
-// Sends parts of a message from `offset` on while there is room; returns how many bytes have left.
+// Sends parts of a message from `offset` while there is room; returns the number of bytes sent.
 std::size_t Exchange::push(Peer peer, Bytes bytes, std::size_t offset) {
   const std::size_t room = endpoint_.message_limit(peer) - sizeof(Part);
   std::size_t sent = 0;
@@ -218,7 +218,7 @@ int Exchange::send_now(const Send& send) {
   if (at_once) return start(std::move(operation), handler, envelope, send.data);
   if (send.injected) {
     operation.copy.assign(send.data.begin(), send.data.end());
-    operation.source = operation.copy;  // a vector keeps its bytes where they are when it is moved
+    operation.source = operation.copy;  // moving a vector does not move its bytes
   }
   return start(std::move(operation), announcement_, envelope, {});
 }
@@ -432,14 +432,14 @@ void Exchange::take(Receive receive, Peer source, const Envelope& envelope, bool
   }
 }
 
-// A shared buffer belongs to the program again with the last completion of a message in it.
+// The last completion of a message in a shared buffer returns the buffer to the program.
 void Exchange::finish(Done done, bool completes, SharedBuffer* shared) {
   const bool released = shared && shared->left < shared->minimum && shared->landing == 0;
   if (released) done.flags |= FI_MULTI_RECV;
   listener_.received(done, completes || released);
 }
 
-// Nobody wants the bytes of this message.
+// The bytes of this message are not wanted.
 void Exchange::refuse(const Arrival& arrival) {
   if (!arrival.whole)
     clear(arrival.source, arrival.envelope.operation, 0, 0, 0);
@@ -566,7 +566,7 @@ void Exchange::on_atomic(Peer source, const AtomicRequest& request, Bytes payloa
     answer(source, answer_to_operation_, head);
 }
 
-// Answers a small read with its bytes, a large one after they were put in place.
+// Completes a small read with the bytes in the answer, and a large read after its bytes were put in place.
 void Exchange::on_read_data(Peer source, const Answer& answer, Bytes payload) {
   Operation* operation = operations_.find(answer.operation);
   if (operation == nullptr || operation->peer != source || operation->target == nullptr) return;
@@ -577,7 +577,7 @@ void Exchange::on_read_data(Peer source, const Answer& answer, Bytes payload) {
   complete(answer.operation, static_cast<int>(answer.error));
 }
 
-// ---- Sending what the protocol itself sends ----
+// ---- Messages of the protocol itself ----
 
 template <class Header>
 void Exchange::answer(Peer peer, Handler handler, const Header& header) {
@@ -612,7 +612,7 @@ bool Exchange::progress() {
     fruitless_polls_ = 0;
   else
     ++fruitless_polls_;
-  // Each once: a peer without room does not hold up the others.
+  // Tries each entry once, so that a peer without room does not delay the others.
   for (std::size_t left = waiting_.size(); left > 0; --left) {
     const Waiting next = waiting_.front();
     waiting_.pop_front();
@@ -629,7 +629,7 @@ bool Exchange::progress() {
 
 // ---- The end of a peer ----
 
-// How a peer left, for the completion of an operation. MPI libraries rarely print that: the first time, we do.
+// The reason why a peer is gone, for completions. MPI libraries rarely print it, so we do, the first time.
 const std::string& Exchange::blame(Peer peer) {
   Departed& departed = departed_[peer];
   if (!std::exchange(departed.told, true))
@@ -659,14 +659,14 @@ void Exchange::fail_all(Peer source, Peer departed) {
     for (const Receive& receive : matching->withdraw(source)) fail(receive, matching == &tagged_, departed);
 }
 
-// Something is expected of every peer: the death of one that never spoke is noticed, too.
+// Expects something from every peer, so that the death of a silent peer is noticed, too.
 void Exchange::await_all() {
   for (; awaited_ < endpoint_.peers(); ++awaited_) endpoint_.await(awaited_);
 }
 
-// All that only this peer could have completed fails. Puts to it have failed before. A receive from any source fails when
-// a process dies, which may have been the one it waited for; when a process leaves in order, only if nobody else is
-// left.
+// Fails everything that only this peer could have completed; puts to it have failed already. A receive from any
+// source fails if a process dies, because it may have been the awaited sender; if a process leaves in order, it
+// fails only if no other peer is left.
 void Exchange::died(Peer peer, bool farewell, const std::string& how) {
   if (departed_.size() <= peer) departed_.resize(peer + 1);
   leaving_.erase(peer);

@@ -1,14 +1,14 @@
 // The protocol between two endpoints of the provider, above active messages.
 //
-// A small message travels at once (eager), whole or in a few parts, which the receiver puts together before it matches
-// the message. A large one is announced (rendezvous): the receiver matches the announcement with a buffer, exposes the
-// buffer and clears the sender, which puts the bytes there. Remote writes and reads are the same with a key in place of
-// a tag.
+// A small message is sent at once (eager), whole or in a few parts, which the receiver joins before it matches the
+// message. A large message is announced (rendezvous): the receiver matches the announcement with a buffer, exposes
+// the buffer and clears the sender, which puts the bytes there. Remote writes and reads work the same way, with a
+// key instead of a tag.
 //
-// A message that finds no room waits in a queue of its peer, so that a program that only starts a send is not held up
-// until the peer looks at its messages. Any other call that finds no room, and a message that finds the queues full,
-// returns -FI_EAGAIN and has done nothing. What the protocol itself must send waits in a queue, too, whose length the
-// operations in flight bound.
+// A message without room waits in a queue of its peer, so that a program that only starts a send is not delayed
+// until the peer checks its messages. Any other call without room, or a message that finds the queues full,
+// returns -FI_EAGAIN without any effect. Messages of the protocol itself also wait in a queue, whose length is
+// bounded by the operations in flight.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -36,32 +36,32 @@ using active_messages::Bytes;
 using active_messages::Outcome;
 using active_messages::Region;
 
-// The end of an operation, for completion queues and counters.
+// The completion of an operation, for completion queues and counters.
 struct Done {
   void* context = nullptr;
-  std::uint64_t flags = 0;  // FI_SEND, FI_RECV, ... as completion queues tell them
+  std::uint64_t flags = 0;  // FI_SEND, FI_RECV, ... as reported by completion queues
   std::size_t bytes = 0;
   void* buffer = nullptr;
   std::uint64_t data = 0;
   std::uint64_t tag = 0;
   Peer source = any_peer;
   int error = 0;                 // FI_ETRUNC, FI_ECANCELED, FI_EHOSTDOWN, ...
-  std::size_t excess_bytes = 0;  // that did not fit
-  std::string cause = {};        // of an error, for a person; may be empty
+  std::size_t excess_bytes = 0;  // bytes that did not fit
+  std::string cause = {};        // human-readable cause of an error; may be empty
 };
 
 class Listener {
  public:
-  // `completes`: the completion queue is to tell it, even where it went well.
+  // `completes`: report the operation to the completion queue, even if it succeeded.
   virtual void sent(const Done& done, bool completes) = 0;
   virtual void received(const Done& done, bool completes) = 0;
-  virtual void accessed(const Done& done, bool completes) = 0;  // remote memory
+  virtual void accessed(const Done& done, bool completes) = 0;  // access to remote memory
 
  protected:
   ~Listener() = default;
 };
 
-// What fi_send() and its kin ask for.
+// The request of fi_send() and related calls.
 struct Send {
   Peer peer;
   Bytes data;
@@ -70,29 +70,29 @@ struct Send {
   void* context;
   bool tagged;
   bool completes;
-  bool delivered;  // complete when the receiver has it in its buffer, not before
+  bool delivered;  // complete only when the receiver has it in its buffer
   bool injected;   // `data` may change after the call
 };
 
-// What fi_write(), fi_read() and their kin ask for.
+// The request of fi_write(), fi_read() and related calls.
 struct Access {
   Peer peer;
   std::byte* buffer;
   std::size_t bytes;
-  std::uint64_t offset, key;  // in the peer's registered memory
+  std::uint64_t offset, key;  // location in the peer's registered memory
   std::optional<std::uint64_t> remote_data;
   void* context;
   bool completes;
   bool injected;
 };
 
-// What fi_atomic() and its kin ask for. Operands and result hold `count` elements.
+// The request of fi_atomic() and related calls. Operands and result hold `count` elements.
 struct Atomic {
   Peer peer;
   AtomicForm form;
   unsigned datatype, operation;
   std::size_t count;
-  const std::byte* operand;  // nullptr of FI_ATOMIC_READ
+  const std::byte* operand;  // nullptr for FI_ATOMIC_READ
   const std::byte* compare;
   std::byte* result;
   std::uint64_t offset, key;
@@ -107,7 +107,7 @@ class Exchange {
   // Messages of up to `eager_bytes` are sent at once.
   Exchange(const active_messages::Options& options, std::size_t eager_bytes, const MemoryTable& memory,
            Listener& listener);
-  ~Exchange();  // what was accepted leaves first, if peers take it
+  ~Exchange();  // first sends what was accepted, if peers take it
 
   active_messages::Endpoint& endpoint() { return endpoint_; }
 
@@ -118,53 +118,53 @@ class Exchange {
   int atomic(const Atomic& atomic);
 
   void receive(bool tagged, Receive receive);
-  // FI_PEEK, with FI_CLAIM and FI_DISCARD: completes with what the receive would take, or with FI_ENOMSG.
+  // FI_PEEK, with FI_CLAIM and FI_DISCARD: completes with the message a receive would take, or FI_ENOMSG.
   void peek(bool tagged, const Receive& receive, bool claim, bool discard);
-  // Receives, or discards, what was claimed under this context. -FI_EINVAL when nothing was.
+  // Receives or discards the message claimed under this context; -FI_EINVAL if there is none.
   int receive_claimed(const Receive& receive, bool discard);
   int cancel(const void* context);
 
-  // False when nothing has happened for so long that the processor had better be yielded.
+  // False if nothing has happened for so long that the processor should be yielded.
   bool progress();
-  // Whether something waits for room. Peers do not tell when they have made some: progress() must look.
+  // Whether something waits for room. Peers do not announce new room, so progress() must check.
   bool held_up() const { return !waiting_.empty() || !leaving_.empty() || !queued_.empty(); }
 
  private:
-  struct Operation {  // of this endpoint, until its peer has answered
+  struct Operation {  // operation of this endpoint, until its peer has answered
     Peer peer;
     Bytes source = {};
-    std::byte* target = nullptr;  // of a read
-    Region region = 0;            // of a large read; 0: none
+    std::byte* target = nullptr;  // target of a read
+    Region region = 0;            // region of a large read; 0: none
     Done done;
     bool completes;
     std::vector<std::byte> copy = {};  // of injected data
-    Exchange* exchange = nullptr;      // set when the operation starts, as its number
+    Exchange* exchange = nullptr;      // set when the operation starts, like its number
     std::uint64_t number = 0;
   };
 
-  struct Landing {  // of a peer, until its bytes are here
+  struct Landing {  // message or write of a peer, until its bytes have arrived
     Done done;
     Region region;
     bool completes;
-    bool access;  // a remote write; else a message
+    bool access;  // a remote write, else a message
     std::shared_ptr<SharedBuffer> shared;
   };
 
-  struct Waiting {  // to be sent
+  struct Waiting {  // message of the protocol to send
     Peer peer;
     active_messages::Handler handler;
     std::array<std::byte, active_messages::Endpoint::header_limit> header = {};
     std::uint8_t header_bytes;
-    Region region = 0;            // of the peer; 0: a message
-    Bytes source = {};            // of the put
-    std::uint64_t operation = 0;  // that the put completes; 0: none
+    Region region = 0;            // region of the peer; 0: a message
+    Bytes source = {};            // source of the put
+    std::uint64_t operation = 0;  // operation that the put completes; 0: none
   };
 
-  // An eager message in parts. The sender keeps those for which there was no room, and refuses further messages to this
-  // peer until they have left; the receiver puts them together. Either has at most eager_bytes_most of each peer.
+  // An eager message in parts. The sender keeps parts without room, and refuses further messages to this peer
+  // until they have left; the receiver joins the parts. Either side holds at most eager_bytes_most per peer.
   struct Parts {
     std::vector<std::byte> bytes;
-    std::size_t offset;  // of these bytes in the message
+    std::size_t offset;  // offset of these bytes in the message
     std::size_t sent = 0;
   };
   struct Assembly {
@@ -232,11 +232,11 @@ class Exchange {
   const std::size_t eager_bytes_;
   std::unordered_map<Peer, Parts> leaving_;
   std::unordered_map<Peer, Assembly> assembled_;
-  std::unordered_map<Peer, std::deque<Queued>> queued_;  // none of them empty
-  std::size_t queued_messages_ = 0;                      // of all peers
+  std::unordered_map<Peer, std::deque<Queued>> queued_;  // never empty
+  std::size_t queued_messages_ = 0;                      // number over all peers
   struct Departed {
-    std::string how;    // with the peer's name; empty while the peer is there
-    bool told = false;  // to the standard error output
+    std::string how;    // reason with the peer's name; empty while the peer is present
+    bool told = false;  // whether it was printed to standard error
   };
   std::vector<Departed> departed_;  // by peer
   std::optional<Peer> last_departed_;
@@ -245,7 +245,7 @@ class Exchange {
   int fruitless_polls_ = 0;
   active_messages::Handler eager_, announcement_, clearance_, landed_bytes_, answer_to_operation_, small_write_,
       large_write_, read_request_, read_data_, first_part_, further_part_, atomic_request_;
-  active_messages::Endpoint endpoint_;  // last: it ends first, and its end runs completions
+  active_messages::Endpoint endpoint_;  // last member: destroyed first, and its end runs completions
 };
 
 }  // namespace scope::provider

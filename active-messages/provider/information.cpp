@@ -23,7 +23,7 @@ constexpr std::uint64_t send_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPL
 constexpr std::uint64_t receive_flags = FI_COMPLETION | FI_MULTI_RECV;
 constexpr std::uint64_t orders =
     FI_ORDER_SAS | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
-constexpr std::size_t pieces_limit = 1;  // of one buffer
+constexpr std::size_t pieces_limit = 1;  // pieces of one buffer
 
 template <class Bits>
 bool within(Bits asked, Bits offered) {
@@ -53,7 +53,7 @@ bool offered(const fi_ep_attr& asked) {
 }
 
 bool offered(const fi_domain_attr& asked) {
-  // Progress happens inside calls. Memory needs no registration of any mode: every mode is fine.
+  // Progress happens inside calls. Memory does not need any registration, so every registration mode is accepted.
   return same_name(asked.name, fabric_name) && asked.control_progress != FI_PROGRESS_AUTO &&
          asked.data_progress != FI_PROGRESS_AUTO && asked.cq_data_size <= sizeof(std::uint64_t) &&
          asked.mr_key_size <= sizeof(std::uint64_t);
@@ -69,8 +69,8 @@ bool offered(const fi_info& asked) {
 }
 
 void describe(fi_info& info, const fi_info* hints) {
-  // A program that asks for nothing gets all. FI_DIRECTED_RECV changes what a receive means: only who asks
-  // gets it.
+  // A program without hints gets all capabilities except FI_DIRECTED_RECV, which changes the meaning of receives
+  // and must be asked for.
   info.caps = hints != nullptr && hints->caps != 0 ? hints->caps | (modifiers & ~FI_DIRECTED_RECV) : capabilities;
   info.addr_format = FI_FORMAT_UNSPEC;
 

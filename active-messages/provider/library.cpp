@@ -12,7 +12,7 @@ Library found;
 bool find_library(const void* caller) {
   Dl_info place;
   if (dladdr(caller, &place) == 0) return false;
-  // Loaded already: this only raises its count of users, which keeps it as long as this provider.
+  // Already loaded: this only increases its reference count, so that it stays loaded as long as this provider.
   void* handle = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return false;
   const auto version = reinterpret_cast<std::uint32_t (*)()>(dlsym(handle, "fi_version"));

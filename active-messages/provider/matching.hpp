@@ -1,5 +1,5 @@
-// Receives that wait for messages, and messages that wait for receives, of one queue (tagged or plain). Both
-// are matched in order: libfabric's FI_ORDER_SAS and what MPI asks for.
+// Receives that wait for messages, and messages that wait for receives, in one queue (tagged or plain). Both are
+// matched in order, as libfabric's FI_ORDER_SAS and MPI require.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@ using active_messages::Peer;
 
 inline constexpr Peer any_peer = ~Peer{0};
 
-// The beginning of every message: what its receiver matches, and where its sender keeps it.
+// The start of every message: the data to match, and the number under which the sender keeps the message.
 struct Envelope {
   std::uint64_t tag;
   std::uint64_t data;       // FI_REMOTE_CQ_DATA
-  std::uint64_t operation;  // of the sender; 0: nothing to tell it
+  std::uint64_t operation;  // operation of the sender; 0: no answer needed
   std::uint64_t bytes;
   std::uint64_t flags;
 };
@@ -33,12 +33,12 @@ inline constexpr std::uint64_t tagged = 1;
 inline constexpr std::uint64_t with_data = 2;
 }  // namespace envelope
 
-// A buffer that takes message after message (FI_MULTI_RECV).
+// A buffer that receives one message after another (FI_MULTI_RECV).
 struct SharedBuffer {
   std::byte* next;
   std::size_t left;
   std::size_t minimum;   // retired when less is left
-  unsigned landing = 0;  // messages whose bytes are still on their way
+  unsigned landing = 0;  // number of messages whose bytes are still in flight
 };
 
 struct Receive {
@@ -47,7 +47,7 @@ struct Receive {
   Peer source;  // or any_peer
   std::uint64_t tag, ignore;
   void* context;
-  bool completes;                        // tells the completion queue
+  bool completes;                        // whether it is reported to the completion queue
   std::shared_ptr<SharedBuffer> shared;  // instead of `buffer`
 
   bool takes(Peer from, std::uint64_t with) const {
@@ -58,13 +58,13 @@ struct Receive {
 struct Arrival {
   Peer source;
   Envelope envelope;
-  bool whole;  // false: its sender waits until there is a place for its bytes
+  bool whole;  // false: the sender waits for a buffer
   std::vector<std::byte> payload;
 };
 
 class Matching {
  public:
-  // The first receive that takes this message, removed unless it shares a buffer with further messages.
+  // The first receive that matches this message; removed unless its buffer is shared with further messages.
   std::optional<Receive> receive_for(Peer source, const Envelope& envelope) {
     const auto found =
         std::ranges::find_if(posted_, [&](const Receive& receive) { return receive.takes(source, envelope.tag); });
@@ -74,7 +74,7 @@ class Matching {
     posted_.erase(found);
     return receive;
   }
-  // The first message that this receive takes, removed.
+  // The first message that matches this receive; removed.
   std::optional<Arrival> arrival_for(const Receive& receive) {
     const auto found = std::ranges::find_if(
         unexpected_, [&](const Arrival& arrival) { return receive.takes(arrival.source, arrival.envelope.tag); });
@@ -83,7 +83,7 @@ class Matching {
     unexpected_.erase(found);
     return arrival;
   }
-  // The first arrival for a receive, left in the queue; nullptr if there is none.
+  // The first message for a receive, which stays in the queue; nullptr if there is none.
   const Arrival* first_for(const Receive& receive) const {
     const auto found = std::ranges::find_if(
         unexpected_, [&](const Arrival& arrival) { return receive.takes(arrival.source, arrival.envelope.tag); });
@@ -102,7 +102,7 @@ class Matching {
     posted_.erase(found);
     return receive;
   }
-  // The receives from this peer, or from any, removed; not those that take message after message from any.
+  // Removes and returns the receives from this peer or from any peer, except shared buffers for any peer.
   std::vector<Receive> withdraw(Peer source) {
     std::vector<Receive> withdrawn;
     for (auto receive = posted_.begin(); receive != posted_.end();) {

@@ -1,5 +1,5 @@
-// Memory that peers may read and write, under keys that the program chose. Offsets count from the beginning
-// of the registered memory (libfabric's mr_mode 0).
+// Memory that peers may read and write, under keys chosen by the program. Offsets count from the start of the
+// registered memory (libfabric's mr_mode 0).
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -20,7 +20,7 @@ class MemoryTable {
 
   bool add(std::uint64_t key, const Entry& entry) { return entries_.try_emplace(key, entry).second; }
   void remove(std::uint64_t key) { entries_.erase(key); }
-  // nullptr unless the registered memory allows these accesses to all these bytes.
+  // Returns nullptr unless the registered memory permits these accesses to all these bytes.
   std::byte* find(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, std::uint64_t access) const;
 
  private:

@@ -1,4 +1,4 @@
-// How the objects of this provider stand behind the C structures of libfabric: each derives from its
+// The link between this provider's objects and the C structures of libfabric: each object derives from its
 // structure, whose first member is the `fid` that libfabric passes around.
 #pragma once
 
@@ -14,13 +14,13 @@ Object& object(Structure* structure) {
   return *static_cast<Object*>(structure);
 }
 
-// For functions that take the bare fid. `Structure` is what `Object` derives from.
+// For functions that take the bare fid. `Object` derives from `Structure`.
 template <class Object, class Structure>
 Object& object_of(fid* id) {
   return *static_cast<Object*>(reinterpret_cast<Structure*>(id));
 }
 
-// Fills an entry of a table of functions that this provider does not offer.
+// Fills table entries for functions that this provider does not offer.
 struct Unsupported {
   template <class Result, class... Arguments>
   using Function = Result (*)(Arguments...);
@@ -31,7 +31,7 @@ struct Unsupported {
 };
 inline constexpr Unsupported unsupported;
 
-// The table of an object that can be closed and nothing else.
+// The table of an object that can only be closed.
 inline fi_ops closed_by(int (*close)(fid*)) {
   return {.size = sizeof(fi_ops),
           .close = close,
@@ -42,7 +42,7 @@ inline fi_ops closed_by(int (*close)(fid*)) {
           .ops_set = nullptr};
 }
 
-// Deletes an object of which nothing else knows.
+// Deletes an object to which nothing else refers.
 template <class Object, class Structure>
 int destroy(fid* id) {
   delete &object_of<Object, Structure>(id);
@@ -55,7 +55,7 @@ int destroy_unless_bound(fid* id) {
   return object_of<Object, Structure>(id).endpoints.empty() ? destroy<Object, Structure>(id) : -FI_EBUSY;
 }
 
-// No exception leaves a function that libfabric calls.
+// Keeps exceptions from leaving a function that libfabric calls.
 template <class Call>
 int guarded(Call call) noexcept {
   try {

@@ -10,7 +10,7 @@
 namespace scope::provider {
 namespace {
 
-// A queue of connection events, which reliable datagram endpoints never have. Programs open one all the same.
+// A queue for connection events, which reliable datagram endpoints never have, but programs open one anyway.
 fi_ops object_functions = closed_by(destroy<fid_eq, fid_eq>);
 
 fi_ops_eq queue_functions{
@@ -65,9 +65,9 @@ fi_provider provider{.version = provider_version,
 extern "C" __attribute__((visibility("default"))) fi_provider* fi_prov_ini() {
   using namespace scope::provider;
   if (!find_library(__builtin_return_address(0))) return nullptr;
-  // libfabric passes over a provider that knows a version older than the program asks for. New versions
-  // append to structures, and those that are new here come from the library itself: its own version is the
-  // right one to tell.
+  // libfabric skips a provider whose version is older than the version that the program asks for. New versions
+  // append to structures, and newer structures come from the library itself, so its own version is the right
+  // one to report.
   provider.fi_version = library().version;
   return &provider;
 }

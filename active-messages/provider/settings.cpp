@@ -16,7 +16,7 @@ namespace {
 using active_messages::Error;
 using active_messages::Wire;
 
-// A process that does not answer may be stopped or swapped out: the end of a job is worse than a late answer.
+// A process that does not answer may be stopped or swapped out, and ending a job is worse than a late answer.
 constexpr auto default_peer_timeout = std::chrono::seconds(30);
 
 constexpr std::size_t default_eager_bytes = 64 * 1024;
@@ -46,7 +46,7 @@ std::uint64_t number(const char* name, std::string_view value, std::uint64_t lea
   return result;
 }
 
-// Two independent halves, so that any text gives a whole key.
+// One of two independent halves, so that any text gives a complete key.
 std::uint64_t half(std::string_view text, std::uint64_t seed) {
   std::uint64_t hash = seed;
   for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
@@ -54,8 +54,8 @@ std::uint64_t half(std::string_view text, std::uint64_t seed) {
   return hash * 0x9e3779b97f4a7c15;
 }
 
-// What all processes of a job share and other jobs do not. Open MPI draws a random number for this purpose;
-// the other names are unique, but no secret.
+// A text that all processes of a job share, but not other jobs. Open MPI draws a random number for this purpose;
+// the other names are unique, but not secret.
 std::string of_the_launcher() {
   for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID",
                            "PBS_JOBID", "LSB_JOBID"})

@@ -1,12 +1,12 @@
-// What the environment says about the transport: docs/how-to/active-messages.md.
+// Settings of the transport from the environment (docs/how-to/active-messages.md).
 #pragma once
 
 #include "../src/endpoint.hpp"
 
 namespace scope::provider {
 
-// Who makes progress while the program computes. Calls: nobody, but a thread answers now and then that the process
-// lives, where a wire needs that.
+// What makes progress while the program computes. Calls: nothing, but if a wire needs it, a thread reports from
+// time to time that the process is alive.
 enum class Progress { calls, thread };
 
 struct Settings {

@@ -1,5 +1,5 @@
-// Objects that are known to other processes by a number. A number that is not given any more, or never was,
-// is found out: what arrives from outside is not trusted.
+// Objects that other processes refer to by number. Numbers that are no longer valid, or never were, are detected,
+// because data from outside is not trusted.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace scope::provider {
 template <class Object>
 class Slots {
  public:
-  // Never 0. The object stays where it is until it is removed.
+  // Returns a number other than 0. The object does not move until it is removed.
   std::uint64_t add(Object object) {
     std::uint32_t index;
     if (free_.empty()) {

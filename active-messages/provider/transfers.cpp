@@ -1,4 +1,4 @@
-// The calls that move bytes: messages, tagged messages, remote memory. All forms of a call become one.
+// The calls that move bytes: messages, tagged messages, remote memory. All forms of a call are mapped to one.
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
@@ -10,7 +10,7 @@
 namespace scope::provider {
 namespace {
 
-// Memory of one buffer, as iovec or not at all.
+// Memory of one buffer, from at most one iovec.
 struct Buffer {
   void* begin = nullptr;
   std::size_t bytes = 0;
@@ -110,11 +110,11 @@ std::optional<std::uint64_t> data_of(std::uint64_t data, std::uint64_t flags) {
   return flags & FI_REMOTE_CQ_DATA ? std::optional(data) : std::nullopt;
 }
 
-// With the flags of the endpoint.
+// The endpoint's flags for sends.
 std::uint64_t sending(fid_ep* id) { return endpoint_of(id).send_flags; }
 std::uint64_t receiving(fid_ep* id) { return endpoint_of(id).receive_flags; }
 
-// An injected message is complete when the call returns, and tells nobody.
+// An injected message is complete when the call returns, and is not reported.
 constexpr std::uint64_t injecting = FI_INJECT;
 
 // The calls that send, plain (without `Tag`) or tagged.

@@ -20,7 +20,7 @@ BodyHash::BodyHash(const SessionKey& key, std::size_t longest_body)
     : key_(2 * ((longest_body + 2 * word_bytes - 1) / (2 * word_bytes))) {
   for (std::size_t index = 0; index < key_.size(); ++index) {
     SipHash stream(key);
-    stream.absorb(0x6e68206b6579);  // apart from every tag, which absorbs more words
+    stream.absorb(0x6e68206b6579);  // differs from every tag, which absorbs more words
     stream.absorb(index);
     key_[index] = stream.finish();
   }
@@ -33,7 +33,7 @@ Digest BodyHash::operator()(Bytes body) const {
   for (std::size_t pair = 0; pair < pairs; ++pair, here += 2 * word_bytes)
     sum += product(word_at(here) + key_[2 * pair], word_at(here + word_bytes) + key_[2 * pair + 1]);
   if (const std::size_t rest = body.size() % (2 * word_bytes)) {
-    // Zeros fill the last pair: the tag covers the length.
+    // The last pair is padded with zeros; the tag covers the length.
     std::array<std::byte, 2 * word_bytes> last{};
     std::memcpy(last.data(), here, rest);
     sum +=

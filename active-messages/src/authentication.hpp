@@ -2,8 +2,8 @@
 //
 // The tag is SipHash-2-4 (Aumasson and Bernstein, INDOCRYPT 2012), a keyed function of the header's words and of a
 // universal hash of the body: NH of UMAC (Black et al., CRYPTO 1999; RFC 4418) over words of 64 bits, whose key is
-// derived from the session key. Two bodies collide with a probability of 2^-64; the hash costs one multiplication per
-// 16 bytes. The same tag finds damaged frames, as a checksum of 64 bits would.
+// derived from the session key. Two bodies collide with a probability of 2^-64; the hash costs one multiplication
+// per 16 bytes. The tag also detects damaged frames, like a 64-bit checksum.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class SipHash {
     ++words_;
   }
   std::uint64_t finish() {
-    absorb(words_ << 59);  // the last word of the definition: the length in bytes, modulo 256, on top
+    absorb(words_ << 59);  // last word as defined: length in bytes modulo 256 in the top byte
     state_[2] ^= 0xff;
     for (int count = 0; count < 4; ++count) round();
     return state_[0] ^ state_[1] ^ state_[2] ^ state_[3];
@@ -65,7 +65,7 @@ struct Digest {
   std::uint64_t low, high;
 };
 
-// Hashes bodies of at most so many bytes under one session key.
+// Hashes bodies of up to a maximum size under one session key.
 class BodyHash {
  public:
   BodyHash(const SessionKey& key, std::size_t longest_body);

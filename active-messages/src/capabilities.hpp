@@ -1,4 +1,4 @@
-// What the kernel refused, and the command that allows it.
+// Errors for calls that the kernel refused, with the command that permits them.
 #pragma once
 
 #include <unistd.h>
@@ -18,8 +18,8 @@ inline std::string program() {
   return bytes > 0 ? std::string(path, static_cast<std::size_t>(bytes)) : "PROGRAM";
 }
 
-// Throws Error for the last failed call (errno). Where permission was missing the text has the command that gives the
-// capabilities to this program.
+// Throws Error for the last failed call (errno). If permission was missing, the text contains the command that
+// gives this program the capabilities.
 [[noreturn]] inline void refuse(const std::string& what, const std::vector<std::string>& capabilities) {
   const int error = errno;
   std::string text = what + ": " + std::strerror(error);

@@ -21,13 +21,13 @@
 namespace scope::active_messages {
 namespace {
 
-constexpr std::size_t queued_replies_limit = 256;  // per peer; above, the peer is granted nothing
+constexpr std::size_t queued_replies_limit = 256;  // per peer; beyond it, the peer is not granted anything
 constexpr std::size_t peers_limit = 65'536;
 constexpr auto linger_limit = std::chrono::milliseconds(500);
 constexpr int yields_before_sleep = 16;
-constexpr auto unpollable_nap = std::chrono::microseconds(50);  // where a channel has no descriptor
+constexpr auto unpollable_nap = std::chrono::microseconds(50);  // for channels without a descriptor
 
-// A reply that found no room. Its bytes are the endpoint's own.
+// A reply for which there was no room, with its own copy of the bytes.
 struct QueuedReply {
   Handler handler;
   std::vector<std::byte> header, payload;
@@ -93,11 +93,11 @@ struct Endpoint::State final : Sink {
   std::vector<std::pair<Action, void*>> handlers;
   Death on_death = nullptr;
   void* of_death = nullptr;
-  std::vector<Departed> departed;  // to be told by the next poll()
+  std::vector<Departed> departed;  // reported by the next poll()
   std::unordered_map<Region, Exposed> regions;
   Region next_region = 1;
   std::uint64_t refused_calls = 0, unknown_handlers = 0;
-  Time polled{};  // when the poll began from which handlers run: reading the clock costs as much as a tag
+  Time polled{};  // start of the poll that runs handlers; reading the clock costs as much as a tag
   int fruitless_waits = 0;
   bool ending = false;
 };
@@ -277,7 +277,7 @@ Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload, 
   state_->check(peer, handler, header, payload);
   const Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
-  // Queued replies were there first.
+  // Queued replies go first.
   const Outcome outcome = known.replies.empty() ? known.channel->send(Clock::now(), peer, Kind::request,
                                                                       {handler, header, payload, more})
                                                 : Outcome::again;
@@ -336,7 +336,7 @@ int Endpoint::poll() {
 }
 
 void Endpoint::wait(std::chrono::microseconds at_most) {
-  // A yield is cheap and wakes at once; a program that waits longer lets the processor sleep.
+  // A yield is cheap and returns at once; a program that waits longer lets the processor sleep.
   if (state_->fruitless_waits++ < yields_before_sleep) {
     ::sched_yield();
     return;

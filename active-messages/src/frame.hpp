@@ -1,4 +1,4 @@
-// The format of frames: active-messages/README.md has it as a table. All numbers are little-endian.
+// The format of frames, which active-messages/README.md has as a table. All numbers are little-endian.
 #pragma once
 
 #include <array>
@@ -18,34 +18,34 @@ enum class FrameKind : std::uint8_t { hello, request, reply, put_part, farewell,
 
 using Ethernet = std::array<std::byte, 6>;
 
-// What follows the Ethernet header.
+// The header that follows the Ethernet header.
 struct FrameHeader {
   std::uint16_t destination_port, source_port;
   std::uint8_t kind;          // a FrameKind and the two bits below
-  std::uint8_t header_bytes;  // of the message, the first bytes of the body
+  std::uint8_t header_bytes;  // length of the message's header, which starts the body
   std::uint16_t body_bytes;
   std::uint32_t sequence;      // the low half; the tag covers all 64 bits
-  std::uint32_t acknowledged;  // the low half of: all frames before this one have arrived
-  std::uint16_t granted;       // how many frames from `acknowledged` on requests may use
+  std::uint32_t acknowledged;  // low half of the number of the first frame that has not arrived
+  std::uint16_t granted;       // number of frames after `acknowledged` that requests may use
   std::uint16_t handler;
-  std::uint32_t tag_low, tag_high;  // halves, so that nothing is padded
+  std::uint32_t tag_low, tag_high;  // two halves, to avoid padding
 };
 static_assert(sizeof(FrameHeader) == 28 && alignof(FrameHeader) == 4);
 static_assert(std::endian::native == std::endian::little, "frames are written as they lie in memory");
 
 constexpr std::uint8_t prompt = 0x80;          // asks for a prompt acknowledgement
-constexpr std::uint8_t takes_segments = 0x40;  // the sender of this frame understands frames that travel together
+constexpr std::uint8_t takes_segments = 0x40;  // the sender of this frame understands frames sent together
 constexpr FrameKind kind_of(const FrameHeader& header) {
   return static_cast<FrameKind>(header.kind & ~(prompt | takes_segments));
 }
 constexpr std::size_t head_bytes = ethernet_bytes + sizeof(FrameHeader);
 
-// The body of a hello: who speaks. The port and the Ethernet address stand in the frame's headers.
+// The body of a hello: the identity of the sender. Port and Ethernet address are in the frame's headers.
 struct Introduction {
   std::uint64_t process, host;
 };
 
-// Between the header and the bytes of a put's part.
+// Between the header and the bytes of a part of a put.
 struct PartHeader {
   std::uint32_t region, offset_low, offset_high;
   std::uint64_t offset() const { return std::uint64_t{offset_high} << 32 | offset_low; }
@@ -70,7 +70,7 @@ class Seal {
     start_.absorb(source_process);
     start_.absorb(destination_process);
   }
-  // `part` is zero in frames that have none.
+  // `part` is zero in frames without a part.
   std::uint64_t tag(const FrameHeader& header, std::uint64_t sequence, std::uint64_t acknowledged,
                     const PartHeader& part, const Digest& body) const {
     SipHash hash = start_;

@@ -1,4 +1,4 @@
-// Who this process is, for others.
+// The identity of this process for other processes.
 #pragma once
 
 #include <sys/random.h>
@@ -22,14 +22,14 @@
 namespace scope::active_messages {
 
 constexpr unsigned ports = 65'535;              // 1 to 65535
-inline constexpr int process_number_bits = 22;  // Linux gives no larger numbers
+inline constexpr int process_number_bits = 22;  // maximum on Linux
 
 inline std::string contents(const char* path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Not secret: any function that separates its inputs will do.
+// Not secret: any function that separates its inputs suffices.
 inline std::uint64_t hashed(const std::string& text) {
   SipHash hash(SessionKey{});
   for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {
@@ -46,15 +46,15 @@ inline std::string inode(const char* path) {
   return std::to_string(facts.st_dev) + ":" + std::to_string(facts.st_ino);
 }
 
-// Equal for processes under one kernel that see the same network interfaces and the same /dev/shm.
+// The same for processes under one kernel that see the same network interfaces and the same /dev/shm.
 inline std::uint64_t host_identity() {
   return hashed(contents("/proc/sys/kernel/random/boot_id") + inode("/proc/self/ns/net") + inode("/dev/shm"));
 }
 
-// The process number in the lowest bits, the rest drawn again at each call: tells an endpoint from any later
-// one with its port, and the processes of its host where to find it.
+// The process number in the lowest bits and new random bits at each call: distinguishes an endpoint from any later
+// one with its port, and tells processes of its host where to find it.
 inline std::uint64_t process_identity() {
-  // Random rather than made of process id and start time: nobody can record frames for a process to come.
+  // Random instead of process id and start time, so that nobody can record frames for a future process.
   std::uint64_t identity = 0;
   if (::getrandom(&identity, sizeof identity, 0) != sizeof identity)
     throw Error(std::string("no random number: ") + std::strerror(errno));
@@ -64,10 +64,10 @@ inline std::uint64_t process_identity() {
 // A port of an interface that belongs to this process until release() or its end.
 class Port {
  public:
-  // Error when all are taken
+  // Error if all ports are taken
   explicit Port(const std::string& interface) {
-    // A name in the abstract space of UNIX sockets belongs to a network namespace, as interfaces do, and ends with its
-    // process. Others who take names only make us choose another.
+    // A name in the abstract namespace of UNIX sockets belongs to a network namespace, like interfaces, and
+    // disappears with its process. Other users who take names only make us choose another.
     claim_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (claim_ < 0) throw Error(std::string("cannot open a socket to claim a port: ") + std::strerror(errno));
     const auto first = static_cast<unsigned>((process_identity() >> process_number_bits) % ports);

@@ -21,11 +21,11 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 constexpr std::size_t inbox_bytes = whole_pages(sizeof(Inbox));
 constexpr std::size_t ring_stride = whole_pages(sizeof(Ring));
-constexpr std::size_t file_bytes = inbox_bytes + senders_limit * ring_stride;  // only touched pages take memory
+constexpr std::size_t file_bytes = inbox_bytes + senders_limit * ring_stride;  // only pages in use take memory
 
 std::string cause() { return std::strerror(errno); }
 
-// Tells the endpoints of one process apart, and a process from its predecessor with the same number.
+// Distinguishes endpoints of one process, and a process from its predecessor with the same number.
 std::string file_name(const Address& address) {
   char text[64];
   std::snprintf(text, sizeof text, "scope-messages-%016llx-%04x", static_cast<unsigned long long>(address.process),
@@ -38,7 +38,7 @@ bool equal(const Address& one, const Address& other) {
          one.process == other.process;
 }
 
-// Opens what another process has open; empty when there is no such process or file.
+// Finds a file that another process has open; empty if there is no such process or file.
 std::optional<std::string> find_file(pid_t process, const std::string& name) {
   const std::string folder = "/proc/" + std::to_string(process) + "/fd";
   const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(folder.c_str()), &closedir);
@@ -72,7 +72,7 @@ pid_t process_number(const Address& address) {
 OwnInbox::OwnInbox(const Address& self, const std::array<std::byte, 16>& session_key)
     : file_(memfd_create(file_name(self).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (!file_) throw Error("memory shared within the host cannot be made (memfd_create): " + cause());
-  // The mode repeats what /proc enforces. Sealed, the file cannot be cut below the feet of those that map it.
+  // The mode repeats what /proc enforces. Sealing prevents truncation of the file while others have it mapped.
   if (fchmod(file_.get(), S_IRUSR | S_IWUSR) != 0 || ftruncate(file_.get(), off_t{file_bytes}) != 0 ||
       fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw Error("memory shared within the host cannot be made: " + cause());
@@ -101,7 +101,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, number, 0)));
   if (!process_ && errno == ESRCH) throw Gone{};
   if (!process_) throw Error("process " + std::to_string(number) + " cannot be watched (pidfd_open): " + cause());
-  // The number may have been given to another process meanwhile: that one has no file of this name.
+  // The number may now belong to another process, which does not have a file of this name.
   const std::optional<std::string> path = find_file(number, file_name(peer));
   if (!path) throw Gone{};
   const Descriptor file(open(path->c_str(), O_RDWR | O_CLOEXEC));
@@ -116,7 +116,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
     throw Error(*path + ": not the inbox of an endpoint of this version");
   if (head().session_key != session_key)
     throw Error("process " + std::to_string(number) + " has another session key than this process");
-  // For reading too: a write to a pipe without readers would be answered by a signal.
+  // Opened for reading, too, because a write to a pipe without readers would raise a signal.
   bell_ = Descriptor(open(("/proc/" + std::to_string(number) + "/fd/" + std::to_string(head().doorbell)).c_str(),
                           O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!bell_) throw Gone{};
@@ -136,7 +136,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
 }
 
 void PeerInbox::ring_bell() {
-  // Between our write and our look at `asleep`, as between the owner's `asleep` and its last look at the rings.
+  // Between our write and our check of `asleep`, as between the owner's `asleep` and its last check of the rings.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (head().asleep.load(std::memory_order_relaxed) != 0 && head().asleep.exchange(0) != 0) [[maybe_unused]]
     const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well

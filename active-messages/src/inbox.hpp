@@ -1,6 +1,6 @@
-// Where the processes of one host put messages for an endpoint: a memory file with one ring for each sender.
-// The file has no name in any folder. Its owner keeps it open; senders reach it through /proc/PID/fd, which
-// the kernel opens to this user alone, and it vanishes with its last process however that ends.
+// Inbox for messages from processes of the same host to an endpoint: a memory file with one ring for each sender.
+// It does not have a name in any directory. Its owner keeps it open; senders reach it through /proc/PID/fd, which
+// the kernel opens only to this user, and it disappears with its last process, however that ends.
 #pragma once
 
 #include <sys/types.h>
@@ -21,16 +21,16 @@ inline constexpr std::uint64_t window = 256;  // requests that a sender may send
 
 enum class Reading : std::uint32_t { unknown, allowed, denied };
 
-// What one sender and the owner tell each other beside the ring.
+// The state that a sender and the owner share in addition to the ring.
 struct Sender {
-  // By the sender; complete once `ready` is set.
+  // Written by the sender; complete once `ready` is set.
   alignas(64) std::atomic<std::uint32_t> ready;
   std::atomic<std::uint32_t> gone;  // its last message is in the ring
   Address address;
-  std::uint64_t probe_address;  // in the sender's memory; the owner tries to read `probe_value` there
+  std::uint64_t probe_address;  // address in the sender's memory at which the owner tries to read `probe_value`
   std::uint64_t probe_value;
-  // By the owner.
-  alignas(64) std::atomic<std::uint64_t> granted;  // requests since the beginning that the sender may send
+  // Written by the owner.
+  alignas(64) std::atomic<std::uint64_t> granted;  // total number of requests that the sender may send
   std::atomic<Reading> reading;                    // whether the kernel lets the owner read the sender's memory
 };
 
@@ -41,7 +41,7 @@ struct Inbox {
   Address owner;
   std::atomic<std::uint32_t> closed;
   alignas(64) std::atomic<std::uint32_t> asleep;
-  alignas(64) std::atomic<std::uint32_t> senders;  // may exceed the limit by those that were refused
+  alignas(64) std::atomic<std::uint32_t> senders;  // may exceed the limit by the number of refused senders
   Sender sender[senders_limit];
 };
 
@@ -54,18 +54,18 @@ class OwnInbox {
   OwnInbox(const Address& self, const std::array<std::byte, 16>& session_key);  // Error
   Inbox& head() const { return *reinterpret_cast<Inbox*>(whole_.data()); }
   Ring& ring(std::uint32_t sender) const;
-  int bell() const { return bell_.get(); }  // readable after a sender rang
-  void silence();                           // takes all bytes out of the pipe
+  int bell() const { return bell_.get(); }  // readable after a sender has rung
+  void silence();                           // reads all bytes from the pipe
 
  private:
   Descriptor file_, bell_, bell_of_senders_;
   Mapping whole_;
 };
 
-// A peer's inbox, seen by one of its senders.
+// A peer's inbox as used by one of its senders.
 class PeerInbox {
  public:
-  // Throws Gone when the process or its endpoint has ended, Error when the kernel or the session key refuses.
+  // Throws Gone if the process or its endpoint has ended, Error if the kernel refuses or the session key differs.
   struct Gone {};
   PeerInbox(const Address& self, const Address& peer, const std::array<std::byte, 16>& session_key);
 
@@ -75,7 +75,7 @@ class PeerInbox {
   void ring_bell();
   // False once the process has ended or closed its endpoint.
   bool alive() const;
-  bool closed() const;  // by its owner, in order
+  bool closed() const;  // whether its owner has closed it in order
 
  private:
   Inbox& head() const { return *reinterpret_cast<Inbox*>(head_.data()); }

@@ -1,4 +1,4 @@
-// What came from one peer: numbers that were seen, and bodies that wait for their turn.
+// Frames from one peer: the numbers that have arrived, and bodies that wait for their turn.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@ struct WaitingFrame {
 
 class Incoming {
  public:
-  // No peer may be further ahead.
+  // Maximum distance that a peer may be ahead.
   static constexpr std::size_t window = 1024;
 
-  // All before arrived() have arrived, all before delivered() have been delivered.
+  // All frames before arrived() have arrived, and all before delivered() have been delivered.
   std::uint64_t arrived() const { return arrived_; }
   std::uint64_t delivered() const { return delivered_; }
 
@@ -31,13 +31,13 @@ class Incoming {
 
   bool gap() const { return highest_ > arrived_ && !frames_.empty(); }
 
-  // The next frame in order, when none waits before it: it need not be kept.
+  // Whether this is the next frame in order and no frame waits before it, so that it need not be kept.
   bool passes(std::uint64_t number) const { return number == arrived_ && number == delivered_; }
   void pass() {
     ++delivered_;
     advance(delivered_);
   }
-  // Keeps a frame that is neither seen nor beyond.
+  // Keeps a frame that has neither been seen nor is beyond the window.
   void keep(std::uint64_t number, const FrameHeader& header, Bytes body) {
     if (frames_.empty()) frames_.resize(window);
     WaitingFrame& frame = at(number);
@@ -48,7 +48,7 @@ class Incoming {
     advance(arrived_);
   }
   bool waits() const { return delivered_ < arrived_; }
-  // The next frame to be delivered, of which waits() knows.
+  // Removes and returns the next frame to deliver, if waits() is true.
   WaitingFrame take() {
     WaitingFrame& frame = at(delivered_++);
     WaitingFrame taken = std::move(frame);
@@ -56,7 +56,7 @@ class Incoming {
     return taken;
   }
 
-  // Which frames after arrived() are here: bit 0 is arrived() + 1. Writes at most `room` bytes; returns how many.
+  // Bit map of the frames after arrived(); bit 0 is arrived() + 1. Writes at most `room` bytes; returns the count.
   std::size_t bit_map(std::byte* out, std::size_t room) const {
     if (!gap()) return 0;
     const std::size_t bits = highest_ - arrived_;
@@ -75,7 +75,7 @@ class Incoming {
   WaitingFrame& at(std::uint64_t number) { return frames_[number % window]; }
   const WaitingFrame& at(std::uint64_t number) const { return frames_[number % window]; }
 
-  std::vector<WaitingFrame> frames_;  // made when the first frame must wait
+  std::vector<WaitingFrame> frames_;  // allocated when the first frame must wait
   std::uint64_t delivered_ = 0, arrived_ = 0, highest_ = 0;
 };
 

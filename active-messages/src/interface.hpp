@@ -26,7 +26,7 @@ struct Interface {
   std::size_t mtu;
 };
 
-// Root disciplines that only order what waits for the interface.
+// Root queue disciplines that only reorder waiting packets.
 inline const std::set<std::string> work_conserving = {"noqueue",  "pfifo_fast", "pfifo", "bfifo", "mq",   "fq",
                                                       "fq_codel", "cake_mq",    "sfq",   "prio",  "codel"};
 
@@ -46,7 +46,7 @@ inline ifreq answer(const Descriptor& socket, const std::string& name, unsigned 
   return request;
 }
 
-// Asks the kernel about an interface, and calls use(message, attribute) for each attribute of each answer.
+// Queries the kernel about an interface, and calls use(message, attribute) for each attribute of each answer.
 template <class About, class Use>
 void ask(std::uint16_t type, std::uint16_t flags, const About& about, Use&& use) {
   const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
@@ -74,7 +74,7 @@ void ask(std::uint16_t type, std::uint16_t flags, const About& about, Use&& use)
   }
 }
 
-// Error where there is no such interface, where it is no Ethernet, or where it is down.
+// Error if there is no such interface, or it is not Ethernet, or it is down.
 inline Interface interface_named(const std::string& name) {
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   Interface found{name, static_cast<unsigned>(answer(socket, name, SIOCGIFINDEX).ifr_ifindex), {}, 0};
@@ -87,8 +87,8 @@ inline Interface interface_named(const std::string& name) {
   return found;
 }
 
-// The kind of the queue discipline that shapes or impairs what leaves an interface, "tbf" for one; empty where none
-// does. AF_XDP in copy mode goes past it.
+// The kind of queue discipline that shapes or impairs outgoing packets, for example "tbf"; empty if none does.
+// AF_XDP in copy mode bypasses it.
 inline std::string shaping(const Interface& interface) {
   tcmsg about{};
   about.tcm_ifindex = static_cast<int>(interface.index);
@@ -102,7 +102,7 @@ inline std::string shaping(const Interface& interface) {
   return found;
 }
 
-// How much may be handed over at once for the card to cut, without the Ethernet header; 0 where the kernel does not say.
+// Maximum size, without the Ethernet header, that can be handed over for the card to cut; 0 if unknown.
 inline std::size_t longest_offload(const Interface& interface) {
   ifinfomsg about{};
   about.ifi_index = static_cast<int>(interface.index);

@@ -6,7 +6,7 @@ std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, 
   if (asked == Wire::packet || (asked == Wire::automatic && loss > 0)) return packet_wire(interface, port, loss);
   if (loss > 0) throw Error("Options::loss: AF_XDP cannot lose frames on purpose; the wire must be AF_PACKET");
   if (asked == Wire::xdp) return xdp_wire(interface, port);
-  // A shaped link stays as slow as it was made.
+  // AF_PACKET respects the queue discipline of a shaped link.
   if (const std::string discipline = shaping(interface); !discipline.empty())
     return packet_wire(interface, port, 0, "AF_XDP would bypass the queue discipline " + discipline);
   try {

@@ -1,5 +1,5 @@
-// AF_PACKET: frames leave through the queue discipline of the interface, and arrive in a ring that is shared with the
-// kernel, so that polling is no system call.
+// AF_PACKET: frames leave through the queue discipline of the interface, and arrive in a ring shared with the
+// kernel, so that polling does not need a system call.
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -28,18 +28,18 @@ namespace {
 constexpr std::size_t least_ring_bytes = 4 << 20;
 constexpr std::size_t fewest_slots = 128;
 constexpr std::size_t batch_frames = 64;
-// A packet is for one process: its port follows the Ethernet header.
+// A packet is for one process, whose port follows the Ethernet header.
 constexpr std::size_t destination_bytes = ethernet_bytes + sizeof(FrameHeader::destination_port);
-// Fewer save less than their headers cost, and the receiver's IP stack before it drops them.
+// Fewer frames save less than the cost of their headers and of the receiver's IP stack, which drops them.
 constexpr std::size_t fewest_together = 3;
-constexpr int refusals_limit = 64;          // of packets in a row whose frames passed one by one
-constexpr int send_buffer_bytes = 1 << 20;  // the kernel's own account: some 400 frames of 1500 bytes
-// For what arrives together; the kernel counts what it keeps around the bytes, too.
+constexpr int refusals_limit = 64;          // consecutive refused packets whose frames passed one by one
+constexpr int send_buffer_bytes = 1 << 20;  // as counted by the kernel: about 400 frames of 1500 bytes
+// For frames that arrive together; the kernel also counts its overhead.
 constexpr int receive_buffer_bytes = 8 << 20;
 constexpr int least_receive_buffer_bytes = 256 << 10;
 constexpr std::size_t buffer_bytes_per_byte = 2;
 
-// Frames for this host and this port, alone or together, but for a share that is lost.
+// Accepts frames for this host and port, single or together, except for a fraction `loss`.
 std::vector<sock_filter> filter_of(std::uint16_t port, double loss) {
   const auto lost = static_cast<std::uint32_t>(std::min(loss, 1.0) * 0xFFFFFFFF);
   constexpr auto ancillary = [](int which) { return static_cast<unsigned>(SKF_AD_OFF + which); };
@@ -47,7 +47,7 @@ std::vector<sock_filter> filter_of(std::uint16_t port, double loss) {
   constexpr unsigned udp_at = segment_head_bytes - sizeof(udphdr);
   constexpr unsigned short word = BPF_LD | BPF_W | BPF_ABS, half = BPF_LD | BPF_H | BPF_ABS,
                            byte = BPF_LD | BPF_B | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K;
-  // Jumps count the instructions that they leave out.
+  // Jumps count the instructions that they skip.
   return {
       BPF_STMT(half, ancillary(SKF_AD_PKTTYPE)),
       BPF_JUMP(equal, PACKET_HOST, 0, 18),
@@ -60,7 +60,7 @@ std::vector<sock_filter> filter_of(std::uint16_t port, double loss) {
       BPF_JUMP(equal, 0x45, 0, 11),  // version 4, no options
       BPF_STMT(byte, ip_at + offsetof(iphdr, protocol)),
       BPF_JUMP(equal, IPPROTO_UDP, 0, 9),
-      // Who has only sockets cannot send to it and to our Ethernet address.
+      // A sender with only sockets cannot combine this address with our Ethernet address.
       BPF_STMT(word, ip_at + offsetof(iphdr, daddr)),
       BPF_JUMP(equal, segments_address, 0, 7),
       BPF_STMT(half, udp_at + offsetof(udphdr, dest)),
@@ -88,7 +88,7 @@ class PacketWire final : public EthernetWire {
     set(SOL_SOCKET, SO_LOCK_FILTER, 1);
     set(SOL_PACKET, PACKET_VERSION, static_cast<int>(TPACKET_V2));
     set(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
-    // As much as the system allows; less only means more waiting.
+    // Up to the system's limit; a smaller buffer only means more waiting.
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
     if (loss == 0) travel_together();
     make_ring();
@@ -137,7 +137,7 @@ class PacketWire final : public EthernetWire {
       done += sent;
       if (sent < together || sent == 0) break;  // the queue is full
     }
-    // The unsent stay in front. Their bytes are moved: this happens only when the interface is congested.
+    // Unsent frames move to the front. Moving their bytes is acceptable, because it happens only with congestion.
     for (std::size_t index = done; index < waiting_.size(); ++index) {
       Waiting& frame = waiting_[index];
       frame.gather();
@@ -162,7 +162,7 @@ class PacketWire final : public EthernetWire {
       if (!(status & TP_STATUS_USER)) return {};
       held_ = true;
       std::span packet(reinterpret_cast<std::byte*>(here) + here->tp_mac, here->tp_snaplen);
-      // What is longer than a slot waits whole at the socket.
+      // A packet longer than a slot waits complete at the socket.
       if (status & TP_STATUS_COPY)
         if (const std::size_t bytes = receive_long(); bytes > 0) packet = std::span(long_packet_).first(bytes);
       if (packet.size() < ethernet_bytes) continue;
@@ -177,10 +177,10 @@ class PacketWire final : public EthernetWire {
 
  private:
   struct Waiting {
-    std::array<iovec, 2> pieces;  // the head, in storage_, and what follows it
+    std::array<iovec, 2> pieces;  // the head in storage_, and the rest
     bool together;
     std::size_t bytes() const { return pieces[0].iov_len + pieces[1].iov_len; }
-    // There is room behind the head.
+    // There is room after the head.
     void gather() {
       auto& [head, body] = pieces;
       if (body.iov_len > 0)
@@ -193,7 +193,7 @@ class PacketWire final : public EthernetWire {
     const std::size_t longest = ethernet_bytes + interface_.mtu - (segment_head_bytes - ethernet_bytes);
     sender_ = SegmentSender(interface_, send_buffer_bytes);
     if (sender_.most(longest - ethernet_bytes) < fewest_together) return;
-    // With CAP_NET_ADMIN as much as is asked for, else as much as the system allows.
+    // With CAP_NET_ADMIN the requested size, else the system's limit.
     if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer_bytes,
                      sizeof receive_buffer_bytes) != 0)
       ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
@@ -207,7 +207,7 @@ class PacketWire final : public EthernetWire {
     shaped_ = !shaping(interface_).empty();
   }
 
-  // How many frames from `first` on can travel together; 0 when it is not worth it.
+  // How many frames from `first` can be sent together; 0 if it is not worthwhile.
   std::size_t run_from(std::size_t first) const {
     const Waiting& front = waiting_[first];
     if (!front.together || !sender_.works()) return 0;
@@ -222,7 +222,7 @@ class PacketWire final : public EthernetWire {
     return end - first < fewest_together ? 0 : end - first;
   }
 
-  // Either returns how many were handed over; 0: not now.
+  // Both return the number of frames handed over; 0: not now.
   std::size_t send_together(std::size_t first, std::size_t count) {
     pieces_.clear();
     for (std::size_t index = first; index < first + count; ++index) {
@@ -237,7 +237,7 @@ class PacketWire final : public EthernetWire {
     if (error == 0) refusals_ = 0;
     if (error == 0 || (sender_.works() && lost(error))) return count;
     if (error == EAGAIN || error == EINTR) return 0;
-    // A short queue has no room for all of them, a filter of this host lets none pass: both say ENOBUFS.
+    // ENOBUFS means that a short queue does not have room for all, or that a filter on this host blocks them.
     const std::size_t sent = send_alone(first, count);
     if (sent > 0 && ++refusals_ == refusals_limit) sender_ = {};
     return sent;
@@ -261,7 +261,7 @@ class PacketWire final : public EthernetWire {
     return lost(errno) ? 1 : 0;
   }
 
-  // An error of the interface is told once, in place of no packet: then the packet is asked for again.
+  // An error of the interface is reported once, instead of a packet; the packet is then requested again.
   std::size_t receive_long() {
     for (const int attempt : {1, 2}) {
       const ssize_t bytes = ::recv(socket_.get(), long_packet_.data(), long_packet_.size(), 0);
@@ -271,7 +271,7 @@ class PacketWire final : public EthernetWire {
     return 0;
   }
 
-  // The frame's own header takes the place of the last bytes before it, which were read already.
+  // The frame's own header overwrites the last bytes before it, which have already been read.
   Bytes next_together() {
     std::size_t bytes = arrived_together_.size();
     if (FrameHeader header; bytes >= sizeof header) {
@@ -290,12 +290,12 @@ class PacketWire final : public EthernetWire {
       refuse("AF_PACKET on " + interface_.name, {});
   }
 
-  // A full queue takes the frame later: the socket's (EAGAIN) or that of the queue discipline (ENOBUFS). What is refused
-  // for another reason is lost, as on any wire.
+  // If the socket's queue (EAGAIN) or the queue discipline's (ENOBUFS) is full, the frame is sent later. A frame
+  // refused for another reason is lost, as on any wire.
   static bool lost(int error) { return error != EAGAIN && error != ENOBUFS && error != EINTR; }
 
   void make_ring() {
-    // Slots fill blocks of whole pages: a power of two of them a short block, a long one a block of its own.
+    // Slots fill blocks of whole pages: a power of two of short slots per block, or one block per long slot.
     const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t needed = TPACKET2_HDRLEN + std::size_t{64} + longest_frame();
     slot_bytes_ = needed <= page ? std::bit_ceil(needed) : (needed + page - 1) / page * page;
@@ -306,7 +306,7 @@ class PacketWire final : public EthernetWire {
     request.tp_block_nr = static_cast<unsigned>(ring_bytes / block);
     request.tp_frame_size = static_cast<unsigned>(slot_bytes_);
     slots_in_ring_ = ring_bytes / slot_bytes_;
-    // Frames that arrive together take no slots, but room at the socket.
+    // Frames that arrive together use room at the socket instead of slots.
     slots_ = slots_in_ring_;
     if (longest_together_ > 0)
       slots_ =

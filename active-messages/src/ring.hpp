@@ -1,5 +1,5 @@
-// A bounded queue of records with one writer and one reader, in memory that two processes share. The reader
-// trusts no length that it reads there: a damaged ring ends its connection and harms nothing else.
+// A bounded queue of records with one writer and one reader, in memory that two processes share. The reader does
+// not trust lengths in it: a damaged ring ends its connection without any other harm.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@ namespace scope::active_messages {
 inline constexpr std::size_t ring_bytes = 128 * 1024;
 inline constexpr std::size_t record_alignment = 16;
 
-// Lies in front of every record; a record is never split at the end of the ring.
+// Precedes every record; a record is never split at the end of the ring.
 struct RecordHead {
-  std::uint32_t bytes = 0;  // of the whole record, this head and the padding included
+  std::uint32_t bytes = 0;  // size of the whole record, including this head and padding
   std::uint32_t payload_bytes = 0;
   std::uint16_t handler = 0;
-  std::uint8_t kind = 0;  // 0: padding up to the end of the ring; all others belong to the user of the ring
+  std::uint8_t kind = 0;  // 0: padding up to the end of the ring; the user of the ring defines all others
   std::uint8_t header_bytes = 0;
   std::uint32_t reserved = 0;
 };
@@ -29,13 +29,13 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + record_alignment - 1) / record_alignment * record_alignment;
 }
 
-// The largest header and payload together, both rounded up: half a ring always becomes free in one piece.
+// Maximum size of header plus payload, both rounded up: half a ring always becomes free in one piece.
 inline constexpr std::size_t record_limit = 16 * 1024;
 static_assert(2 * record_limit <= ring_bytes);
 
 struct Ring {
-  alignas(64) std::atomic<std::uint64_t> written;  // bytes since the beginning, by the writer
-  alignas(64) std::atomic<std::uint64_t> read;     // by the reader
+  alignas(64) std::atomic<std::uint64_t> written;  // total bytes written, set by the writer
+  alignas(64) std::atomic<std::uint64_t> read;     // total bytes read, set by the reader
   alignas(64) std::byte data[ring_bytes];
 };
 
@@ -43,7 +43,7 @@ class RingWriter {
  public:
   explicit RingWriter(Ring& ring) : ring_(ring) {}
 
-  // Appends a record; false when it has no room now.
+  // Appends a record; false if there is no room now.
   bool write(RecordHead head, std::span<const std::byte> header, std::span<const std::byte> payload) {
     const std::size_t header_space = aligned(header.size());
     head.bytes = static_cast<std::uint32_t>(sizeof head + header_space + aligned(payload.size()));
@@ -59,7 +59,7 @@ class RingWriter {
     return true;
   }
 
-  // Where the next record will begin: once all before this position was read, every record up to now was.
+  // Position of the next record: once everything before it has been read, so has every record written so far.
   std::uint64_t position() const { return position_; }
   bool was_read(std::uint64_t position) {
     if (read_ < position) read_ = ring_.read.load(std::memory_order_acquire);
@@ -84,7 +84,7 @@ class RingWriter {
 
   Ring& ring_;
   std::uint64_t position_ = 0;
-  std::uint64_t read_ = 0;  // as last seen: the reader's cache line is touched only when the ring looks full
+  std::uint64_t read_ = 0;  // last known value: the reader's cache line is accessed only if the ring seems full
 };
 
 class RingReader {
@@ -97,7 +97,7 @@ class RingReader {
 
   explicit RingReader(Ring& ring) : ring_(ring) {}
 
-  // The oldest record, valid until release(); empty when there is none.
+  // The oldest record, valid until release(); empty if there is none.
   std::optional<Record> front() {
     for (;;) {
       if (written_ == position_) {
@@ -141,7 +141,7 @@ class RingReader {
 
   Ring& ring_;
   std::uint64_t position_ = 0;
-  std::uint64_t written_ = 0;  // as last seen
+  std::uint64_t written_ = 0;  // last known value
   std::uint32_t front_bytes_ = 0;
   bool damaged_ = false;
 };

@@ -16,32 +16,32 @@ namespace {
 // Kinds of records.
 constexpr std::uint8_t request_record = 1;
 constexpr std::uint8_t reply_record = 2;
-constexpr std::uint8_t piece_record = 3;  // of a put: `Piece` as header, its bytes as payload
-constexpr std::uint8_t end_record = 4;    // of a put in pieces: the message that ends it
-constexpr std::uint8_t read_record = 5;   // a put that the receiver reads from the sender: `Piece` as payload
+constexpr std::uint8_t piece_record = 3;  // piece of a put: `Piece` as header, its bytes as payload
+constexpr std::uint8_t end_record = 4;    // message that ends a put in pieces
+constexpr std::uint8_t read_record = 5;   // put that the receiver reads from the sender: `Piece` as payload
 
-constexpr std::size_t piece_bytes = 8 * 1024;        // at most this much of a put in one record
-constexpr std::size_t step_bytes = 4 * 1024 * 1024;  // read from a sender in one poll
-constexpr int batch = 64;                            // records of one sender in one poll
+constexpr std::size_t piece_bytes = 8 * 1024;        // maximum part of a put in one record
+constexpr std::size_t step_bytes = 4 * 1024 * 1024;  // maximum bytes read from a sender in one poll
+constexpr int batch = 64;                            // maximum number of records of one sender in one poll
 constexpr auto life_interval = std::chrono::milliseconds(100);
 
 struct Piece {
   Region region;
   std::uint64_t offset;
-  std::uint64_t source;  // in the sender's memory
+  std::uint64_t source;  // address in the sender's memory
   std::uint64_t bytes;
 };
 
 Bytes bytes_of(const Piece& piece) { return std::as_bytes(std::span(&piece, 1)); }
 
-// From this endpoint to one peer.
+// State for messages from this endpoint to one peer.
 struct Outgoing {
   Peer peer;
-  std::optional<PeerInbox> inbox = {};  // empty: gone before the first message
+  std::optional<PeerInbox> inbox = {};  // empty if the peer was gone before the first message
   std::optional<RingWriter> ring = {};
   std::uint64_t requests = 0;
 
-  // A put of which pieces are still to be written. Its bytes go through the ring.
+  // A put through the ring with pieces still to write.
   struct Pieces {
     Put put;
     std::vector<std::byte> header;
@@ -49,7 +49,7 @@ struct Outgoing {
   };
   std::optional<Pieces> pieces = {};
 
-  // Puts that are complete once the peer has read up to a position.
+  // A put that is complete once the peer has read up to a position.
   struct Pending {
     std::uint64_t position;
     Completion completion;
@@ -59,15 +59,15 @@ struct Outgoing {
   bool dead = false;
 };
 
-// From one peer to this endpoint.
+// State for messages from one peer to this endpoint.
 struct Incoming {
   Peer peer;
   RingReader ring;
   Sender* sender;
   pid_t process;
-  std::uint64_t requests = 0;  // taken out of the ring
+  std::uint64_t requests = 0;  // requests read from the ring
   std::uint64_t granted = 0;
-  std::uint64_t read_bytes = 0;  // of the put at the front of the ring
+  std::uint64_t read_bytes = 0;  // bytes read of the put at the front of the ring
   bool ended = false;
 };
 
@@ -89,7 +89,7 @@ class SharedMemory final : public Channel {
       out.inbox.emplace(self_, address, key_);
       out.ring.emplace(out.inbox->ring());
     } catch (const PeerInbox::Gone&) {
-      // Told by the next poll.
+      // Reported by the next poll.
     }
   }
 
@@ -158,7 +158,7 @@ class SharedMemory final : public Channel {
 
   int descriptor() const override { return inbox_.bell(); }
 
-  // Nobody wakes this process when a peer has read: a put in progress is looked after by the clock.
+  // Nothing wakes this process when a peer has read, so puts in progress are checked by the clock.
   Time due() const override { return idle() ? next_look_ : Clock::now() + std::chrono::microseconds(50); }
 
   void add_to(Statistics& statistics) const override {
@@ -209,13 +209,13 @@ class SharedMemory final : public Channel {
     Inbox& inbox = inbox_.head();
     while (admitted_ < std::min(inbox.senders.load(std::memory_order_acquire), senders_limit)) {
       Sender& sender = inbox.sender[admitted_];
-      if (sender.ready.load(std::memory_order_acquire) == 0) return;  // it is about to, or was killed in between
+      if (sender.ready.load(std::memory_order_acquire) == 0) return;  // about to be set, or the sender was killed
       const Address address = sender.address;
       std::optional<Peer> peer;
       try {
         peer = sink.admit(address);
       } catch (const Error&) {
-        // A peer that cannot be answered is not heard either.
+        // Messages of a peer that cannot be answered are ignored.
       }
       if (peer) {
         const pid_t process = process_number(address);
@@ -241,7 +241,7 @@ class SharedMemory final : public Channel {
     in.sender->granted.store(in.granted, std::memory_order_release);
   }
 
-  // By index: a handler may add peers.
+  // Takes an index, because a handler may add peers.
   int receive(std::size_t index, Sink& sink) {
     int delivered = 0;
     for (int i = 0; i < batch && !incoming_[index].ended; ++i) {
@@ -262,7 +262,7 @@ class SharedMemory final : public Channel {
     return delivered;
   }
 
-  // False while the record must stay where it is.
+  // False while the record must stay in the ring.
   bool take(Incoming& in, const RingReader::Record& record, Sink& sink) {
     const Message message{record.head.handler, record.header, {}};
     switch (record.head.kind) {
@@ -301,7 +301,7 @@ class SharedMemory final : public Channel {
     if (target != nullptr) std::memcpy(target, record.payload.data(), record.payload.size());
   }
 
-  // Reads the next part of a put out of the sender's memory; true after the last.
+  // Reads the next part of a put from the sender's memory; true after the last part.
   bool read(Incoming& in, const Piece& piece, Sink& sink) {
     const std::size_t part = std::min<std::uint64_t>(step_bytes, piece.bytes - in.read_bytes);
     std::byte* target = sink.target(piece.region, piece.offset + in.read_bytes, part);
@@ -309,21 +309,21 @@ class SharedMemory final : public Channel {
       iovec here{target, part};
       iovec there{reinterpret_cast<void*>(piece.source + in.read_bytes), part};
       const ssize_t done = process_vm_readv(in.process, &here, 1, &there, 1, 0);
-      if (done <= 0) {  // in the middle of its put
+      if (done <= 0) {  // the sender died during its put
         const bool there_is_none = done < 0 && errno == EFAULT;
         end(in, sink, there_is_none ? "passed an invalid address as source or destination of data" : "has ended");
         return false;
       }
       in.read_bytes += static_cast<std::size_t>(done);
     } else {
-      in.read_bytes = piece.bytes;  // the region was removed: nothing to do but to say so
+      in.read_bytes = piece.bytes;  // the region was removed: skip the bytes and only report the end
     }
     if (in.read_bytes < piece.bytes) return false;
     in.read_bytes = 0;
     return true;
   }
 
-  // The sender of a put may sleep until it was read.
+  // Wakes the sender of a put, which may sleep until the put was read.
   void ring_back(Peer peer) {
     if (by_peer_[peer]->inbox) by_peer_[peer]->inbox->ring_bell();
   }
@@ -335,7 +335,7 @@ class SharedMemory final : public Channel {
     const bool farewell =
         (heard && in->sender->gone.load(std::memory_order_acquire) != 0) || (out.inbox && out.inbox->closed());
     if (out.inbox && out.inbox->alive() && !farewell) return 0;
-    if (heard && in->ring.front()) return 0;  // its last words first
+    if (heard && in->ring.front()) return 0;  // read its last messages first
     return bury(out, sink, farewell, farewell ? "has closed its endpoint" : "has ended");
   }
 
@@ -364,7 +364,7 @@ class SharedMemory final : public Channel {
   std::array<std::byte, 16> key_;
   Address self_;
   OwnInbox inbox_;
-  std::deque<Outgoing> outgoing_;   // never moved
+  std::deque<Outgoing> outgoing_;   // elements never move
   std::vector<Outgoing*> by_peer_;  // nullptr: reached by another channel
   std::size_t unfinished_puts_ = 0;
   std::deque<Incoming> incoming_;

@@ -7,7 +7,7 @@
 
 namespace scope::active_messages {
 
-// `self` is this endpoint's address, complete. Throws Error when no memory can be shared here.
+// `self` is this endpoint's complete address. Throws Error if memory cannot be shared here.
 std::unique_ptr<Channel> shared_memory(const Options& options, const Address& self);
 
 }  // namespace scope::active_messages

@@ -10,18 +10,18 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::size_t frames_per_poll = 64;
-constexpr std::size_t puts_limit = 64;  // per peer; further ones are told `again`
-constexpr std::size_t window = 1024;    // frames under way to a peer: 12 ms on a link of 1 Gbit/s
+constexpr std::size_t puts_limit = 64;  // per peer; further puts return `again`
+constexpr std::size_t window = 1024;    // frames in flight to a peer: 12 ms on a link of 1 Gbit/s
 constexpr std::size_t smallest_share = 16;
-constexpr std::size_t reserved_for_messages = 8;  // frames of the window that a put leaves to them
-constexpr std::uint32_t owed_limit = 16;          // frames that are acknowledged together
-// Where memory is the slowest link: more would no longer be in a cache when the kernel copies the next bytes to it.
+constexpr std::size_t reserved_for_messages = 8;  // frames of the window that puts leave to messages
+constexpr std::uint32_t owed_limit = 16;          // maximum number of frames acknowledged together
+// Limit if memory is the slowest link: beyond it, data has left the cache before the kernel copies to it again.
 constexpr std::size_t cached_bytes = 192 << 10;
 constexpr auto acknowledgement_delay = microseconds(50);
-constexpr auto pause = milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
-// A processor counts as shared while this was seen in more than one of so many calls, and for at most so many afterwards.
+constexpr auto pause = milliseconds(100);  // after a longer time between polls, the silence was ours, not theirs
+// A processor counts as shared if found so in over 1 of calls_per_sight calls, until calls_remembered calls later.
 constexpr int calls_per_sight = 1000, calls_remembered = 100'000;
-constexpr std::uint64_t fewest_lost_together = 64;  // before it is asked why
+constexpr std::uint64_t fewest_lost_together = 64;  // losses before the reason is examined
 constexpr std::uint64_t frames_remembered = 1 << 15;
 constexpr std::size_t longest_bit_map = Incoming::window / 8;
 
@@ -47,11 +47,11 @@ struct WireChannel::Remote {
   Seal to, from;
   Outgoing outgoing;
   Incoming incoming;
-  bool spoken = false;  // either side has said something: silence now means something
+  bool spoken = false;  // whether either side has sent something, so that silence is significant
   bool dead = false, busy = false;
-  bool awaited = false;  // the program waits for it: it is asked before anybody has spoken
-  // Whether it understands frames that travel together, and whether they reach it: something on the way may drop the
-  // packets in which they do, a filter for one.
+  bool awaited = false;  // whether the program waits for the peer, which is then queried before any message
+  // Whether the peer understands frames that are sent together, and whether they reach it: something on the path,
+  // such as a filter, may drop their packets.
   bool takes_segments = false;
   std::uint64_t sent_together = 0, lost_together = 0;
   bool together() const {
@@ -59,25 +59,25 @@ struct WireChannel::Remote {
   }
 
   Time heard{}, probed{};
-  std::uint32_t owed = 0;  // frames that arrived since our last acknowledgement
+  std::uint32_t owed = 0;  // frames received since our last acknowledgement
   Time owed_since{};
   bool urgent = false;           // acknowledge in this poll
-  bool waits_for_grant = false;  // a request was refused
-  std::uint64_t granted = 0;     // the highest grant that we gave
-  std::uint64_t told = 0;        // and that we sent
+  bool waits_for_grant = false;  // whether a request was refused
+  std::uint64_t granted = 0;     // the highest grant given
+  std::uint64_t told = 0;        // the highest grant sent
 
-  // A put whose parts are not all sent. The header that its end carries is its own.
+  // A put with parts still to send, and its own copy of the header for its end.
   struct Pending {
     Put put;
     std::array<std::byte, Endpoint::header_limit> header;
   };
   std::deque<Pending> puts;
-  std::size_t put_bytes_sent = 0;  // of the first
+  std::size_t put_bytes_sent = 0;  // bytes sent of the first pending put
   struct Ending {
     std::uint64_t number;
     Finished finished;
   };
-  std::deque<Ending> endings;  // puts whose end was sent
+  std::deque<Ending> endings;  // puts whose end has been sent
 };
 
 WireChannel::WireChannel(std::unique_ptr<EthernetWire> wire, const Options& options, const Address& self)
@@ -98,7 +98,7 @@ void WireChannel::add(Peer peer, const Address& address) {
   of_process_[address.process] = remote;
   of_place_[place(address.ethernet, address.port)] = remote;
   last_remote_ = nullptr;
-  // With flow control the receive ring is shared out, so that no frame finds it full.
+  // With flow control, the receive ring is divided among the peers, so that a frame never finds it full.
   share_ = options_.flow_control
                ? std::clamp(wire_->receive_slots() / (2 * remotes_.size()), smallest_share, window)
                : window;
@@ -117,11 +117,11 @@ Outcome WireChannel::send(Time now, Peer peer, Kind kind, const Message& message
   if (!introduce(now, remote)) return Outcome::again;
   const std::size_t room = kind == Kind::reply ? remote.outgoing.room() : remote.outgoing.room_of_requests();
   const FrameKind frame = kind == Kind::reply ? FrameKind::reply : FrameKind::request;
-  // The last frame of a window asks for an answer, lest both sides wait.
+  // The last frame of a window asks for an answer, so that both sides do not wait for each other.
   if (room == 0 || !send_message(now, remote, frame, message, room == 1)) {
     if (room == 0 && kind == Kind::request) remote.waits_for_grant = true;
     make_busy(remote);
-    if (!polling_) wire_->flush();  // what was to travel together with this one
+    if (!polling_) wire_->flush();  // messages to be sent together with this one
     return Outcome::again;
   }
   if (!polling_ && !message.more) wire_->flush();
@@ -178,7 +178,7 @@ int WireChannel::poll(Time now, Sink& sink) {
   return delivered_ + static_cast<int>(finished.size());
 }
 
-// A frame from anybody: nothing is believed before its tag was verified, no length before it was compared.
+// Handles a frame from anyone: nothing is trusted before its tag is verified, and no length before it is checked.
 void WireChannel::take(Time now, Sink& sink, Bytes frame) {
   FrameHeader header;
   Ethernet source;
@@ -209,7 +209,7 @@ void WireChannel::take(Time now, Sink& sink, Bytes frame) {
   ++counted_.frames_received;
   if (header.kind & prompt) remote->urgent = true;
   if (remote->dead) {
-    // Its farewell may be repeated because our answer was lost.
+    // The peer may repeat its farewell because our answer was lost.
     if (remote->urgent) acknowledge(sink, *remote, false);
     return;
   }
@@ -226,7 +226,7 @@ void WireChannel::take(Time now, Sink& sink, Bytes frame) {
 
 void WireChannel::foreign() { ++counted_.foreign; }
 
-// The peer that a frame claims to be from. A process that is new, or new at its place, must introduce itself.
+// The peer that a frame claims to come from. A process that is new, or new at its address, must introduce itself.
 WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, const FrameHeader& header,
                                             Bytes body, const Digest& digest) {
   const std::uint64_t where = place(source, header.source_port);
@@ -243,11 +243,11 @@ WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, 
   }
   std::memcpy(&who, body.data(), sizeof who);
   if (remote != nullptr && remote->address.process == who.process) return remote;
-  if (of_process_.contains(who.process)) {  // a predecessor's, recorded and repeated
+  if (of_process_.contains(who.process)) {  // a recorded and repeated frame of a predecessor
     ++counted_.foreign;
     return nullptr;
   }
-  // The first frame of a sequence: acknowledges nothing.
+  // The first frame of a sequence does not acknowledge anything.
   const Seal seal(options_.session_key, who.process, self_.process);
   if (header.sequence != 0 || header.acknowledged != 0 ||
       seal.tag(header, 0, 0, {}, digest) != (std::uint64_t{header.tag_high} << 32 | header.tag_low)) {
@@ -271,14 +271,14 @@ void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t num
     remote.urgent = true;
     return;
   }
-  if (incoming.beyond(number)) return;  // will be repeated when there is room
+  if (incoming.beyond(number)) return;  // will be repeated when there is room again
   if (number != incoming.arrived()) {
     ++counted_.out_of_order;
     remote.urgent = true;
   }
   if (remote.owed++ == 0) remote.owed_since = now;
   if (kind_of(header) == FrameKind::put_part) {
-    // A put is written as it comes; its end waits for all parts.
+    // Parts of a put are written as they arrive; its end waits for all parts.
     if (std::byte* target = sink.target(part.region, part.offset(), body.size()))
       std::memcpy(target, body.data(), body.size());
     else
@@ -314,7 +314,7 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
   }
 }
 
-// What is due to one peer: repetitions, parts of puts, an acknowledgement.
+// Sends what is due to one peer: repetitions, parts of puts, an acknowledgement.
 void WireChannel::serve(Time now, Sink& sink, Remote& remote) {
   Outgoing& outgoing = remote.outgoing;
   if (remote.dead) {
@@ -324,7 +324,7 @@ void WireChannel::serve(Time now, Sink& sink, Remote& remote) {
   if (now >= outgoing.due()) outgoing.time_out(now);
   for (std::uint64_t number; (number = outgoing.lost()) != outgoing.next();) {
     SentFrame& frame = outgoing.at(number);
-    // Repetitions ask, so that one lost answer does not cost a timeout.
+    // Repetitions ask for an answer, so that one lost answer does not cost a timeout.
     frame.header.kind |= prompt;
     if (!transmit(remote, frame, number)) break;
     outgoing.repeated(frame, now);
@@ -348,13 +348,13 @@ void WireChannel::serve(Time now, Sink& sink, Remote& remote) {
                 remote.incoming.waits() || !sink.open(remote.peer);
 }
 
-// Who is silent? Now and then, for all peers.
+// Checks all peers for silence from time to time.
 void WireChannel::watch(Time now, Sink& sink) {
   next_watch_ = now + options_.peer_timeout / 16;
   for (std::size_t index = 0; index < remotes_.size(); ++index) {
     Remote& remote = *remotes_[index];
     if (remote.dead) continue;
-    // Its first frame found no room.
+    // There was no room for its first frame.
     if (!remote.spoken && remote.awaited) introduce(now, remote);
     if (!remote.spoken) continue;
     if (now - remote.heard >= options_.peer_timeout) {
@@ -368,8 +368,8 @@ void WireChannel::watch(Time now, Sink& sink) {
   }
 }
 
-// Whether enough of a put is under way: more only fills caches, where no queue discipline limits the rate and this
-// processor is not shared.
+// Whether enough of a put is in flight: more would only fill caches, unless a queue discipline limits the rate or
+// this processor is shared.
 bool WireChannel::fills_caches(const Remote& remote) const {
   const std::size_t enough = std::max<std::size_t>(cached_bytes / body_limit_, 2 * owed_limit);
   return !wire_->shaped() && shared_lately_ == 0 && remote.outgoing.in_flight() >= enough;
@@ -412,7 +412,7 @@ void WireChannel::bury(Sink& sink, Remote& remote, bool farewell, std::string ho
     finished_.push_back({put.completion, put.context, Outcome::peer_dead});
   remote.endings.clear();
   remote.puts.clear();
-  wire_->flush();  // what still waits there refers to the frames that end here
+  wire_->flush();  // waiting entries refer to the frames that are destroyed here
   remote.outgoing = Outgoing(window, options_.flow_control);
   remote.dead = true;
   sink.died(remote.peer, farewell, std::move(how));
@@ -454,7 +454,7 @@ void WireChannel::add_to(Statistics& statistics) const {
   statistics.foreign += counted_.foreign;
 }
 
-// The first frame to every peer says who speaks.
+// The first frame to every peer identifies the sender.
 bool WireChannel::introduce(Time now, Remote& remote) {
   if (remote.outgoing.next() > 0) return true;
   const Introduction who{self_.process, self_.host};
@@ -484,7 +484,7 @@ bool WireChannel::send_message(Time now, Remote& remote, FrameKind kind, const M
 bool WireChannel::send_part(Time now, Remote& remote) {
   const Put& put = remote.puts.front().put;
   SentFrame& frame = remote.outgoing.fresh();
-  // Alone, a frame is longer: that counts where the link is slower than this processor.
+  // Single frames can be longer, which matters if the link is slower than this processor.
   const bool alone = !remote.together() || (wire_->shaped() && shared_lately_ == 0);
   const std::size_t limit = (alone ? body_limit_ : message_limit_) - sizeof(PartHeader);
   frame.body =
@@ -506,7 +506,7 @@ bool WireChannel::send_fresh(Time now, Remote& remote) {
   frame.together = remote.together() && ethernet_bytes + frame_bytes(frame.header) <= wire_->longest_together();
   if (!transmit(remote, frame, remote.outgoing.next(), frame.together)) return false;
   remote.sent_together += frame.together;
-  // What is long ago counts less, and what was given up is tried again.
+  // Old results count less, and frames are sent together again after a while.
   if (remote.outgoing.next() % frames_remembered == 0) {
     remote.sent_together /= 2;
     remote.lost_together /= 2;
@@ -544,14 +544,14 @@ bool WireChannel::transmit(Remote& remote, const SentFrame& frame, std::uint64_t
   if (!wire_->send({head.data(), static_cast<std::size_t>(place - head.data())}, frame.body, together))
     return false;
   ++counted_.frames_sent;
-  // Every frame acknowledges, but only an acknowledgement has the map of what came after a gap.
+  // Every frame acknowledges, but only an acknowledgement frame has the bit map of frames after a gap.
   remote.owed = 0;
   if (!remote.incoming.gap()) remote.urgent = false;
   remote.told = remote.granted;
   return true;
 }
 
-// A frame of its own, which takes no number. `ask`: the peer shall answer.
+// Sends a separate frame without a number. `ask`: the peer must answer.
 void WireChannel::acknowledge(Sink& sink, Remote& remote, bool ask) {
   grant(sink, remote);
   std::array<std::byte, longest_bit_map> bit_map;

@@ -1,4 +1,4 @@
-// The reliable protocol over a wire: who the peers are, what to do with each frame, and what is due when.
+// The reliable protocol over a wire: the peers, the handling of each frame, and the schedule of what is due.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ namespace scope::active_messages {
 
 class WireChannel final : public Channel {
  public:
-  // `self` is this endpoint's address, complete.
+  // `self` is this endpoint's complete address.
   WireChannel(std::unique_ptr<EthernetWire> wire, const Options& options, const Address& self);
   ~WireChannel() override;
 
@@ -70,16 +70,16 @@ class WireChannel final : public Channel {
   Options options_;
   Address self_;
   std::size_t body_limit_, message_limit_;
-  int shared_lately_ = 0;  // above 0: others want this processor
+  int shared_lately_ = 0;  // above 0: other processes want this processor
   BodyHash body_hash_;
   std::vector<std::unique_ptr<Remote>> remotes_;  // in the order of addition
   std::vector<Remote*> of_peer_;
   std::unordered_map<std::uint64_t, Remote*> of_place_;  // Ethernet address and port
   std::unordered_map<std::uint64_t, Remote*> of_process_;
-  std::vector<Remote*> busy_;  // those for which something may become due
+  std::vector<Remote*> busy_;  // peers for which something may become due
   std::vector<Finished> finished_;
   std::uint64_t last_place_ = 0;
-  Remote* last_remote_ = nullptr;  // at last_place_: most frames come from where the last one came from
+  Remote* last_remote_ = nullptr;  // peer at last_place_; most frames come from the same place as the previous one
   bool polling_ = false;
   int delivered_ = 0;
   std::size_t share_ = 0;

@@ -1,6 +1,6 @@
-// AF_XDP: an XDP program of 18 instructions hands our frames to rings in our own memory before the network stack
-// sees them; all other frames pass. Without zero copy in the driver the kernel copies once in each direction, and
-// frames leave past the queue discipline of the interface.
+// AF_XDP: an XDP program of 18 instructions passes our frames to rings in our own memory before the network stack
+// sees them; all other frames pass. Without zero copy in the driver, the kernel copies once in each direction, and
+// frames bypass the queue discipline of the interface.
 #include <linux/bpf.h>
 #include <linux/if_link.h>
 #include <linux/if_xdp.h>
@@ -23,12 +23,12 @@
 namespace scope::active_messages {
 namespace {
 
-constexpr std::uint32_t receive_frames = 1024, send_frames = 512;  // powers of two, as the kernel asks
+constexpr std::uint32_t receive_frames = 1024, send_frames = 512;  // powers of two, as the kernel requires
 constexpr std::size_t kernel_headroom = 256;                       // XDP_PACKET_HEADROOM
-constexpr std::uint32_t queue = 0;  // frames that are not IP have no hash: network cards deliver them to the first
+constexpr std::uint32_t queue = 0;  // non-IP frames do not have a hash, so they arrive in the first queue
 const std::vector<std::string> capabilities = {"cap_net_raw", "cap_net_admin", "cap_bpf"};
 
-// The kernel takes the queue back from a process some time after its end; programs start one after the other.
+// The kernel releases the queue some time after the end of a process, and programs start one after another.
 constexpr auto kernel_delay = std::chrono::milliseconds(50);
 
 struct InterfaceBusy : Error {
@@ -44,7 +44,7 @@ std::uint64_t address_of(Pointer* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-// One of the four rings of a socket: the kernel fills and we empty, or the other way round.
+// One of the four rings of a socket: the kernel fills it and we empty it, or vice versa.
 template <class Item>
 class Ring {
  public:
@@ -57,14 +57,14 @@ class Ring {
     flags_ = word(offsets.flags);
     first_ = reinterpret_cast<Item*>(mapping_.data() + offsets.desc);
   }
-  // For the side that fills.
+  // For the filling side.
   bool full() const { return produced_ - load(consumer_) == items_; }
   void push(const Item& item) {
     first_[produced_ & (items_ - 1)] = item;
     std::atomic_ref(*producer_).store(++produced_, std::memory_order_release);
   }
   bool drained() const { return load(consumer_) == produced_; }
-  // For the side that empties.
+  // For the emptying side.
   bool empty() const { return load(producer_) == consumed_; }
   Item pop() {
     const Item item = first_[consumed_ & (items_ - 1)];
@@ -113,7 +113,7 @@ std::vector<bpf_insn> program_of(std::uint16_t port, int map) {
       instruction(word, 2, 6, offsetof(xdp_md, rx_queue_index), 0),
       instruction(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
       instruction(0, 0, 0, 0, 0),
-      instruction(move | BPF_K, 3, 0, 0, XDP_PASS),  // where no socket is bound to this queue
+      instruction(move | BPF_K, 3, 0, 0, XDP_PASS),  // if no socket is bound to this queue
       instruction(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect_map),
       instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
       instruction(move | BPF_K, 0, 0, 0, XDP_PASS),
@@ -162,7 +162,7 @@ class XdpWire final : public EthernetWire {
   }
 
   void flush() override {
-    // The kernel takes so many frames at a time; what it cannot take now waits for the next flush.
+    // The kernel accepts a limited number of frames at a time; the rest waits for the next flush.
     for (int attempt = 0; attempt < 16 && !send_.drained() && send_.sleeps(); ++attempt)
       if (::sendto(socket_.get(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0 && errno != EAGAIN) break;
   }
@@ -255,7 +255,7 @@ class XdpWire final : public EthernetWire {
     program_ = Descriptor(bpf(BPF_PROG_LOAD, load));
     if (!program_) refuse("the XDP program", capabilities);
 
-    // The link ends with its descriptor, thus with this process. In copy mode the generic hook is the quicker one.
+    // The link ends with its descriptor, and so with this process. In copy mode, the generic hook is faster.
     bpf_attr link{};
     link.link_create.prog_fd = static_cast<std::uint32_t>(program_.get());
     link.link_create.target_ifindex = interface_.index;

@@ -1,5 +1,4 @@
-// What the test programs need of a framework: a count of what was wrong, and a condition without which to go on is
-// pointless.
+// A minimal test framework: a count of failures, and conditions without which it is pointless to continue.
 #pragma once
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Frames with right tags and wrong contents, as whoever has the session key could forge them: random kinds, lengths,
-// numbers, regions and bodies, in the name of a peer or of processes that nobody knows. They may spoil the conversation
-// that they claim to be of. Those of other peers go on: their messages arrive once and in order.
+// Frames with valid tags and wrong contents, as anyone with the session key could forge them: random kinds,
+// lengths, numbers, regions and bodies, in the name of a peer or of unknown processes. They may disturb the
+// claimed connection, but not those of other peers, whose messages must arrive once and in order.
 // usage: test-forged [FRAMES [SEED]]
 #include <cstdlib>
 

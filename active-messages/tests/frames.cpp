@@ -1,5 +1,5 @@
-// Hostile frames among good ones: random bytes, recorded frames repeated, truncated, prolonged, damaged or given other
-// lengths, frames of another session. All good messages must arrive once and in order, and nothing else.
+// Hostile frames among valid ones: random bytes; recorded frames that are repeated, truncated, extended, damaged
+// or given other lengths; frames of another session. Exactly the valid messages must arrive, once and in order.
 // usage: test-frames [FRAMES [SEED]]
 #include <cstdlib>
 
@@ -20,20 +20,20 @@ class Attacker {
     Frame frame =
         medium_.recorded.empty() || below(8) == 0 ? noise() : medium_.recorded[below(medium_.recorded.size())];
     switch (below(6)) {
-      case 0: break;  // repeated as it was
+      case 0: break;  // repeated unchanged
       case 1: frame.resize(below(frame.size() + 1)); break;
       case 2: frame.resize(frame.size() + below(2000), static_cast<std::byte>(below(256))); break;
       case 3:
         for (std::size_t flips = 1 + below(4); flips > 0 && !frame.empty(); --flips)
           frame[below(frame.size())] ^= static_cast<std::byte>(1 + below(255));
         break;
-      case 4:  // one field of the header anew
+      case 4:  // a new value in one field of the header
         if (frame.size() >= head_bytes)
           for (std::size_t at = ethernet_bytes + below(sizeof(FrameHeader)), bytes = 1 + below(4);
                bytes > 0 && at < head_bytes; ++at, --bytes)
             frame[at] = static_cast<std::byte>(below(256));
         break;
-      default: {  // two frames crossed
+      default: {  // parts of two frames combined
         const Frame& other = medium_.recorded.empty() ? frame : medium_.recorded[below(medium_.recorded.size())];
         for (std::size_t at = below(frame.size() + 1); at < std::min(frame.size(), other.size()); ++at)
           frame[at] = other[at];
@@ -47,7 +47,7 @@ class Attacker {
   Frame noise() {
     Frame frame(below(1600));
     for (std::byte& each : frame) each = static_cast<std::byte>(random_());
-    // Half of it looks like ours.
+    // Half of the random frames look like ours.
     if (below(2) == 0 && frame.size() >= head_bytes) {
       FrameHeader header{};
       header.destination_port = 101 + static_cast<std::uint16_t>(below(2));
@@ -103,7 +103,7 @@ int main(int count, char** words) {
     if (one.send(peer, 0, number) == Outcome::done) ++sent;
     if (sent % 100 == 1) one.put(peer, 1, 1000, source, 1);
     if (sent % 50 == 0) stranger.send(target, 0, number);
-    // Recent frames are the dangerous ones.
+    // Recent frames are the most dangerous.
     if (medium.recorded.size() > 400)
       medium.recorded.erase(medium.recorded.begin(), medium.recorded.begin() + 200);
     for (int burst = 0; burst < 10 && attacks < frames; ++burst, ++attacks) attacker.attack();

@@ -1,5 +1,5 @@
-// A wire in memory between channels, with a clock of its own: it loses, repeats, reorders and damages frames, drawn
-// from a seed, so that every failure can be repeated.
+// A wire in memory between channels, with its own clock: it loses, repeats, reorders and damages frames at random
+// from a seed, so that every failure can be reproduced.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@ namespace scope::active_messages {
 
 struct Impairment {
   double loss = 0, duplication = 0, reordering = 0, corruption = 0;
-  std::size_t slots = 1024;  // frames that fit in front of a receiver; more are lost
+  std::size_t slots = 1024;  // frames that can wait at a receiver; more are lost
   std::chrono::nanoseconds per_frame{
-      0};  // on the link to a receiver, which `queue` frames can wait for; more are lost
+      0};  // of the link to a receiver, on which `queue` frames can wait; more are lost
   int queue = 1000;
-  bool together = false;        // whether frames may travel together
-  double loss_of_together = 0;  // of such frames, by a filter on the way for one
+  bool together = false;        // whether frames may be sent together
+  double loss_of_together = 0;  // loss of such frames, for example by a filter on the path
 };
 
-// What connects the wires. Time passes when the test says so.
+// Connects the wires. The test controls the time.
 class Medium {
  public:
   Medium(const Impairment& impairment, unsigned seed) : impairment_(impairment), random_(seed) {}
@@ -53,7 +53,7 @@ class Medium {
     }
     queue(std::move(frame));
   }
-  // Past all impairments: what an attacker puts on the wire, for every station.
+  // Injects an attacker's frame for every station, without impairments.
   void inject(const std::vector<std::byte>& frame) {
     for (auto& [address, arrivals] : arrivals_) arrivals.emplace(now_, frame);
   }
@@ -90,7 +90,7 @@ class Medium {
   Impairment impairment_;
   std::mt19937 random_;
   std::map<Ethernet, std::multimap<Time, std::vector<std::byte>>> arrivals_;  // equal times keep their order
-  std::map<Ethernet, Time> free_;  // since when the link to an address carries nothing
+  std::map<Ethernet, Time> free_;  // time from which the link to an address is free
   Time now_{std::chrono::hours(1)};
   bool cut_ = false;
   std::uint64_t lost_ = 0, together_ = 0;
@@ -104,7 +104,7 @@ class ImpairedWire final : public EthernetWire {
   std::size_t longest_frame() const override { return ethernet_bytes + 1500; }
   std::size_t longest_together() const override { return together_ ? longest_frame() - 28 : 0; }
   std::size_t receive_slots() const override { return medium_.impairment().slots; }
-  // As a real wire does, refers to the body of a frame that may travel with others until flush().
+  // Like a real wire, refers to the body of a frame that may be sent together with others until flush().
   bool send(Bytes head, Bytes body, bool together) override {
     Waiting& frame = waiting_.emplace_back(Waiting{{head.begin(), head.end()}, {}, body, together});
     if (!together) {

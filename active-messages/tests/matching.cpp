@@ -1,5 +1,5 @@
-// What the provider matches, against the rules of MPI: messages of one source in order, receives in order; and the
-// numbers under which other processes know its objects.
+// Compares the provider's matching with the rules of MPI (messages of one source in order, receives in order), and
+// tests the numbers under which other processes refer to its objects.
 #include "../provider/matching.hpp"
 
 #include <optional>
@@ -86,7 +86,7 @@ void a_number_that_was_given_back_finds_nothing() {
   EXPECT(first != 0 && second != 0 && *slots.find(first) == 1 && *slots.find(second) == 2);
   slots.remove(first);
   EXPECT(slots.find(first) == nullptr && slots.used() == 1);
-  const std::uint64_t third = slots.add(3);  // in the place of the first
+  const std::uint64_t third = slots.add(3);  // reuses the first slot
   EXPECT(third != first && slots.find(first) == nullptr && *slots.find(third) == 3);
   for (const std::uint64_t stranger :
        {std::uint64_t{0}, std::uint64_t{5}, all_bits, second + (std::uint64_t{1} << 32)})

@@ -1,5 +1,5 @@
-// AF_PACKET between the two ends of a veth pair in a network of its own: which process gets which frames, alone and
-// together. Needs root.
+// AF_PACKET between the ends of a veth pair in a separate network namespace: which process gets which frames,
+// single and together. Needs root.
 #include <sched.h>
 
 #include <cstring>
@@ -30,7 +30,7 @@ std::vector<std::byte> head_to(const Ethernet& destination, const Ethernet& sour
   return head;
 }
 
-// The ports of all frames that have arrived; each must be whole, with the body that belongs to its place.
+// The ports of all frames that have arrived; each frame must be complete and have the expected body.
 std::vector<std::uint16_t> ports_at(EthernetWire& wire, const std::vector<std::byte>& body) {
   std::vector<std::uint16_t> ports;
   for (Bytes frame; !(frame = wire.receive()).empty();) {
@@ -59,7 +59,7 @@ int main() {
   std::vector<std::byte> body(body_bytes);
   for (std::size_t index = 0; index < body_bytes; ++index) body[index] = static_cast<std::byte>(index * 7);
   for (const bool together : {false, true}) {
-    // As a poll sends them: those for one process after those for another.
+    // In the order of a poll: the frames for one process after those for another.
     for (const std::uint16_t port : {2, 3, 2})
       for (int count = 0; count < 10; ++count)
         EXPECT(sender->send(head_to(there.address, here.address, port), body, together));

@@ -1,5 +1,5 @@
-// The reliable protocol on wires that lose, repeat, reorder and damage frames: all messages arrive once and in order,
-// all puts whole; silence, farewells and blocked receivers have the consequences that endpoint.hpp promises.
+// The reliable protocol on wires that lose, repeat, reorder and damage frames: all messages arrive once, in order,
+// all puts completely; silence, farewells and blocked receivers have the effects documented in endpoint.hpp.
 #include "expect.hpp"
 #include "station.hpp"
 
@@ -83,7 +83,7 @@ void exchange(const std::string& name, const Impairment& impairment, bool flow_c
   if (impairment.reordering > 0) expect(second.out_of_order > 0, name + ": reordering is counted");
 }
 
-// A burst beyond what the receiver can hold: credits prevent the loss that their absence causes.
+// A burst larger than the receiver can hold: frames are lost without credits, but not with credits.
 void credits() {
   for (const bool flow_control : {true, false}) {
     Medium medium({.slots = 300}, 3);
@@ -103,7 +103,7 @@ void credits() {
 }
 
 // Puts of several senders to one receiver over a link that loses frames, by chance or because its queue is short.
-// Returns the share of the link that they use, and of the frames those that are repeated.
+// Returns the fraction of the link that they use, and the fraction of repeated frames.
 struct Use {
   double link, repeated;
 };
@@ -145,7 +145,7 @@ void congestion() {
   }
 }
 
-// Frames travel together where both ends can, and no longer where most of those are lost on the way.
+// Frames are sent together if both ends can do so, until most such frames are lost on the path.
 void together() {
   const std::vector<std::byte> source = pattern(4'000'000, 12);
   for (const double loss : {0.0, 0.05, 1.0}) {
@@ -163,7 +163,7 @@ void together() {
       expect(medium.together() < frames / 10,
              "a way that drops them is left, after " + std::to_string(medium.together()) + " frames");
   }
-  // Not with a peer that does not say that it understands them.
+  // Not with a peer that does not announce that it understands them.
   Medium medium({.together = true}, 14);
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
   two.channel = std::make_unique<WireChannel>(std::make_unique<ImpairedWire>(medium, two.address.ethernet, false),
@@ -174,7 +174,7 @@ void together() {
   expect(two.memory == source && medium.together() == 0, "with a peer that cannot, frames travel alone");
 }
 
-// A receiver that is not open takes a bounded number of requests, and all of them later.
+// A receiver that is not open accepts a bounded number of requests, and the rest later.
 void bounded() {
   Medium medium({}, 4);
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
@@ -222,7 +222,7 @@ void death() {
   expect(two.dead.size() == 1, "the listener notices, too");
 }
 
-// Nobody is there from the first frame on.
+// The peer never exists.
 void nobody() {
   Medium medium({}, 9);
   Station one(medium, 1, test_options(true));
@@ -232,7 +232,7 @@ void nobody() {
   expect(one.dead == std::vector<Peer>{peer}, "who never answers is dead");
 }
 
-// A program that computes for long between two polls was silent itself.
+// If a program computes for a long time between two polls, the silence is its own.
 void absence() {
   Medium medium({}, 6);
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
@@ -254,7 +254,7 @@ void farewell() {
   expect(two.received.size() == 10 && two.dead.size() == 1, "a farewell comes after all messages");
   expect(one.channel->idle(), "a farewell is acknowledged");
 
-  // Another process takes the place of the first.
+  // Another process takes the address of the first.
   Station next(medium, 1, test_options(true));
   next.address.process += 1;
   next.channel =
@@ -265,7 +265,7 @@ void farewell() {
   expect(two.received.size() == 11 && two.received.back().source == 1, "a successor is another peer");
 }
 
-// A reply that waits to leave when its peer's farewell arrives in the same poll leaves as it was.
+// A reply that waits to be sent when its peer's farewell arrives in the same poll is sent unchanged.
 void last_reply() {
   Medium medium({.together = true}, 15);
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));

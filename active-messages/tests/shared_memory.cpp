@@ -1,4 +1,4 @@
-// The channel within a host, between a parent and a child that is forked before either opens anything.
+// The channel within a host, between a parent and a child process that is forked before either opens anything.
 #include "../src/shared_memory.hpp"
 
 #include <poll.h>
@@ -34,7 +34,7 @@ Options with_key(int byte) {
   return options;
 }
 
-// One endpoint's worth of state: peer 0 is the other process.
+// The state of one endpoint; peer 0 is the other process.
 struct Side final : Sink {
   explicit Side(int key = 1) : self(address_of_this_process()), channel(shared_memory(with_key(key), self)) {}
 
@@ -73,7 +73,7 @@ struct Side final : Sink {
   std::function<void(const Message&)> on_message = [](const Message&) {};
   std::vector<std::byte> memory;
   bool is_open = true, added = false, admitted = false, dead = false;
-  std::string how;  // the peer died
+  std::string how;  // reason why the peer died
 };
 
 // Runs `child` in a child process, `parent` here; each gets a socket to the other.
@@ -150,7 +150,7 @@ void all_messages_arrive_once_in_order_and_whole() {
       });
 }
 
-// `whole`: read out of the sender's memory; else in pieces through the ring, as a small put always is.
+// The put is read from the sender's memory or, like every small put, sent in pieces through the ring.
 void a_put_arrives_before_the_message_that_ends_it(std::size_t bytes) {
   in_two_processes(
       [&](int socket) {
@@ -281,15 +281,15 @@ void puts_to_a_dead_peer_complete_with_its_death() {
       true);
 }
 
-// A library above may send from an address that it computed wrongly. Its process is alive, and nobody is to look for
-// why it ended. Where the kernel lets nobody read another process's memory, the sender itself would read there.
+// A library above may send from a wrongly computed address. Its process is alive and must not be reported as dead.
+// If the kernel does not let anyone read another process's memory, the sender itself would read there.
 void a_put_from_nowhere_is_not_the_end_of_its_process() {
   in_two_processes(
       [&](int socket) {
         Side side;
         side.memory.resize(1 << 20);
         connect(side, socket);
-        // Of a process that was admitted the receiver reads; it says so by this message.
+        // The receiver reads from an admitted process, and reports this with the message.
         side.poll_until([&] { return side.admitted; });
         side.send(Kind::reply, {}, {});
         side.poll_until([&] { return side.dead; });
@@ -331,7 +331,7 @@ void another_session_key_is_refused() {
       });
 }
 
-// A sender that writes nonsense over its ring loses its connection; the others notice nothing.
+// A sender that overwrites its ring with nonsense loses its connection without affecting the others.
 void a_damaged_ring_ends_its_connection() {
   in_two_processes(
       [&](int socket) {

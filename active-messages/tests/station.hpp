@@ -1,4 +1,4 @@
-// One end of the protocol in a test: a channel, and a sink that remembers what it was told.
+// One end of the protocol in a test: a channel, and a sink that records all events.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ inline Address test_address(unsigned number) {
   return address;
 }
 
-// Not to be copied: completions have its address.
+// Not copyable, because completions have its address.
 class Station final : public Sink {
  public:
   Station(Medium& medium, unsigned number, const Options& options)

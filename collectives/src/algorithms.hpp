@@ -1,4 +1,4 @@
-// The algorithms, each one file in algorithms/ that registers itself.
+// The algorithms; each is a file in algorithms/ that registers itself.
 //
 // Contents of the memory spaces when a program begins and ends:
 //
@@ -21,7 +21,7 @@
 
 namespace scope {
 
-inline constexpr Shape any_shape[] = {Shape::binomial};  // of algorithms without a multilevel tree
+inline constexpr Shape any_shape[] = {Shape::binomial};  // for algorithms without a multilevel tree
 inline constexpr Shape passing_shapes[] = {Shape::binomial, Shape::chain, Shape::tail};
 inline constexpr Shape collecting_shapes[] = {Shape::star, Shape::binomial};
 
@@ -39,10 +39,10 @@ class Registration {
   explicit Registration(const Algorithm& algorithm);
 };
 
-// By operation, then by name: the same on every rank.
+// Sorted by operation, then by name; the same on every rank.
 std::span<const Algorithm> algorithms();
 
-// nullptr where the operation has no algorithm of this name.
+// Returns nullptr if the operation does not have an algorithm of this name.
 const Algorithm* find_algorithm(Operation operation, const std::string& name);
 
 }  // namespace scope

@@ -1,4 +1,4 @@
-// Chooses the algorithm, its shape and its segments: the combination with the shortest estimate.
+// Chooses the algorithm, its shape and its segments: the combination with the shortest estimated time.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@ namespace scope {
 
 // One algorithm with its best shape and segments.
 struct Candidate {
-  const Algorithm* algorithm = nullptr;  // null: the library's own
+  const Algorithm* algorithm = nullptr;  // null: the MPI library's own algorithm
   Shape shape = Shape::binomial;
   std::int64_t segment_units = 0;
   double seconds = 0;
 };
 
-// Scope's algorithm is taken where its estimate is below this share of the library's and gains at least this
-// much: the accuracy of an estimate.
+// Scope's algorithm is chosen if its estimate is below this fraction of the library's and gains at least the time
+// below; both reflect the accuracy of an estimate.
 inline constexpr double worthwhile = 0.9;
 inline constexpr double least_gain_s = 1e-4;
 
-// Smaller segments cost more processor time than they gain. Larger ones leave in two pieces: Open MPI sends
-// the first 64 KiB with the request and the rest behind everything posted meanwhile, so that no segment is
-// complete before the last one has left, and there is no pipelining.
+// Smaller segments cost more CPU time than they gain. Larger segments leave in two pieces: Open MPI sends the
+// first 64 KiB with the request and the rest after everything that was posted meanwhile, so that no segment is
+// complete before the last one has left, and nothing is pipelined.
 constexpr std::int64_t least_segment_bytes = 8192;
 constexpr std::int64_t most_segment_bytes = 32768;
 constexpr double as_fast = 1.03;
@@ -38,7 +38,7 @@ inline std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
                                   std::max<std::int64_t>(1, problem.units));
 }
 
-// Powers of two from the smallest sensible segment on; the whole message where it is not larger.
+// Powers of two, starting with the smallest sensible segment; or the whole message if it is not larger.
 inline std::vector<std::int64_t> sizes(const Problem& problem) {
   const std::int64_t bytes = std::max<std::int64_t>(1, problem.units * problem.unit_bytes);
   std::vector<std::int64_t> list;
@@ -48,8 +48,8 @@ inline std::vector<std::int64_t> sizes(const Problem& problem) {
   return list;
 }
 
-// The choice among candidates as fast as the fastest, within the accuracy of an estimate: the fewest messages, then the first
-// shape.
+// Among candidates as fast as the fastest, within the accuracy of an estimate, chooses the fewest messages, then
+// the first shape.
 inline std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>& tried) {
   const auto fastest =
       std::min_element(tried.begin(), tried.end(),
@@ -63,14 +63,14 @@ inline std::vector<Candidate>::const_iterator least_effort(const std::vector<Can
   return best;
 }
 
-// The problem as solved by the candidate.
+// The problem with the candidate's shape and segments.
 inline Problem tuned(Problem problem, const Candidate& candidate) {
   problem.shape = candidate.shape;
   problem.segment_units = candidate.segment_units;
   return problem;
 }
 
-// The algorithm in its fastest shape and segments; `segment_bytes` above 0 fixes those.
+// The algorithm with its fastest shape and segments; `segment_bytes` above 0 fixes the segments.
 inline Candidate best_of(const Problem& problem, const Algorithm& algorithm, std::int64_t segment_bytes) {
   std::vector<Candidate> tried;
   const auto attempt = [&](Shape shape, std::int64_t bytes) {
@@ -84,7 +84,7 @@ inline Candidate best_of(const Problem& problem, const Algorithm& algorithm, std
       attempt(shape, segment_bytes > 0 ? segment_bytes : problem.units * problem.unit_bytes);
       continue;
     }
-    // The time falls, then rises with the segment: search from the middle in the better direction.
+    // With growing segments, the time first falls, then rises: search from the middle in the better direction.
     const std::vector<std::int64_t> all = sizes(problem);
     std::map<std::size_t, double> known;
     const auto at = [&](std::size_t index) {
@@ -100,12 +100,12 @@ inline Candidate best_of(const Problem& problem, const Algorithm& algorithm, std
   return *least_effort(tried);
 }
 
-// No step of it has a count above MPI's int.
+// Whether no step has a count above MPI's int.
 inline bool possible(const Problem& problem, const Algorithm& algorithm) {
   return algorithm.segmented || problem.units <= std::numeric_limits<int>::max();
 }
 
-// Every algorithm of the operation with its best settings, the library's own first.
+// Every algorithm of the operation with its best settings, the MPI library's own first.
 inline std::vector<Candidate> candidates(const Problem& problem, Library library, std::int64_t segment_bytes) {
   Candidate own;
   own.seconds = simulate(problem, library_schedule(problem, library)).seconds;
@@ -116,7 +116,7 @@ inline std::vector<Candidate> candidates(const Problem& problem, Library library
   return all;
 }
 
-// The fastest of them, or the first where no other gains enough.
+// The fastest candidate, or the first if no other gains enough.
 inline const Candidate& chosen(const std::vector<Candidate>& all) {
   const auto faster = [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; };
   const auto best = std::min_element(all.begin(), all.end(), faster);

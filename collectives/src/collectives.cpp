@@ -9,7 +9,7 @@
 #include "executor.hpp"
 #include "layout.hpp"
 
-// Invalid arguments are passed to the library, which reports the errors.
+// Invalid arguments are passed to the MPI library, which reports the errors.
 
 namespace scope {
 
@@ -27,7 +27,7 @@ bool usable(int count, MPI_Datatype type) { return count >= 0 && type != MPI_DAT
 
 bool is_rank(int root, const Communicator& here) { return root >= 0 && root < here.size(); }
 
-// The element with this number.
+// The address of the element with this number.
 const void* element(const void* begin, MPI_Datatype type, std::int64_t number) {
   MPI_Aint lower = 0, extent = 0;
   PMPI_Type_get_extent(type, &lower, &extent);
@@ -37,10 +37,10 @@ void* element(void* begin, MPI_Datatype type, std::int64_t number) {
   return const_cast<void*>(element(static_cast<const void*>(begin), type, number));
 }
 
-// Blocks in this order lie as in the program's own buffers.
+// Whether blocks in this order are arranged as in the program's own buffers.
 bool in_order_of_ranks(const std::vector<int>& order) { return std::is_sorted(order.begin(), order.end()); }
 
-// Our algorithms change the order of operands.
+// Whether operands may be reordered, as our algorithms do.
 bool reorderable(MPI_Op op) {
   int commutes = 0;
   return op != MPI_OP_NULL && PMPI_Op_commutative(op, &commutes) == MPI_SUCCESS && commutes;
@@ -53,7 +53,7 @@ struct Block {
   std::int64_t size() const { return count * packed_bytes(type); }
 };
 
-// Bytes of a block that all ranks can move; 0 where there are none, or too many to pack.
+// Whether all ranks can move the block: it is not empty, and not too large to pack.
 bool movable(const Block& block, int ranks) {
   const std::int64_t size = block.size();
   return size > 0 && size <= most_int / ranks;
@@ -134,7 +134,7 @@ int allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI
   Memory memory = reduction_memory(type, op);
   memory.input = send == MPI_IN_PLACE ? receive : send;
   memory.result = receive;
-  // Segments coming down must not overwrite those still going up.
+  // Segments that come down must not overwrite segments that still go up.
   const bool apart = program.extent(Space::result) > 0;
   const bool copied = apart && (program.extent(Space::work) > 0 || send == MPI_IN_PLACE);
   Elements work, incoming(type, program.extent(Space::incoming));

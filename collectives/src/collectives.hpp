@@ -1,5 +1,5 @@
-// The operations, by Scope's schedules where these were chosen, otherwise by the library. C and Fortran
-// entries call these.
+// The operations, executed by Scope's schedule if one was chosen, otherwise by the MPI library. Called by the C
+// and Fortran entries.
 #pragma once
 
 #include <mpi.h>

@@ -18,19 +18,19 @@ namespace {
 struct State {
   Settings settings;
   Topology topology;
-  std::vector<std::string> hosts;  // of every rank of the world
+  std::vector<std::string> hosts;  // host of every rank in MPI_COMM_WORLD
   int keyval = MPI_KEYVAL_INVALID;
   bool ending = false;
-  std::mutex creation;  // attributes of different communicators may be made at the same time
+  std::mutex creation;  // several threads may create attributes of different communicators
 };
 
 State& state() {
-  // Lives as long as the process: communicators may be freed after everything else.
+  // Never destroyed: communicators may be freed after everything else.
   static State* const only = new State;
   return *only;
 }
 
-// The attribute value of communicators that are passed through.
+// The attribute value of communicators whose calls are passed through.
 char pass_through;
 
 int forget(MPI_Comm, int, void* value, void*) {
@@ -38,7 +38,7 @@ int forget(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-// Rank 0's result on every rank: empty text and false where it failed.
+// Shares rank 0's result with every rank: empty text and false if rank 0 failed.
 bool share_text(std::string& text, bool fine) {
   long long length = fine ? static_cast<long long>(text.size()) : -1;
   PMPI_Bcast(&length, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
@@ -59,14 +59,14 @@ std::vector<std::string> processor_names(int ranks) {
   return names;
 }
 
-// Whether there is something to do where all ranks are on one host: what another library would choose.
+// Whether there is something to do even if all ranks are on one host: imitate another library's choice.
 bool acts_inside_hosts(const Settings& settings) {
   return std::any_of(settings.forced.begin(), settings.forced.end(),
                      [](const auto& choice) { return library_named(choice.second).has_value(); });
 }
 
-// Reads the file on rank 0; every rank parses the same text and so reaches the same result. The algorithms are
-// those that rank 0 was told.
+// Reads the file on rank 0; every rank parses the same text and so reaches the same result. Rank 0's settings of
+// algorithms apply.
 bool prepare(State& state, bool root, int ranks) {
   std::string text;
   bool fine = true;
@@ -74,7 +74,7 @@ bool prepare(State& state, bool root, int ranks) {
     state.settings = read_settings();
   } catch (const std::exception& error) {
     if (root) complain(error.what());
-    fine = false;  // the environment may differ between hosts: rank 0 decides
+    fine = false;  // rank 0 decides, because the environment may differ between hosts
   }
   if (root && fine) {
     std::ifstream file(state.settings.topology);
@@ -107,7 +107,7 @@ bool prepare(State& state, bool root, int ranks) {
   }
 }
 
-// Messages whose sizes differ by less than half share a decision.
+// Classes of similar message sizes that share a decision.
 int size_class(std::int64_t bytes) {
   int power = 0;
   while ((bytes >> power) > 1) ++power;
@@ -133,7 +133,7 @@ void begin_collectives() {
 void end_collectives() {
   if (!collectives_active) return;
   collectives_active = false;
-  // While MPI is up: the world's own communicator could not be freed later.
+  // While MPI is up, because the duplicate of the world could not be freed later.
   void* value = nullptr;
   int known = 0;
   PMPI_Comm_get_attr(MPI_COMM_WORLD, state().keyval, &value, &known);
@@ -235,7 +235,7 @@ void Communicator::log(const Problem& problem, const Candidate& taken, const std
   line.end();
   if (std::FILE* file = std::fopen(state().settings.log.c_str(), "a")) {
     std::fputs((line.text() + "\n").c_str(),
-               file);  // one write, so that lines of several communicators are not interleaved
+               file);  // one write, so that lines of different communicators are not interleaved
     std::fclose(file);
   }
 }
@@ -246,8 +246,8 @@ void Communicator::make(Decision& decision, const Problem& problem) const {
   const std::string name = forced == all_forced.end() ? "" : forced->second;
   const Candidate taken = rank_ == 0 ? choose(problem) : Candidate{};
   decision.library = library_named(name);
-  if (decision.library || name == "library") return;  // which every rank knows
-  // Rank 0 decides: estimates may differ in the last bit between processors.
+  if (decision.library || name == "library") return;  // known to every rank
+  // Rank 0 decides, because estimates may differ in the last bit between processors.
   long long said[3] = {-1, 0, 0};
   if (taken.algorithm) said[0] = taken.algorithm - algorithms().data();
   said[1] = static_cast<long long>(taken.shape);

@@ -23,10 +23,10 @@ void end_collectives();
 // A decision, and the program of the last call that followed it.
 struct Decision {
   const Algorithm* algorithm = nullptr;
-  std::optional<Library> library;  // whose own broadcast it is; without this and an algorithm: MPI's call
+  std::optional<Library> library;  // library whose broadcast to imitate; without this and an algorithm: MPI's call
   Shape shape = Shape::binomial;
   std::int64_t segment_bytes = 0;
-  // Of the last message in this class of sizes:
+  // For the last message in this size class:
   std::int64_t units = -1;
   std::int64_t unit_bytes = 0;
   std::vector<int> order;
@@ -35,16 +35,16 @@ struct Decision {
 
 class Communicator {
  public:
-  // nullptr: pass through (intercommunicator, one process, unknown processes; one host, unless broadcasts are to
-  // be those of another library). Collective in the first call.
+  // nullptr: pass through (intercommunicator, one process, unknown processes; one host, unless broadcasts imitate
+  // another library's). Collective in the first call.
   static Communicator* of(MPI_Comm comm);
 
   MPI_Comm own() const { return own_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // The decision for this kind of message, the same everywhere; nullptr where the library's own algorithm is to
-  // be used. Collective: rank 0 makes it in the first call, where the settings do not.
+  // The decision for this kind of message, the same on all ranks; nullptr if the library's own algorithm is to be
+  // used. Collective in the first call, in which rank 0 decides unless the settings do.
   Decision* decide(Operation operation, int root, std::int64_t units, std::int64_t unit_bytes);
 
   // Reports an error of our own calls through the error handler of the user's communicator; returns the error.

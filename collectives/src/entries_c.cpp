@@ -1,5 +1,5 @@
-// The C entries of MPI that this library intercepts. Without several hosts they cost one branch before the
-// library's own.
+// The C entries of MPI that this library intercepts. Without several hosts, they cost one branch before the MPI
+// library's own entry.
 #include "collectives.hpp"
 #include "communicator.hpp"
 

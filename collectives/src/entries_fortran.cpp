@@ -1,10 +1,10 @@
 // The Fortran entries. MPICH's Fortran library calls the C entries, which suffices; Open MPI's calls the PMPI
-// routines directly, so its entries are here: mpif.h and `use mpi` (mpi_bcast_ in the manglings of the
-// compilers), and `use mpi_f08` (ompi_bcast_f).
+// routines directly, so its entries are here: mpif.h and `use mpi` (mpi_bcast_ with the compilers' manglings), and
+// `use mpi_f08` (ompi_bcast_f).
 //
-// Fortran's MPI_BOTTOM and MPI_IN_PLACE are addresses of common blocks of Open MPI's Fortran library. They
-// are weak symbols here: a C program does not load that library, and the addresses are then null and equal to
-// no buffer.
+// Fortran's MPI_BOTTOM and MPI_IN_PLACE are addresses of common blocks in Open MPI's Fortran library. They are
+// weak symbols here: a C program does not load that library, and the addresses are then null and differ from all
+// buffers.
 #include <mpi.h>
 
 #ifdef OPEN_MPI
@@ -37,7 +37,7 @@ MPI_Datatype type(const MPI_Fint* handle) { return PMPI_Type_f2c(*handle); }
 MPI_Op operation(const MPI_Fint* handle) { return PMPI_Op_f2c(*handle); }
 MPI_Comm communicator(const MPI_Fint* handle) { return PMPI_Comm_f2c(*handle); }
 
-// Without several hosts, the library's own, as in C.
+// Without several hosts, calls the MPI library's own routine, as in C.
 #define SCOPE_CALL(ours, theirs, ...)                                                          \
   const int code = scope::collectives_active ? scope::ours(__VA_ARGS__) : theirs(__VA_ARGS__); \
   if (error) *error = code

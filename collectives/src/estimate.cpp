@@ -1,8 +1,8 @@
 // scope-estimate TOPOLOGY OPERATION BYTES --hosts a,a,b,… [--root R] [--segment BYTES] [--library
 // openmpi4|openmpi5|mpich]
 //
-// One JSON object per line: every algorithm of the operation with its best settings, the library's own, and
-// the physical limit; `chosen` is the one that the collectives would take.
+// Prints one JSON object per line: every algorithm of the operation with its best settings, the MPI library's own,
+// and the physical limit; `chosen` is the one that the collectives would use.
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -103,7 +103,7 @@ void print(const Line& line) {
   std::puts(json.text().c_str());
 }
 
-// The bytes over each trunk: the uplinks of groups, not the ports of hosts.
+// The bytes over each trunk, i.e. over the uplinks of groups, not over the ports of hosts.
 BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
   const Estimate simulated = simulate(problem, schedule);
   BytesOver members;

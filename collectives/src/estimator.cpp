@@ -10,11 +10,11 @@ namespace scope {
 
 namespace {
 
-// Eager limit: larger messages wait for the receiver (rendezvous), and then leave in one piece. Open MPI over TCP:
-// 64 KiB with the longest header, which has 80 B in 5.0 and 56 B in 4.1, so that a message of 64 KiB waits; and pieces
-// of 2 GiB (btl_tcp_eager_limit, btl_tcp_rdma_pipeline_frag_size). Taken for others, too, which were not looked at.
+// Eager limit: larger messages wait for the receiver (rendezvous), then leave in one piece. Open MPI over TCP: 64
+// KiB with the longest header (80 B in 5.0, 56 B in 4.1), so a message of 64 KiB waits; pieces of 2 GiB
+// (btl_tcp_eager_limit, btl_tcp_rdma_pipeline_frag_size). Also used for other libraries, which were not examined.
 constexpr std::int64_t eager_bytes = 65536 - 80;
-// This share of an empty message's latency is work of the sender, and as much of the receiver; at most this long.
+// This fraction of an empty message's latency is CPU time of the sender, and again of the receiver, up to a limit.
 constexpr double overhead_share = 0.4;
 constexpr double overhead_most_s = 2e-5;
 constexpr double combine_bytes_per_s = 4e9;
@@ -27,25 +27,25 @@ double flight_s(const Route& route) { return route.latency_s - 2 * overhead_s(ro
 struct Message {
   int from = 0;
   int to = 0;
-  std::int64_t bytes = -1;     // as sent
-  std::int64_t expected = -1;  // as received
-  double asked = infinity;     // when the receiver can know of the message
+  std::int64_t bytes = -1;     // bytes sent; -1: not posted yet
+  std::int64_t expected = -1;  // bytes of the posted receive
+  double asked = infinity;     // when the receiver learns of the message
   double posted = infinity;    // when the receive was posted
   double left = infinity;      // when the last byte has left the sender
   double arrived = infinity;
-  double remaining = 0;           // of the part that is leaving
-  std::int64_t given = 0;         // with all parts before it
-  std::vector<int> answers = {};  // clearances that leave the sender behind that part
+  double remaining = 0;           // bytes left of the part that is leaving
+  std::int64_t given = 0;         // bytes up to the end of that part
+  std::vector<int> answers = {};  // clearances that leave the sender after that part
   bool sender_waits = false;
   bool receiver_waits = false;
 };
 
 // One direction between two ranks: messages leave one after another, as on a TCP connection.
 struct Connection {
-  std::vector<int> messages;  // in the order of sending and of receiving, by which they match
+  std::vector<int> messages;  // in order of sending and of receiving, by which they match
   std::size_t sent = 0;
   std::size_t received = 0;
-  std::vector<int> queue;  // ready to leave
+  std::vector<int> queue;  // messages ready to leave
   std::size_t head = 0;
 };
 
@@ -60,7 +60,7 @@ struct RankState {
   std::size_t next = 0;
   double now = 0;
   std::vector<Posted> posted;
-  std::size_t waited = 0;  // all before are complete
+  std::size_t waited = 0;  // all steps before it are complete
   bool finished = false;
 };
 
@@ -124,7 +124,7 @@ class Simulation {
     return connections_[static_cast<std::int64_t>(from) * static_cast<std::int64_t>(ranks_.size()) + to];
   }
 
-  // The message at this position on the connection, whichever side comes first.
+  // The message at this position on the connection, created by whichever side comes first.
   int message_at(Connection& pair, std::size_t place, int from, int to) {
     if (place == pair.messages.size()) {
       pair.messages.push_back(static_cast<int>(messages_.size()));
@@ -154,15 +154,15 @@ class Simulation {
     return id;
   }
 
-  // The rest of a long message leaves when its first part, which is the request, has arrived, the receive is
-  // posted, and the clearance has come.
+  // The rest of a long message leaves when its first part (the request) has arrived, the receive is posted, and
+  // the clearance has come.
   void clear_to_send(int id) {
     const Message& message = messages_[id];
     if (message.posted < infinity && message.asked < infinity)
       push(std::max(message.asked, message.posted), EventKind::answer, id);
   }
 
-  // The clearance takes the connection of the opposite direction, behind all data that were given to it before.
+  // The clearance uses the connection in the opposite direction, after all data that were given to it earlier.
   void answer(int id, double at) {
     const Connection& back = connection(messages_[id].to, messages_[id].from);
     if (back.head < back.queue.size())
@@ -204,7 +204,7 @@ class Simulation {
 
   void wake(int rank, double at) { push(std::max(at, ranks_[rank].now), EventKind::resume, rank); }
 
-  // Blocks the rank until the message has left or arrived; false where no wait is needed.
+  // Blocks the rank until the message has left or arrived; false if a wait is not needed.
   bool blocks(int rank, int id, bool incoming) {
     Message& message = messages_[id];
     const double done = incoming ? message.arrived : message.left;
@@ -366,7 +366,7 @@ class Simulation {
   const Network& network_;
   std::int64_t unit_bytes_;
   std::vector<RankState> ranks_;
-  std::vector<int> current_ = std::vector<int>(ranks_.size(), -1);  // message of a blocking step
+  std::vector<int> current_ = std::vector<int>(ranks_.size(), -1);  // message of the current blocking step
   std::vector<Message> messages_;
   std::unordered_map<std::int64_t, Connection> connections_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
@@ -391,7 +391,7 @@ Estimate simulate(const Problem& problem, const Schedule& schedule) { return Sim
 double estimate(const Problem& problem, const Algorithm& algorithm) {
   const std::int64_t pieces =
       algorithm.segmented ? (problem.units + problem.segment_units - 1) / problem.segment_units : 1;
-  // Enough to fill the pipeline: as many as ranks in a chain, and some to measure the steady state.
+  // Enough segments to fill the pipeline (as many as ranks in a chain) and to measure the steady state.
   const std::int64_t enough = problem.ranks() + 24;
   if (pieces <= enough + 8) return simulate(problem, algorithm.make(problem)).seconds;
   Problem shorter = problem;
@@ -413,7 +413,7 @@ struct Crossing {
   double out = 0;
 };
 
-// Bytes that must enter and leave a set of ranks.
+// The bytes that must enter and leave a set of ranks.
 Crossing crossing(const Problem& problem, const std::vector<int>& inside) {
   const double message = static_cast<double>(problem.units) * static_cast<double>(problem.unit_bytes);
   const auto here = static_cast<double>(inside.size());
@@ -449,11 +449,11 @@ double physical_limit(const Problem& problem) {
       occupy(cut.in, through.in);
       occupy(cut.out, through.out);
     }
-    double within = through.out;  // outgoing data pass the medium, too
+    double within = through.out;  // outgoing data also pass the medium
     for (const std::vector<int>& part : cut.parts) within += crossing(problem, part).in;
     occupy(cut.medium, within);
   }
-  // A single transfer is no faster than its path: some pair must carry the data for a remote part.
+  // A single transfer cannot be faster than its path: some pair must carry the data for a remote part.
   double farthest = 0;
   for (int rank = 0; rank < problem.ranks(); ++rank)
     farthest = std::max(farthest, rank == problem.root ? 0 : network.route(problem.root, rank).latency_s);

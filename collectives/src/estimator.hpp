@@ -1,5 +1,5 @@
-// The time of a schedule: all ranks' steps pass through the network at once, as fluids that share ports,
-// media and uplinks max-min fairly.
+// Estimates the time of a schedule: the steps of all ranks pass through the network concurrently, as fluids that
+// share ports, media and uplinks max-min fairly.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace scope {
 
 struct Estimate {
   double seconds = 0;                 // until the last rank is done
-  std::vector<std::int64_t> carried;  // bytes, of every resource of the network
+  std::vector<std::int64_t> carried;  // bytes over every resource of the network
 };
 
-// Simulates the whole schedule. Throws std::logic_error where it deadlocks or messages do not match.
+// Simulates the whole schedule. Throws std::logic_error if it deadlocks or messages do not match.
 Estimate simulate(const Problem& problem, const Schedule& schedule);
 
-// As `simulate`, but only the beginning of a message in very many segments is simulated: once the pipeline is
-// full, each further segment takes as long as the one before.
+// As `simulate`, but for a message with very many segments, only the beginning is simulated: once the pipeline is
+// full, each further segment takes as long as the previous one.
 double estimate(const Problem& problem, const Algorithm& algorithm);
 
-// A lower bound for any schedule: for every port, group and medium, the bytes that must pass over its rate;
-// and the latency between the farthest ranks that must communicate.
+// A lower bound for any schedule: for every port, group and medium, the bytes that must pass / its rate; and the
+// latency between the farthest ranks that must communicate.
 double physical_limit(const Problem& problem);
 
 }  // namespace scope

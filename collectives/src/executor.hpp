@@ -9,9 +9,9 @@
 
 namespace scope {
 
-constexpr int only_tag = 0;  // messages between two ranks match in order
+constexpr int only_tag = 0;  // messages between two ranks match by order
 
-// Requests still pending when an operation fails.
+// Releases requests that are still pending when an operation fails.
 struct Requests {
   std::vector<MPI_Request> list;
   ~Requests() {
@@ -42,7 +42,7 @@ struct Memory {
   }
 };
 
-// Returns MPI_SUCCESS or the first error of a call, after which no further step starts.
+// Returns MPI_SUCCESS or the first error of a call, after which no further steps are started.
 inline int execute(const Program& program, const Memory& memory, MPI_Comm comm) {
   Requests requests;
   requests.list.reserve(static_cast<std::size_t>(program.posted()));

@@ -1,4 +1,4 @@
-// Users' buffers as contiguous bytes, and copies of typed ones.
+// Access to user buffers as contiguous bytes, and copies of typed buffers.
 #pragma once
 
 #include <mpi.h>
@@ -10,21 +10,21 @@
 
 namespace scope {
 
-// A message to oneself copies between any two datatypes.
+// Copies between any two datatypes by a message to the own rank.
 inline int through_ourselves(const void* from, int given, MPI_Datatype given_type, void* to, int taken,
                              MPI_Datatype taken_type) {
   return PMPI_Sendrecv(from, given, given_type, 0, 0, to, taken, taken_type, 0, 0, MPI_COMM_SELF,
                        MPI_STATUS_IGNORE);
 }
 
-// Packed bytes of one element; -1 where MPI does not know.
+// Packed size of one element in bytes; -1 if MPI does not know.
 inline std::int64_t packed_bytes(MPI_Datatype type) {
   MPI_Count bytes = 0;
   if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED) return -1;
   return bytes;
 }
 
-// The elements are packed already: a named type without gaps, or contiguous ones of it.
+// Whether the elements are already packed: a named type without gaps, or contiguous elements of one.
 inline bool is_contiguous(MPI_Datatype type) {
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   PMPI_Type_get_extent(type, &lower, &extent);
@@ -33,11 +33,11 @@ inline bool is_contiguous(MPI_Datatype type) {
   if (lower != 0 || true_lower != 0 || extent != bytes || true_extent != bytes) return false;
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  // Being free of gaps does not suffice: blocks may travel in an order other than that in memory.
+  // Absence of gaps does not suffice: blocks may be sent in a different order than in memory.
   return combiner == MPI_COMBINER_NAMED;
 }
 
-// MPICH refuses to pack from MPI_BOTTOM, the base of absolute addresses.
+// Packs elements; MPICH refuses to pack from MPI_BOTTOM, the base of absolute addresses.
 inline int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_Comm comm) {
   const std::int64_t bytes = count * packed_bytes(type);
   if (bytes == 0) return MPI_SUCCESS;
@@ -63,7 +63,7 @@ inline int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t c
   return PMPI_Unpack(from, static_cast<int>(bytes), &position, to, static_cast<int>(count), type, comm);
 }
 
-// Memory for elements of a type, addressed as MPI does: the first one's lower bound may lie anywhere.
+// Memory for elements of a type, addressed as in MPI: the lower bound of the first element may be anywhere.
 class Elements {
  public:
   Elements() = default;

@@ -1,4 +1,4 @@
-// The MPI library's own algorithms as schedules: ranks in order, by its documented or published rules.
+// The MPI library's own algorithms as schedules, with ranks in order and by its documented or published rules.
 #pragma once
 
 #include <dlfcn.h>
@@ -13,10 +13,10 @@
 
 namespace scope {
 
-// Two series of Open MPI decide differently where hosts have several ranks.
+// The two series of Open MPI decide differently if hosts have several ranks.
 enum class Library { openmpi4, openmpi5, mpich };
 inline constexpr int library_count = 3;
-// The flat schedule nearest to the library's algorithm, by MPICH's rules where it is not Open MPI.
+// The flat schedule nearest to the library's algorithm; MPICH's rules are used for libraries other than Open MPI.
 inline const char* closest(const Problem& problem) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   switch (problem.operation) {
@@ -44,7 +44,7 @@ inline std::optional<Library> library_named(std::string_view name) {
 
 // The MPI with which this file is compiled.
 inline Library this_library() {
-#if defined(OPEN_MPI) && defined(SCOPE_ANY_LIBRARY)  // compiled for all with this ABI
+#if defined(OPEN_MPI) && defined(SCOPE_ANY_LIBRARY)  // compiled for all libraries with this ABI
   return dlsym(RTLD_DEFAULT, "MPI_Psend_init") ? Library::openmpi5 : Library::openmpi4;
 #elif defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
   return Library::openmpi4;
@@ -55,12 +55,12 @@ inline Library this_library() {
 #endif
 }
 
-// Whether we know by which rules a library carries an operation out.
+// Whether the library's rules for an operation are known.
 inline bool has_rules(Operation operation, Library library) {
   return operation == Operation::broadcast || library != Library::mpich;
 }
 
-// The library's algorithm, by its own decision rules where we know them; otherwise our nearest flat schedule.
+// The library's algorithm by its own decision rules if they are known; otherwise our nearest flat schedule.
 inline Schedule library_schedule(const Problem& problem, Library library) {
   if (!has_rules(problem.operation, library))
     return find_algorithm(problem.operation, closest(problem))->make(problem);

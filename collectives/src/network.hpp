@@ -1,4 +1,4 @@
-// The places of a communicator's ranks, and the resources of a message between two of them.
+// The places of a communicator's ranks, and the resources used by a message between two ranks.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace scope {
 
-// The resources that a transfer occupies, and its rate alone.
+// The resources that a transfer uses, and its rate without other traffic.
 struct Route {
   std::vector<int> resources;  // ports, shared media and uplinks
   double latency_s = 0;
@@ -24,20 +24,20 @@ struct Resource {
   double bytes_per_s;
 };
 
-// Ranks that are near each other; a tree down to single ranks. Levels with only one part are left out.
+// Ranks that are near each other, as a tree down to single ranks. Levels with only one part are left out.
 struct Branch {
-  std::vector<int> ranks;  // all of them, the parts' one after another
+  std::vector<int> ranks;  // all ranks, one part after another
   std::vector<Branch> parts;
-  bool host = false;     // its parts are the processes of one host
-  bool cluster = false;  // its parts are the hosts of one leaf group
+  bool host = false;     // whether its parts are the ranks of one host
+  bool cluster = false;  // whether its parts are the hosts of one leaf group
 };
 
-// The traffic that must pass in each direction between some ranks and the others.
+// A cut between some ranks and all others, with the resources that traffic in each direction must pass.
 struct Cut {
   std::string name;
   std::vector<int> inside;
   int in = -1;      // resource for incoming traffic
-  int out = -1;     // for outgoing traffic; the same one for half duplex
+  int out = -1;     // resource for outgoing traffic; the same as `in` for half duplex
   int medium = -1;  // resource for all traffic between the parts
   std::vector<std::vector<int>> parts;
 };
@@ -49,7 +49,7 @@ inline int known_as(const Topology& topology, const std::string& host, std::stri
   return topology.group_of_host(name);
 }
 
-// Parts of a branch become its ranks; a branch of one part is that part.
+// Joins parts into a branch; a single part is returned as it is.
 inline Branch joined(std::vector<Branch> parts, bool host, bool cluster) {
   if (parts.size() == 1) return std::move(parts.front());
   std::sort(parts.begin(), parts.end(), [](const Branch& one, const Branch& other) {
@@ -65,7 +65,7 @@ inline Branch joined(std::vector<Branch> parts, bool host, bool cluster) {
 class Network {
  public:
   // `hosts`: one name per rank; a name with a domain is also found without the domain.
-  // Throws TopologyError where the topology does not know a host.
+  // Throws TopologyError if the topology does not contain a host.
   Network(const Topology& topology, const std::vector<std::string>& hosts) {
     const auto resource = [&](std::string name, double rate) {
       resources_.push_back({std::move(name), rate});
@@ -91,7 +91,7 @@ class Network {
         throw TopologyError("host \"" + hosts[rank] + "\" is in no group: the file is for other hosts");
       const auto [found, fresh] = numbers.emplace(hosts[rank], static_cast<int>(ports_.size()));
       if (fresh) {
-        // Hosts of two domains are two, though the file may know only one of them by a short name.
+        // Names in two domains are two hosts, even if the file has only one of them, by its short name.
         if (std::find(names.begin(), names.end(), name) != names.end())
           throw TopologyError("hosts of several domains are \"" + name + "\": the file is for other hosts");
         const Group& group = topology.groups[leaf];
@@ -116,7 +116,7 @@ class Network {
     inside_ = topology.host.value_or(HostFigures{});
     routes_.resize(ports_.size());
 
-    // The branch of every group, leaves first, and the resources of its cut.
+    // The branch of every group, leaves first, and the resources of the group's cut.
     std::vector<Branch> hosts_of;
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       std::vector<Branch> processes;
@@ -147,9 +147,9 @@ class Network {
   }
 
   int size() const { return static_cast<int>(host_of_.size()); }
-  // Valid as long as the network.
+  // Valid as long as the network exists.
   const Route& route(int from, int to) const { return routes_from(host_of_[from])[host_of_[to]]; }
-  // The rate of a single transfer, alone.
+  // The rate of a single transfer without other traffic.
   double bytes_per_s(int from, int to) const {
     const Route& way = route(from, to);
     double rate = way.limit_bytes_per_s;
@@ -159,7 +159,7 @@ class Network {
   const std::vector<Resource>& resources() const { return resources_; }
   const Branch& tree() const { return tree_; }
   bool one_host() const { return ports_.size() <= 1; }
-  // Ports, groups with an uplink and shared media, for lower bounds.
+  // Cuts at ports, groups with an uplink and shared media, for lower bounds.
   const std::vector<Cut>& cuts() const { return cuts_; }
 
  private:
@@ -169,7 +169,7 @@ class Network {
   struct Port {
     int out = no_resource;
     int in = no_resource;
-    double extra_latency_s = 0;  // beyond its group's
+    double extra_latency_s = 0;  // in addition to the group's
     std::vector<int> groups;     // leaf first, root last
   };
 
@@ -185,7 +185,7 @@ class Network {
     if (&from == &to) return {{}, inside_.latency_s, inside_.bandwidth_bytes_per_s, true};
     const std::vector<int>& up = from.groups;
     const std::vector<int>& down = to.groups;
-    std::size_t common = 0;  // groups above both
+    std::size_t common = 0;  // number of groups that contain both
     while (common < up.size() && common < down.size() &&
            up[up.size() - 1 - common] == down[down.size() - 1 - common])
       ++common;
@@ -215,12 +215,12 @@ class Network {
     return routes;
   }
 
-  std::vector<int> host_of_;  // of every rank, numbered as they first appear
-  std::vector<Port> ports_;   // of every host
-  std::vector<Links> links_;  // of every group
+  std::vector<int> host_of_;  // host of every rank, numbered by first appearance
+  std::vector<Port> ports_;   // port of every host
+  std::vector<Links> links_;  // links of every group
   HostFigures inside_;
-  // To every host, from those that were asked for: who estimates nothing needs few, and thousands of hosts have
-  // millions of pairs.
+  // Routes to every host, only from hosts that were asked for: without estimates, few are needed, and thousands of
+  // hosts have millions of pairs.
   mutable std::vector<std::vector<Route>> routes_;
   std::vector<Resource> resources_;
   std::vector<Cut> cuts_;

@@ -1,5 +1,5 @@
-// The output of an algorithm: for every rank, an ordered program of steps. The executor performs one rank's
-// steps with MPI; the estimator simulates all ranks' steps on the network. Neither knows the algorithm.
+// The output of an algorithm: an ordered program of steps for every rank. The executor performs one rank's steps
+// with MPI; the estimator simulates all ranks' steps on the network. Neither depends on the algorithm.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline const char* name_of(Operation operation) {
                                                   "gather",    "scatter", "allgather", "alltoall"};
   return names[static_cast<int>(operation)];
 }
-// Throws std::invalid_argument, beginning with `where`, that lists the operations.
+// Throws std::invalid_argument with a message that begins with `where` and lists the operations.
 inline Operation operation_named(const std::string& where, const std::string& name) {
   std::string allowed;
   for (int i = 0; i < operation_count; ++i) {
@@ -30,12 +30,12 @@ inline Operation operation_named(const std::string& where, const std::string& na
   throw std::invalid_argument(where + ": allowed: " + allowed);
 }
 
-// Memory of one rank, counted in units: bytes, or elements where the operation reduces them.
+// Memory spaces of one rank, in units: bytes, or elements if the operation reduces them.
 enum class Space : std::uint8_t {
   input,     // contribution of the rank; never written
   work,      // the result in progress; initialized by the operation (see algorithms.hpp)
   incoming,  // scratch
-  result     // what it ends with, where that is not `work`
+  result     // the final result, if it is not in `work`
 };
 
 enum class Action : std::uint8_t {
@@ -44,7 +44,7 @@ enum class Action : std::uint8_t {
   start_send,     // posted; a later wait completes it
   start_receive,  //
   wait,           // for one posted step
-  wait_all,       // for all that are not complete
+  wait_all,       // for all posted steps that are not complete
   copy,           // into[to…] = space[begin…]
   combine         // work[to…] = work[to…] op space[begin…]; the operation commutes
 };
@@ -55,7 +55,7 @@ struct Step {
   int peer;
   std::int64_t begin;
   std::int64_t count;
-  std::int64_t to;  // of copy and combine; of wait: which posted step, counted from 0
+  std::int64_t to;  // copy and combine: target; wait: number of the posted step, from 0
   Space into = Space::work;
 };
 
@@ -65,7 +65,7 @@ struct Range {
   std::int64_t count;
 };
 
-// One rank's part.
+// The program of one rank.
 class Program {
  public:
   void send(int peer, Space space, std::int64_t begin, std::int64_t count) {
@@ -86,7 +86,7 @@ class Program {
     steps_.push_back({Action::start_receive, space, peer, begin, count, 0});
     return posted_++;
   }
-  // Sends one range while another one is received.
+  // Sends one range while receiving another.
   void exchange(int target, Space from, const Range& given, int source, Space into, const Range& taken) {
     const std::int64_t sent = start_send(target, from, given.begin, given.count);
     receive(source, into, taken.begin, taken.count);
@@ -109,7 +109,7 @@ class Program {
 
   const std::vector<Step>& steps() const { return steps_; }
   std::int64_t posted() const { return posted_; }
-  std::int64_t extent(Space space) const { return extents_[static_cast<int>(space)]; }  // units touched
+  std::int64_t extent(Space space) const { return extents_[static_cast<int>(space)]; }  // number of units used
 
  private:
   void touch(Space space, std::int64_t end) {
@@ -142,7 +142,7 @@ enum class Shape {
   chain,     // hosts in a chain; the leader feeds other clusters
   tail,      // hosts in a chain; its last host feeds the next cluster
   binomial,  // hosts in a binomial tree; the leader feeds other clusters
-  star,      // the leader feeds all
+  star,      // the leader sends to all
 };
 inline const char* name_of(Shape shape) {
   switch (shape) {
@@ -158,16 +158,16 @@ struct Problem {
   Operation operation;
   const Network* network;
   int root = 0;
-  // Broadcast, reduce, allreduce: units of the whole message; gather, scatter, allgather, alltoall: of one block.
+  // Units of the whole message (broadcast, reduce, allreduce) or of one block (gather, scatter, all-to-alls).
   std::int64_t units = 0;
   std::int64_t unit_bytes = 1;
-  std::int64_t segment_units = 0;  // of segmented algorithms; at least 1
+  std::int64_t segment_units = 0;  // for segmented algorithms; at least 1
   Shape shape = Shape::chain;
 
   int ranks() const { return network->size(); }
 };
 
-// The ranges of a message cut into segments.
+// The ranges of a message's segments.
 inline std::vector<Range> segments(const Problem& problem) {
   std::vector<Range> ranges;
   const std::int64_t length = std::max<std::int64_t>(1, problem.segment_units);

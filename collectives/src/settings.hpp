@@ -1,4 +1,4 @@
-// The user's settings from the environment, and messages of rank 0.
+// The user's settings from the environment, and messages printed by rank 0.
 #pragma once
 
 #include <charconv>
@@ -15,12 +15,12 @@
 namespace scope {
 
 struct Settings {
-  std::string topology;                     // SCOPE_TOPOLOGY: a file; without it all collectives are the library's
+  std::string topology;                     // SCOPE_TOPOLOGY: a file; without it, MPI executes all collectives
   std::vector<std::string> hosts;           // SCOPE_TOPOLOGY_HOSTS: the host of every rank, for tests
   std::string choices;                      // SCOPE_COLLECTIVES: operation=algorithm,…
-  std::map<Operation, std::string> forced;  // the algorithm of each operation that these name
-  std::int64_t segment_bytes = 0;           // SCOPE_COLLECTIVES_SEGMENT; 0: by the estimate
-  std::string log;                          // SCOPE_COLLECTIVES_LOG: a file for the decisions
+  std::map<Operation, std::string> forced;  // the algorithm of each operation in `choices`
+  std::int64_t segment_bytes = 0;           // SCOPE_COLLECTIVES_SEGMENT; 0: chosen by the estimate
+  std::string log;                          // SCOPE_COLLECTIVES_LOG: file to log decisions to
 };
 
 inline std::string variable(const char* name) {
@@ -36,7 +36,7 @@ inline std::vector<std::string> list_of(const std::string& text) {
   return items;
 }
 
-// An algorithm of Scope's, the MPI library's own, or what another library would choose.
+// Accepts an algorithm of Scope, the MPI library's own, or the choice of another library.
 inline void check_algorithm(const std::string& item, Operation operation, const std::string& name) {
   const std::optional<Library> other = library_named(name);
   if (name == "library" || (other && has_rules(operation, *other)) || find_algorithm(operation, name)) return;
@@ -49,7 +49,7 @@ inline void check_algorithm(const std::string& item, Operation operation, const 
   throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such algorithm; allowed: " + allowed);
 }
 
-// The algorithms that SCOPE_COLLECTIVES names. Throws as `read_settings`.
+// The algorithms in SCOPE_COLLECTIVES. Throws like `read_settings`.
 inline std::map<Operation, std::string> forced_by(const std::string& choices) {
   std::map<Operation, std::string> forced;
   for (const std::string& item : list_of(choices)) {
@@ -64,7 +64,7 @@ inline std::map<Operation, std::string> forced_by(const std::string& choices) {
   return forced;
 }
 
-// Reads the environment. Throws std::invalid_argument, one line, for an invalid name or number.
+// Reads the environment. Throws std::invalid_argument with one line for an invalid name or number.
 inline Settings read_settings() {
   Settings settings;
   settings.topology = variable("SCOPE_TOPOLOGY");
@@ -80,7 +80,7 @@ inline Settings read_settings() {
   return settings;
 }
 
-// One line on standard error.
+// Writes one line to standard error.
 inline void complain(const std::string& what) {
   std::fprintf(stderr, "scope-collectives: %s; MPI's own collectives are used\n", what.c_str());
 }

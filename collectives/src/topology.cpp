@@ -14,7 +14,7 @@ namespace {
 
 using Value = std::variant<std::string, double, std::vector<std::string>>;
 
-// One table of the file: its keys, and those not requested yet.
+// One table of the file: its keys, and which of them have not been requested yet.
 struct Table {
   std::string name;  // [host], [[group]] …; empty before the first
   int line = 0;
@@ -35,7 +35,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-// The part before a comment; a # inside a string begins none.
+// The part before a comment; a # inside a string does not start a comment.
 std::string without_comment(const std::string& line) {
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -100,7 +100,7 @@ std::vector<Table> tables_of(const std::string& text, const std::string& file) {
   return tables;
 }
 
-// Takes the keys of one table, by type; keys left over at the end are unknown.
+// Reads the keys of one table by type; keys left over at the end are unknown.
 class Reader {
  public:
   Reader(Table table, const std::string& file) : table_(std::move(table)), file_(file) {}
@@ -184,7 +184,7 @@ Group read_group(Reader& reader) {
   return group;
 }
 
-// One tree, with every host in one place.
+// Checks that the groups form one tree that contains every host once.
 void check(const Topology& topology, const std::string& file) {
   const auto refuse = [&](const std::string& what) { throw TopologyError(file + ": " + what); };
   if (topology.groups.empty()) refuse("no [[group]]: at least one is needed");

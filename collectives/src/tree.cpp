@@ -76,7 +76,7 @@ int join_branch(const Problem& problem, Branch branch, Tree& tree) {
     join_doubling(leaders(branch.parts), tree);
     return leader;
   }
-  if (!branch.cluster)  // slow links first: they determine the time
+  if (!branch.cluster)  // slow links first, because they determine the time
     std::stable_sort(branch.parts.begin() + 1, branch.parts.end(), [&](const Branch& one, const Branch& other) {
       return problem.network->bytes_per_s(leader, one.ranks.front()) <
              problem.network->bytes_per_s(leader, other.ranks.front());

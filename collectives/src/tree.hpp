@@ -19,7 +19,7 @@ struct Tree {
   std::vector<std::vector<int>> children;  // in the order in which they are served
 };
 
-// Ranks in order, beginning with the root and wrapping around.
+// Ranks in order, starting with the root and wrapping around.
 std::vector<int> around(int ranks, int root);
 
 // The first rank is the root in each of these.
@@ -27,16 +27,16 @@ void join_heap(const std::vector<int>& order, Tree& tree);  // i sends to 2i+1 a
 void join_doubling(const std::vector<int>& order,
                    Tree& tree);  // i sends to i+1, i+2, i+4 … above its own bits
 void join_halving(const std::vector<int>& order,
-                  Tree& tree);  // the same subtree sizes contiguous, largest first
+                  Tree& tree);  // the same subtree sizes, contiguous, largest first
 void join_chain(const std::vector<int>& order, Tree& tree);
 void join_star(const std::vector<int>& order, Tree& tree);
 void join_radix(const std::vector<int>& order, int radix, Tree& tree);  // halving, in `radix` parts
 
-// A branch reordered so that `root` comes first wherever it lies, the other parts unchanged: the first rank of a branch
-// is its leader.
+// A branch reordered so that `root`, if it contains it, comes first, with all other parts unchanged: the first
+// rank of a branch is its leader.
 Branch led_by(Branch branch, int root);
 
-// The clusters of a tree: its leaf groups; a lone host counts as one, too.
+// The clusters of a tree: its leaf groups, and hosts without a group.
 std::vector<Branch> clusters(const Branch& tree);
 
 // The message crosses every link of a level once. Children behind slower links are served first.

@@ -1,4 +1,4 @@
-// Estimates against times computed by hand.
+// Compares estimates with times computed by hand.
 #include <cmath>
 
 #include "choice.hpp"
@@ -42,7 +42,7 @@ double seconds(const Network& network, const std::string& name, std::int64_t byt
   return best_of(problem, *find_algorithm(operation, name), 0).seconds;
 }
 
-// The header counts: a message of 64 KiB asks first, which takes a round trip more; one of 80 B less leaves at once.
+// The header counts: a message of 64 KiB uses rendezvous, which costs a round trip; 80 B less leave at once.
 void eager_limit() {
   Group two = group("two", "", 1e9, 2);
   two.latency_s = 0.01;
@@ -52,15 +52,15 @@ void eager_limit() {
   near(seconds(pair, "flat_binomial", 65536) - shorter_s, 2 * two.latency_s, 0.02, "rendezvous");
 }
 
-// Table 2 at the paper's speeds: HPC 3.4 s a step, GIZA half of that, GRID ten times as fast; 100 Mbit/s
-// between HPC and GRID; 0.8 MB/s to GIZA.
+// Table 2 at the paper's speeds: HPC 3.4 s per step, GIZA half of that, GRID ten times as fast; 100 Mbit/s between
+// HPC and GRID; 0.8 MB/s to GIZA.
 void the_papers_table() {
   const double port = message_bytes / step_s;
   const Network grid =
       network({group("wan", "", 0.8e6), group("lan", "wan", port), group("hpc", "lan", port, 8),
                group("grid", "lan", 10 * port, 8, port), group("giza", "wan", 2 * port, 8, 0.8e6)});
   const double wan_s = message_bytes / 0.8e6;
-  // The steps after the WAN are those of the root's own cluster: 3 + 2 + 1 at once, or 3 one after another.
+  // The steps after the WAN are in the root's own cluster: 3 + 2 + 1 at once, or 3 one after another.
   near(seconds(grid, "multilevel_asynchronous"), wan_s + 6 * step_s, 0.001, "asynchronous");
   near(seconds(grid, "multilevel_blocking"), wan_s + 3 * step_s, 0.001, "blocking");
   near(seconds(grid, "multilevel_asynchronous"), 69, 0.03, "asynchronous, the paper's estimate");
@@ -117,7 +117,7 @@ void half_duplex_and_full() {
        "in turn");
 }
 
-// The library's own algorithm is kept where nothing is gained.
+// The library's own algorithm is kept if nothing would be gained.
 void the_librarys_own() {
   const Network pair = network({group("switch", "", 1e7, 2)});
   const std::vector<Candidate> all = candidates({Operation::broadcast, &pair, 0, 1'000'000}, Library::mpich, 0);
@@ -125,16 +125,16 @@ void the_librarys_own() {
   const double port = 1.2e7;
   const Network grid =
       network({group("wan", "", 1e6), group("one", "wan", port, 8, 1e6), group("two", "wan", port, 8, 1e6)});
-  // 16 ranks, 4 MB: Open MPI scatters and allgathers; 8 of its last exchanges cross at once with half of the
-  // message.
+  // 16 ranks, 4 MB: Open MPI uses scatter and allgather; 8 of its last exchanges cross at once, each with half of
+  // the message.
   const std::vector<Candidate> wan = candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi5, 0);
   expect(chosen(wan).algorithm && std::string(chosen(wan).algorithm->name) == "multilevel_pipelined",
          "over a WAN");
   near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");
 }
 
-// A clearance waits behind the data that its own sender has given to the connection: who comes later to an
-// exchange of long messages begins after the other, in spite of full duplex; who comes at once sends at once.
+// A clearance waits for data that its sender has already given to the connection. In an exchange of long messages,
+// a late rank thus starts after the other, in spite of full duplex; ranks that start together send together.
 void clearances_wait_behind_data() {
   const Network pair = network({group("switch", "", 1e7, 2)});
   const Problem problem{Operation::broadcast, &pair, 0, message_bytes};
@@ -152,7 +152,7 @@ void clearances_wait_behind_data() {
   near(simulate(problem, exchange(80'000'000)).seconds, 2 * step, 0.01, "one behind what the other has sent");
 }
 
-// A long message is not simulated to its end; the estimate must not depend on that.
+// Long messages are not simulated to the end; the estimate must not depend on that.
 void extrapolation() {
   const Network star = network({group("switch", "", 1e7, 6)});
   Problem problem{Operation::broadcast, &star, 0, 3'000'000};

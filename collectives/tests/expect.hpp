@@ -1,4 +1,4 @@
-// What the test programs share: a count of what was wrong.
+// Shared by the test programs: a count of failed expectations.
 #pragma once
 
 #include <cstdio>

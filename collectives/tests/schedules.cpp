@@ -1,7 +1,7 @@
-// Every schedule of every algorithm, executed on data in this one process: 1 to 40 ranks, many topologies and
-// roots. A posted receive poisons its memory until the wait; a posted send must find its memory unchanged at
-// the wait; nothing may be left posted, unmatched or waiting. Then the same with one wrong step each, which
-// must be noticed.
+// Executes every schedule of every algorithm on data in this single process: 1 to 40 ranks, many topologies and
+// roots. A posted receive poisons its memory until the wait; a posted send must find its memory unchanged at the
+// wait; nothing may be left posted, unmatched or waiting. Then repeats this with one wrong step each, which must
+// be detected.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -34,7 +34,7 @@ std::uint64_t value(int rank, std::int64_t index) {
 
 struct Posted {
   Step step;
-  Values given;  // of a send
+  Values given;  // values of a send
   bool done = false;
 };
 
@@ -43,10 +43,10 @@ struct Rank {
   std::size_t next = 0;
   Values spaces[4];
   std::vector<Posted> posted;
-  bool sent = false;  // the blocking send of this step is pending
+  bool sent = false;  // whether the blocking send of this step is pending
 };
 
-// Messages are received in the order in which they were sent; a receive takes the one at its own position.
+// Messages are received in the order in which they were sent; a receive takes the message at its own position.
 class Run {
  public:
   Run(const Problem& problem, std::vector<Rank> ranks) : problem_(problem), ranks_(std::move(ranks)) {}
@@ -100,7 +100,7 @@ class Run {
     return true;
   }
 
-  // Receives match in the order in which they were posted: earlier ones from the same rank come first.
+  // Receives match in the order in which they were posted: earlier receives from the same rank come first.
   bool complete(int rank, std::size_t index) {
     Rank& here = ranks_[rank];
     if (index >= here.posted.size()) throw Wrong("waits for what was never posted");
@@ -181,7 +181,7 @@ Values blocks(const std::vector<int>& order, const auto& one) {
   return all;
 }
 
-// The memory as algorithms.hpp specifies it when a program begins.
+// The memory at the start of a program, as specified in algorithms.hpp.
 std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
   std::vector<Rank> ranks(static_cast<std::size_t>(problem.ranks()));
   const std::int64_t units = problem.units;
@@ -220,7 +220,7 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
       case Operation::alltoall:
         set(Space::input, 0, blocks(schedule.order, [&](int to) { return block(number, units, to); }));
         set(Space::result, 0, Values(own.size() * ranks.size(), unset));
-        set(Space::result, place * units, block(number, units, number));  // its own is not moved
+        set(Space::result, place * units, block(number, units, number));  // the own block is not moved
         break;
       case Operation::barrier: break;
     }
@@ -263,7 +263,7 @@ void check(const Problem& problem, const Schedule& schedule, std::vector<Rank> e
   }
 }
 
-// A wan of lans of clusters of hosts; ranks are placed on hosts at random.
+// A WAN of LANs of clusters of hosts, with ranks placed on hosts at random.
 struct World {
   Topology topology;
   std::vector<std::string> hosts;
@@ -272,7 +272,7 @@ struct World {
 World random_world(std::mt19937& random, int ranks) {
   const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
   World world;
-  // Latencies grow with the level: no detour is shorter.
+  // Latencies grow with the level, so that a detour is never shorter.
   const auto group = [&](const std::string& name, const std::string& parent, double least_s) {
     Group made;
     made.name = name;
@@ -311,7 +311,7 @@ const char* verdict(const Problem& problem, const Schedule& schedule, std::vecto
   }
 }
 
-// Corrupts one step of one rank in a detectable way; false where this step cannot be corrupted.
+// Corrupts one step of one rank in a detectable way; false if this step cannot be corrupted.
 bool spoil(std::vector<Rank>& ranks, std::mt19937& random) {
   Rank& rank = ranks[random() % ranks.size()];
   if (rank.steps.empty()) return false;
@@ -319,7 +319,7 @@ bool spoil(std::vector<Rank>& ranks, std::mt19937& random) {
   Step& step = rank.steps[at];
   const bool message = step.action != Action::wait && step.action != Action::wait_all;
   if (!message)
-    return false;  // a removed wait can stay unnoticed between two receives in order; another test covers that
+    return false;  // a removed wait can go unnoticed between two receives in order; another test covers that
   switch (random() % 3) {
     case 0:
       rank.steps.erase(rank.steps.begin() + static_cast<std::ptrdiff_t>(at));
@@ -390,7 +390,7 @@ int main() {
           Problem problem{algorithm.operation, &network};
           if (has_root(algorithm.operation))
             problem.root = static_cast<int>(random() % static_cast<unsigned>(ranks));
-          // Up to more segments than are posted ahead, and none.
+          // No segments, and up to more segments than are posted ahead.
           problem.units = repetition == 0 ? static_cast<std::int64_t>(random() % 4)
                                           : 3 + static_cast<std::int64_t>(random() % 300);
           if (algorithm.operation == Operation::alltoall) problem.units = std::min<std::int64_t>(problem.units, 4);
@@ -404,7 +404,7 @@ int main() {
           try_out(problem, schedule, name);
         }
     }
-  // What Open MPI chooses on many ranks only.
+  // Algorithms that Open MPI chooses only on many ranks.
   for (const int ranks : {130, 257})
     for (const Operation operation : {Operation::allreduce, Operation::barrier}) {
       const World world = random_world(random, ranks);

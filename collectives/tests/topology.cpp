@@ -1,4 +1,4 @@
-// The contents of a topology file, the errors and their wording, and the paths of messages.
+// Tests the contents of a topology file, error messages, and the paths of messages.
 #include "topology.hpp"
 
 #include "expect.hpp"

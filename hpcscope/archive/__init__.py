@@ -1,1 +1,1 @@
-"""Runs that are kept: packed, in a repository, with their history, as a site or behind a server."""
+"""Archived runs: packed, in a repository, with their history, as a site or on a web server."""

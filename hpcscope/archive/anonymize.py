@@ -1,8 +1,8 @@
-"""A copy of a run that keeps what is known to be harmless, with stand-ins for every other word.
+"""Anonymized copy of a run: harmless words are kept, and every other word is replaced by a stand-in.
 
-Harmless are figures, facts of hardware and software by their fields, and words of Scope itself. What is derived
-from a run is derived again from the copy; what launches and batch systems printed is left out. Equal words become
-equal stand-ins: the third host is `host3` everywhere.
+Numbers, hardware and software facts in known fields, and words of Scope itself are harmless. Everything derived
+from a run is derived again from the copy; output of launches and batch systems is left out. Equal words get equal
+stand-ins: the third host is `host3` everywhere.
 """
 
 import ipaddress
@@ -31,17 +31,17 @@ from hpcscope.rundirectory import note_checksums, read_bytes, read_json, read_te
 
 COPIED = ("run.json", "machine.json", "benchmarks.json", "plan.txt", "simulation.json", "samples.jsonl", HEALTH)
 UNTOUCHED = ("benchmarks.json", "plan.txt")
-"""What Scope says of its own benchmarks."""
+"""Files with Scope's own texts on its benchmarks."""
 OF_A_VISIT = ("facts", "before", "after")
-"""What a visit of `scope health` read, by names; those of interfaces may be the site's own."""
+"""Fields with the facts that a visit of `scope health` read, by name; names of interfaces may be site-specific."""
 HARMLESS = re.compile(
     rf"architecture|processor|microcode|BIOS|product|hardware threads|{MATTERS.pattern}|mitigation \w+"
 )
-"""Facts whose texts are of the kernel, or of makers of hardware."""
+"""Facts whose texts come from the kernel or from hardware vendors."""
 INTERFACE = re.compile(
     r"(?<=^interface )(?!eth|eno|ens|enp|ib)\S+|(?<=^InfiniBand )(?!mlx|hfi|qib|irdma|bnxt)\S+(?=/)"
 )
-"""The name of an interface, unless the kernel gave it: others may hold an address, or a word of the site."""
+"""Name of an interface not named by the kernel: such a name may contain an address or a site-specific word."""
 KEPT_FIELDS = {
     *("record", "status", "benchmark", "parameters", "metric", "unit", "cadence", "synchronization", "stopped"),
     *("transport", "placement", "origin", "module", "mpi_standard", "scope_version", "python", "version"),
@@ -49,23 +49,23 @@ KEPT_FIELDS = {
     *("transparent_huge_pages", "microcode", "vulnerabilities", "idle_governor", "idle_states", "file_system"),
     *("stage", "state"),
 }
-"""Fields whose texts are words of Scope, of the kernel, or of makers of hardware."""
+"""Fields whose texts come from Scope, the kernel or hardware vendors."""
 ENVIRONMENT = re.compile(r"(OMPI_|PMIX_|PRTE_|MPIR_|MPICH_|I_MPI_|UCX_|FI_|OMP_|OPENBLAS_|SCOPE_|LD_)\w*")
-"""Variables of MPI libraries and of Scope; others are left out."""
+"""Environment variables of MPI libraries and of Scope; all others are left out."""
 SYSTEM = {
     *("bin", "boot", "dev", "etc", "gnu", "home", "include", "lib", "lib64", "libexec", "linux", "local", "mnt"),
     *("opt", "packages", "proc", "python3", "root", "run", "sbin", "scratch", "share", "site", "so", "src"),
     *("sys", "tmp", "usr", "user", "users", "var", "work", "x86_64", "aarch64", "mpicc", "mpicxx", "mpiexec"),
     *("mpirun", "srun"),
 }
-"""Names in paths that are the same everywhere."""
-WORD = re.compile(r"\w+")  # of any script
+"""Path components that are the same everywhere."""
+WORD = re.compile(r"\w+")  # in any script
 CHUNK = re.compile(r"[^\s\"'=,;()<>{}|]+")
 RANGES = re.compile(r"[\w.-]*\[[\d,-]+\][\w.-]*")
 GROUPS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?::?\d{1,3}(?:\.\d{1,3}){3})?"  # IPv6, Ethernet and InfiniBand
-    r"|\d+(?:\.\d+){3,}"  # IPv4, also with further digits behind it
+    r"|\d+(?:\.\d+){3,}"  # IPv4, also followed by more numbers
     r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}"
     r"|[0-9a-f]{1,12}(?:-[0-9a-f]{1,12}){3,}"  # UUIDs, and addresses with dashes
     r")(?![A-Za-z0-9])",
@@ -76,15 +76,15 @@ LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "::")
 
 @dataclass
 class StandIns:
-    """Which stand-in each word has; new words get the next of their kind."""
+    """Stand-ins of words; a new word gets the next stand-in of its kind."""
 
     chosen: Mapping[str, str]
-    """Names that were known before, in lower case."""
+    """Stand-ins of names known beforehand, in lowercase."""
     given: dict[str, str] = field(default_factory=dict)
-    """Words that were met in texts."""
+    """Stand-ins of words found in texts."""
 
     def applied(self, text: str) -> str:
-        """Return a text in which only harmless words are left."""
+        """Return a text with stand-ins for all words that are not harmless."""
         text = self._names().sub(lambda found: self.chosen[found[0].lower()], text) if self.chosen else text
         text = RANGES.sub(lambda found: self._next(found[0], "hosts"), text)
         text = GROUPS.sub(self._address, text)
@@ -105,7 +105,7 @@ class StandIns:
         return self._next(text, f"address{version}x")
 
     def _chunk(self, chunk: str) -> str:
-        """Return what stands between spaces; in a path only names that are the same everywhere are harmless."""
+        """Return a chunk between spaces with stand-ins; in a path, only names in `SYSTEM` are harmless."""
         harmless = SYSTEM if "/" in chunk or chunk.startswith("~") else words()
         return WORD.sub(lambda found: self._word(found[0], harmless), chunk)
 
@@ -117,7 +117,7 @@ class StandIns:
         return self._next(word, "word")
 
     def _next(self, word: str, kind: str) -> str:
-        """Return the stand-in of a word that was met in a text."""
+        """Return the stand-in of a word found in a text."""
         word = word.lower()
         if word not in self.given:
             self.given[word] = f"{kind}{sum(stand_in.startswith(kind) for stand_in in self.given.values()) + 1}"
@@ -130,7 +130,7 @@ def _is_stand_in(word: str) -> bool:
 
 @cache
 def words() -> frozenset[str]:
-    """Return the words of Scope: of its benchmarks, settings and messages."""
+    """Return the words of Scope: all words in its sources and declarations."""
     package = Path(hpcscope.__file__).parent
     texts = (file.read_text(encoding="utf-8") for file in package.rglob("*") if file.suffix in (".py", ".json"))
     return frozenset(word.lower() for text in texts for word in re.findall(r"[^\W\d]\w*", text))
@@ -138,18 +138,18 @@ def words() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Anonymized:
-    """A copy that nobody has seen yet."""
+    """An anonymized copy that has not been published yet."""
 
     folder: Path
     stand_ins: dict[str, str]
-    """Each word and its stand-in, in the order in which they were met."""
+    """Each word and its stand-in, known names first, then in the order of occurrence."""
     left: dict[str, list[str]]
-    """What still tells something of the cluster, by its kind."""
+    """Remaining information on the cluster, by kind."""
     left_out: list[str]
-    """Files of the run that the copy does not have."""
+    """Files of the run that are not in the copy."""
 
     def keep(self, target: Path) -> None:
-        """Put the copy in its place."""
+        """Move the copy to its place."""
         try:
             self.folder.rename(target)
         except OSError as error:
@@ -158,11 +158,11 @@ class Anonymized:
 
 @contextmanager
 def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator[Anonymized]:
-    """Yield a copy of the folder of a run beside `target`; it is gone afterwards unless it was kept.
+    """Yield a copy of a run's directory next to `target`; the copy is removed afterwards unless it was kept.
 
-    `further`: words that name something, although they are words of Scope, too. Raises UsageError where `target`
-    exists, where `run` is neither a run nor a check of health, and for a mix of programs; ScopeError where the
-    copy could not be read.
+    `further`: words to replace although they are words of Scope, too. Raises UsageError if `target` exists, if
+    `run` is neither a run nor a health check, and for a mix of programs; ScopeError if the copy could not be
+    read.
     """
     original = read_json(run / HEALTH, HealthFile) if is_check(run) else Run(run)
     if target.exists() or target.is_symlink():
@@ -233,7 +233,7 @@ def _copy(run: Path, target: Path, stand_ins: StandIns) -> None:
 
 
 def _line(line: str, stand_ins: StandIns) -> str:
-    """Return a record with a checksum of its own; a damaged one is left out."""
+    """Return the anonymized record with a new checksum; empty for a damaged record."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -246,7 +246,7 @@ def _line(line: str, stand_ins: StandIns) -> str:
 
 
 def _values(value: Any, stand_ins: StandIns, key: str = "") -> Any:
-    """Return a value of JSON with stand-ins in its texts, except in fields that are known to be harmless."""
+    """Return a JSON value with stand-ins in its texts, except in fields known to be harmless."""
     numa_node = key == "place" and re.fullmatch(r"(?:node\d+)?", str(value))
     if key in KEPT_FIELDS or (key == "flags" and isinstance(value, list)) or numa_node:
         return value
@@ -268,7 +268,7 @@ def _values(value: Any, stand_ins: StandIns, key: str = "") -> Any:
 
 
 def _left(run: Run) -> dict[str, list[str]]:
-    """Return what the copy still says of the cluster and of whoever measured it."""
+    """Return what the copy still reveals about the cluster and the user who measured it."""
     machine = run.machine
     texts = {
         "command": [" ".join(run.record.command)],
@@ -284,6 +284,6 @@ def _left(run: Run) -> dict[str, list[str]]:
 
 
 def _left_of_check(record: HealthFile) -> dict[str, list[str]]:
-    """Return what the copy of a check still says."""
+    """Return what the copy of a health check still reveals."""
     facts = {name: [value] for name, value in fleet(record).items() if not name.startswith("mitigation ")}
     return {"command": [" ".join(record.command)], **facts, "time": [str(record.started_unix_s)]}

@@ -1,4 +1,4 @@
-"""Regressions of a history, measured again where the machine is at hand."""
+"""Confirmation of regressions: the cases are measured again on the cluster's own machine."""
 
 import json
 import math
@@ -27,33 +27,33 @@ from hpcscope.statistics.summarise import read_statistics
 from hpcscope.statistics.summary import Summaries
 
 MOST_CASES = 20
-"""The gravest regressions; more would take long."""
+"""Maximum number of regressions, gravest first; more would take too long."""
 
 
 MOST_CONTROLS = 8
-"""Cases without a change, measured to tell a slow machine from a slow case."""
+"""Maximum number of unchanged cases, measured to tell a slow machine from a slow case."""
 FEWEST_CONTROLS = 3
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A regression and what was measured now."""
+    """A regression and its new measurement."""
 
     change: LevelChange
     now: KeptFigure | None
-    """None where the case gave no result."""
+    """None if the case did not give a result."""
     machine: float = 1.0
-    """Factor by which cases without a change are slower now than in the kept runs; 1 where it is not known."""
+    """Factor by which unchanged cases are slower now than in the archived runs; 1 if not known."""
     state: str = ""
-    """How a state of the machine, other than before the change, explains the result; empty where none does."""
+    """How a machine state other than before the change explains the result; empty if none does."""
 
     @property
     def confirmed(self) -> bool:
         """Whether the result is still worse than before the change, by at least half of the change.
 
-        Its interval excludes the level before and the middle of both levels, and its median is worse than that of
-        every run of the level before. All of this also holds after division by the slowness of the machine, and no
-        other state of the machine explains it.
+        Its interval excludes the previous level and the geometric mean of both levels, and its median is worse
+        than the median of every run on the previous level. All this also applies after correction for the slowness
+        of the machine, and a different machine state does not explain the result.
         """
         return (
             self.now is not None
@@ -62,7 +62,7 @@ class Confirmation:
         )
 
     def _worse(self, now: KeptFigure, machine: float) -> bool:
-        """Whether the result is worse on a machine that is slower by this factor."""
+        """Return whether the result is worse after correction for a machine that is slower by this factor."""
         lower = self.change.course.better == "lower"
         point = self.change.point
         near = now.low if lower else now.high
@@ -83,10 +83,10 @@ def confirm(
     command: Sequence[str],
     progress: RunProgress,
 ) -> tuple[Path | None, list[Confirmation]]:
-    """Measure the gravest regressions again; return the run, None where there is no regression, and each of them.
+    """Measure the gravest regressions again; return the run (None without a regression) and all confirmations.
 
-    Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
-    where this machine has none of them, or not the MPI compiler that is given.
+    Unchanged cases are measured, too. `known`: fingerprints of the cluster. Raises UsageError if this machine does
+    not have one of these fingerprints, or lacks the given MPI compiler.
     """
     regressions = [worse for worse in history.last_regressions() if not worse.course.benchmark.startswith(PREFIX)]
     del regressions[MOST_CASES:]
@@ -116,7 +116,7 @@ def judged(
     measured: Sequence[KeptFigure],
     in_state: Mapping[str, str],
 ) -> list[Confirmation]:
-    """Return each regression with the result of its case that was measured now, and how a state explains it."""
+    """Return each regression with the new result of its case, and how a machine state explains the result."""
     now = {kept.key: kept for kept in measured}
     machine = slowness(controls, now)
     return [
@@ -126,7 +126,7 @@ def judged(
 
 
 def explained(regression: LevelChange, before: Course | None, now: Summaries) -> str:
-    """Return how another state of the machine than before a change explains a result of now; empty if none."""
+    """Return how a machine state other than before the change explains the new result; empty if none does."""
     kept = next(
         (kept_figure for kept_figure in figures(now.summaries) if kept_figure.key == regression.course.key), None
     )
@@ -142,7 +142,7 @@ def _course(repository: Repository, run: str) -> Course | None:
 
 
 def slowness(controls: Sequence[FigureSeries], now: Mapping[str, KeptFigure]) -> float:
-    """Return the median factor by which cases without a change are slower now; 1 where too few were measured."""
+    """Return the median factor by which unchanged cases are slower now; 1 if too few were measured."""
     factors = []
     for course in controls:
         if (measured := now.get(course.key)) is not None:
@@ -152,7 +152,7 @@ def slowness(controls: Sequence[FigureSeries], now: Mapping[str, KeptFigure]) ->
 
 
 def request(key: str) -> str:
-    """Return a case as `scope run --case` reads it, from the key of its figure."""
+    """Return the text of a case for `scope run --case`, from the key of its result."""
     benchmark, parameters, ranks, transport, placement, _metric, _origin = json.loads(key)
     case = Case(
         benchmark=benchmark,

@@ -1,7 +1,7 @@
-"""The databases that an index may stand in: a file of SQLite, or a server of PostgreSQL that many hosts share.
+"""Databases for an index: an SQLite file, or a PostgreSQL server that many hosts share.
 
-Both answer the same SQL, with `?` for values; what they spell differently stands here. psycopg is loaded when a
-server is asked for; nobody else needs the package.
+Both accept the same SQL, with `?` for values; this module handles the differences. psycopg is loaded only when a
+server is used; nothing else needs the package.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import psycopg
 
 TIMEOUT_S = 30.0
-"""For another process that writes."""
+"""Time to wait for another process that writes."""
 ADDRESS = "postgresql://[USER@]HOST[:PORT]/DATABASE"
 REBUILD = "rebuild the index with `scope repository rebuild`"
 
@@ -33,13 +33,13 @@ Value = str | float | int | None
 
 
 class Server(Strict):
-    """`index.json`: the database of a repository whose index is on a server."""
+    """`index.json`: the database server with the index of a repository."""
 
     format: int = 1
     address: str
-    """Without a password: many may read the file."""
+    """Address without a password, because many users may read the file."""
     repository: str = Field(pattern=r"^[0-9a-f]{16}$")
-    """Drawn at random; the database has the index of this repository and of no other."""
+    """Random id of the repository; the database must not hold the index of another repository."""
 
 
 Place = Path | Server
@@ -55,26 +55,26 @@ class Database(Protocol):
         """Execute a statement for each row of values."""
 
     def create(self, tables: str, version: int) -> AbstractContextManager[None]:
-        """Return a context that makes tables of a version, in place of the earlier tables when it ends well."""
+        """Return a context that creates tables of a version and, if it succeeds, replaces the earlier tables."""
 
     def version(self) -> int | None:
-        """Return the version of the tables; None where there are none."""
+        """Return the version of the tables; None if there are no tables."""
 
     def changes(self) -> int:
-        """Return a number that grows with every change."""
+        """Return a number that increases with every change."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Return a context in which all statements or none take effect, while no other process writes."""
+        """Return a context in which either all statements or none take effect, while no other process writes."""
 
     def alike(self, column: str) -> str:
-        """Return the condition that a column is like a shell pattern, with one `?`."""
+        """Return the SQL condition, with one `?`, that a column matches a shell pattern."""
 
     def pattern(self, shell_pattern: str) -> str:
-        """Return the value of that `?`."""
+        """Return the value for the `?` of that condition."""
 
 
 class Sqlite:
-    """A file of SQLite, with a rollback journal, which works on network file systems too."""
+    """An SQLite file with a rollback journal, which also works on network file systems."""
 
     def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
         self._connection = connection
@@ -90,13 +90,13 @@ class Sqlite:
 
     @contextmanager
     def create(self, tables: str, version: int) -> Iterator[None]:
-        """Make tables in a new file."""
+        """Create the tables in a new file."""
         self._connection.executescript(tables)
         self._connection.execute(f"PRAGMA user_version = {int(version)}")
         yield
 
     def version(self) -> int | None:
-        """Return the version of the tables; None for what is no database."""
+        """Return the version of the tables; None if the file is not a database."""
         try:
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         except sqlite3.OperationalError:
@@ -106,7 +106,7 @@ class Sqlite:
         return int(version)
 
     def changes(self) -> int:
-        """Return when the file was written, in ns."""
+        """Return the modification time of the file in ns."""
         return self._file.stat().st_mtime_ns
 
     @contextmanager
@@ -121,16 +121,16 @@ class Sqlite:
         self._connection.execute("COMMIT")
 
     def alike(self, column: str) -> str:
-        """Return the condition that a column is like a shell pattern."""
+        """Return the SQL condition that a column matches a shell pattern."""
         return f"{column} GLOB ?"
 
     def pattern(self, shell_pattern: str) -> str:
-        """Return the pattern as it is."""
+        """Return the shell pattern unchanged."""
         return shell_pattern
 
 
 class Postgresql:
-    """A database on a server; one writer at a time, as with a file."""
+    """A PostgreSQL database; one writer at a time, as with an SQLite file."""
 
     def __init__(self, connection: psycopg.Connection[Any], server: Server) -> None:
         self._connection = connection
@@ -147,7 +147,7 @@ class Postgresql:
 
     @contextmanager
     def create(self, tables: str, version: int) -> Iterator[None]:
-        """Make tables in place of the earlier tables, when the context ends well."""
+        """Create tables that replace the earlier tables if the context succeeds."""
         self.version()  # refuses the index of another repository
         names = re.findall(r"CREATE TABLE (\w+)", tables)
         with self._connection.transaction():
@@ -161,7 +161,7 @@ class Postgresql:
             yield
 
     def version(self) -> int | None:
-        """Return the version of the tables; None where there are none. ScopeError where they are not ours."""
+        """Return the version of the tables; None if there are none, ScopeError if they are not ours."""
         ((known,),) = self._run("SELECT to_regclass('about') IS NOT NULL")
         for version, repository in self._run("SELECT version, repository FROM about") if known else ():
             if repository != self._server.repository:
@@ -180,7 +180,7 @@ class Postgresql:
     def transaction(self) -> Iterator[None]:
         """Let all statements or none take effect; no other process writes meanwhile."""
         with self._connection.transaction():
-            self._run("UPDATE about SET changes = changes + 1")  # others who write wait for the row
+            self._run("UPDATE about SET changes = changes + 1")  # other writers wait for this row
             yield
 
     def _run(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
@@ -188,21 +188,21 @@ class Postgresql:
         return cursor if cursor.description else ()
 
     def alike(self, column: str) -> str:
-        """Return the condition that a column matches a regular expression."""
+        """Return the SQL condition that a column matches a regular expression."""
         return f"{column} ~ ?"
 
     def pattern(self, shell_pattern: str) -> str:
-        """Return the regular expression that matches what the shell pattern does."""
+        """Return a regular expression that is equivalent to the shell pattern."""
         return f"^{_regular(shell_pattern)}$"
 
 
 def refuse_address(address: str) -> None:
-    """Raise UsageError for what is no address of a database, or has a password: others read where it stands."""
+    """Raise UsageError for an invalid database address, or for a password in it, which others could read."""
     try:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        raise UsageError(f"address of the index: must be {ADDRESS}") from None  # what is wrong may hold a password
+        raise UsageError(f"address of the index: must be {ADDRESS}") from None  # it may hold a password
     if parts.password is not None:
         raise UsageError(
             "address of the index: must not contain a password, because others could read it; use ~/.pgpass"
@@ -215,12 +215,12 @@ def refuse_address(address: str) -> None:
 
 @contextmanager
 def connected(place: Place) -> Iterator[Database]:
-    """Yield a database; ScopeError where the file system or the server refuses."""
+    """Yield an open database; ScopeError if the file system or the server refuses."""
     opened: AbstractContextManager[Database] = _file(place) if isinstance(place, Path) else _on(place)
     with opened as database:
         try:
             yield database
-        except ValidationError as error:  # of its rows: other programs may write there
+        except ValidationError as error:  # invalid rows: other programs may write there
             where = place if isinstance(place, Path) else place.address
             raise ScopeError(f"{where}: the index is damaged: {explain(error)}; {REBUILD}") from error
 
@@ -245,7 +245,7 @@ def _on(server: Server) -> Iterator[Postgresql]:
     address = server.address
     refuse_address(address)
     if os.environ.get("PGPASSWORD"):
-        # Whoever writes the repository's folder chooses the server, and would be sent the password.
+        # Anyone who can write to the repository could choose the server and would receive the password.
         raise UsageError(
             "PGPASSWORD: must not be set, because any server would receive it; use ~/.pgpass, one line per server"
         )
@@ -266,19 +266,19 @@ def _on(server: Server) -> Iterator[Postgresql]:
 
 
 def _marked(text: str) -> str:
-    """Return a statement with the marks of psycopg; none of ours has a question mark or percent sign otherwise."""
+    """Return a statement with psycopg's placeholders; ours contain no other question or percent signs."""
     return text.replace("?", "%s")
 
 
 def _spelt(tables: str) -> str:
-    """Return definitions of tables as PostgreSQL spells them; texts compare by their bytes, as in SQLite."""
+    """Return table definitions in PostgreSQL's dialect, with texts compared by bytes as in SQLite."""
     numbered = tables.replace("INTEGER PRIMARY KEY", "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
     plain = numbered.replace(" WITHOUT ROWID", "").replace(" REAL", " DOUBLE PRECISION")
     return plain.replace(" TEXT", ' TEXT COLLATE "C"')
 
 
 def _regular(shell_pattern: str) -> str:
-    """Return what a shell pattern of SQLite is as a regular expression of PostgreSQL."""
+    """Return SQLite's shell pattern as a PostgreSQL regular expression."""
     made, rest = "", shell_pattern
     while rest:
         group = re.match(r"\[(\^?)(\]?[^\]]*)\]", rest)

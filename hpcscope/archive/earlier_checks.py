@@ -1,4 +1,4 @@
-"""Checks of health that a repository keeps, as the past of a later one."""
+"""Earlier health checks in a repository, as the past of a later check."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hpcscope.rundirectory import read_json
 
 
 def kept(place: Path | None = None) -> Kept:
-    """Return what finds the checks before a given one in the repository at `place`, by default the user's.
+    """Return a function that finds earlier checks in the repository at `place` (default: the user's repository).
 
-    A place without a repository keeps none, and neither does a repository of the user that cannot be read.
+    It finds nothing if there is no repository, or if the user's default repository cannot be read.
     """
     path = place or default()
     if not (path / MARK).is_file():

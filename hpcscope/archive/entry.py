@@ -1,4 +1,4 @@
-"""What a repository knows of a run: what was measured where and when, its figures, and what people noted."""
+"""Index entry of a run: what was measured, where and when, its results, and the users' notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 ID = r"[0-9a-f]{16}"
 CLOCKS_DIFFER_S = 86400.0
-"""At most, between hosts whose clocks are right."""
+"""Maximum difference between hosts with correct clocks."""
 TAG = r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}"
 
 
@@ -36,29 +36,29 @@ Tag = Annotated[str, AfterValidator(_tag)]
 
 
 class Notes(Strict):
-    """`runs/ID.json`: the checksum of a kept run, and what is not in the run itself."""
+    """`runs/ID.json`: the checksum of an archived run, and information that is not in the run itself."""
 
     format: int = FORMAT
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Of the file of the run."""
+    """SHA-256 of the run's file."""
     added_unix_s: Unix
     added_by: Printable
     """The user who added it."""
     cluster: Text
-    """The cluster's name; runs of the same machines get it by themselves."""
+    """Name of the cluster, which later runs of the same machines inherit."""
     tags: list[Tag] = []
     note: Printable = ""
     noted_unix_s: Unix | None = None
-    """When cluster, tags or note last changed; None where they are as they were when it was added."""
+    """When cluster, tags or note last changed; None if they have not changed since the run was added."""
 
     @property
     def said_unix_s(self) -> float:
-        """When something was said last; 0 for a time in the future, which would win for good."""
+        """Time of the last change; 0 for a time in the future, which would win forever."""
         said = self.noted_unix_s or self.added_unix_s
         return said if said < time.time() + CLOCKS_DIFFER_S else 0.0
 
     def newest(self, other: Notes) -> Notes:
-        """Return these notes on a run with what people said last, here or in the notes of another repository."""
+        """Return these notes with cluster, tags and note from whichever repository changed them last."""
         if other.said_unix_s <= self.said_unix_s:
             return self
         said = ("cluster", "tags", "note", "noted_unix_s")
@@ -72,7 +72,7 @@ class _Remarks(Strict):
 
 
 def refuse_remarks(tags: Sequence[str], note: str | None, cluster: str | None) -> None:
-    """Raise UsageError for a tag, a note or the name of a cluster that a repository does not keep."""
+    """Raise UsageError for an invalid tag, note or cluster name."""
     try:
         _Remarks(tag=list(tags), note=note or "", cluster=cluster)
     except ValidationError as error:
@@ -94,18 +94,18 @@ class Entry(Strict):
     finished_unix_s: float | None
     scope_version: str
     fingerprint: str
-    """Of the machines; equal after an update of their software."""
+    """Fingerprint of the machines, which software updates do not change."""
     hosts: list[str]
     processor: str
     kernel: str
     mpi: str
     size_bytes: int
-    """Of its file."""
+    """Size of the run's file."""
     notes: Notes
 
     @property
     def when(self) -> float:
-        """The time at which it began."""
+        """Start time of the run."""
         return self.started_unix_s
 
 
@@ -115,9 +115,9 @@ class KeptFigure(Strict):
     benchmark: str
     metric: str
     label: str
-    """The case in words."""
+    """Label of the case."""
     key: str
-    """What makes two figures comparable: benchmark, parameters, ranks, transport, placement, metric, origin."""
+    """Key of comparable results: benchmark, parameters, ranks, transport, placement, metric, origin."""
     ranks: int
     unit: str
     better: str
@@ -129,7 +129,7 @@ class KeptFigure(Strict):
 
 
 def identity(directory: RunDirectory) -> str:
-    """Return the id of a run, by its request and its samples: the same run has the same id everywhere."""
+    """Return the id of a run, derived from its request and its samples, so that it is the same everywhere."""
     from hpcscope.health.records import FILE
     from hpcscope.rundirectory import read_bytes
 
@@ -141,7 +141,7 @@ def identity(directory: RunDirectory) -> str:
 
 
 def entry(name: str, run: RunFile, machine: Machine, size_bytes: int, notes: Notes) -> Entry:
-    """Return the entry of a run."""
+    """Return the index entry of a run."""
     mpi = machine.build.mpi if machine.build else None
     return Entry(
         id=name,
@@ -163,7 +163,7 @@ def entry(name: str, run: RunFile, machine: Machine, size_bytes: int, notes: Not
 
 
 def figures(summaries: Iterable[Summary]) -> list[KeptFigure]:
-    """Return the results of a run: of each metric of each case the one under its headline definition."""
+    """Return the results of a run: one for each metric of each case, under the headline definition."""
     return [
         KeptFigure(
             benchmark=summary.benchmark,
@@ -198,10 +198,10 @@ def _key(case: Summary) -> str:
 
 
 def fingerprint(machine: Machine) -> str:
-    """Return what stays of machines when their software changes, and when a run uses only some of them.
+    """Return a fingerprint of machines that does not depend on their software or on which of the hosts a run uses.
 
-    The kinds of hosts, each once: the stem of their names, processor, memory in GiB and the kinds of their links;
-    and the emulated cluster, if they are one.
+    It covers the set of host kinds (stem of the name, processor, memory in GiB and kinds of links) and the
+    emulated cluster, if any.
     """
     kinds = sorted({json.dumps(_kind(host), ensure_ascii=False) for host in machine.hosts})
     lab = machine.lab.name if machine.lab else ""
@@ -209,7 +209,7 @@ def fingerprint(machine: Machine) -> str:
 
 
 def cluster_name(machine: Machine) -> str:
-    """Return a name for machines that have none: the stem of a host's, `node`, or `lab storage`."""
+    """Return a default name for a cluster: the stem of a host name, as `node`, or the lab, as `lab storage`."""
     stem = _stem(machine.hosts[0].name) if machine.hosts else "unknown"
     name = f"lab {machine.lab.name}" if machine.lab else stem
     try:

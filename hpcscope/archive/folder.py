@@ -1,7 +1,7 @@
-"""The folder of a repository: `runs/ID.zip.xz`, which never changes, and `runs/ID.json` with the notes on it.
+"""The directory of a repository: `runs/ID.zip.xz`, which never changes, and `runs/ID.json` with its notes.
 
-The folder may be shared by several users and hosts. Files appear whole, by renaming; nothing is removed that is
-not named by an id. What others put there is checked like any file from elsewhere (SECURITY.md).
+Several users and hosts may share the directory. Files appear atomically, by renaming; only files named by an id
+are ever removed. Files that others put there are checked like any file from elsewhere (SECURITY.md).
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from hpcscope.rundirectory import Below, opened, read_json, refuse_future, write
 
 MARK = "repository.json"
 MOST_BYTES = 1 << 30
-"""Of the file of a run that comes from elsewhere."""
+"""Maximum size of a run's file from elsewhere."""
 INDEX = "index.sqlite"
 SERVER = "index.json"
 ARRIVED = "arrived.json"
 LOCK = ".lock"
 RUNS = "runs"
 PATIENCE_S = 120.0
-"""For others who make the index anew, which takes a tenth of a second for each run."""
+"""Time to wait for processes that rebuild the index, which takes about 0.1 s per run."""
 SUFFIX = ".zip.xz"
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Where the files of a repository stand."""
+    """Locations of the files of a repository."""
 
     path: Path
 
     mark = Below(MARK)
-    """The file that makes a folder a repository."""
+    """The file that marks a directory as a repository."""
     index = Below(INDEX)
-    """The index, where no server has it."""
+    """The index, unless it is on a server."""
     server = Below(SERVER)
     """The file that names the server with the index."""
     arrived = Below(ARRIVED)
-    """The file that says that runs or notes came from another host, which the index does not have yet."""
+    """The file that marks runs or notes from another host as not yet in the index."""
 
     @property
     def place(self) -> Place:
-        """Where the index is; UsageError for a file that names no server."""
+        """Location of the index; UsageError if `index.json` is invalid."""
         return read_json(self.server, Server) if self.server.exists() else self.index
 
     def run(self, name: str) -> Path:
-        """Return the file of a run, by its id."""
+        """Return the file of the run with an id."""
         return self.path / RUNS / f"{name}{SUFFIX}"
 
     def notes_file(self, name: str) -> Path:
@@ -66,7 +66,7 @@ class Folder:
         return self.path / RUNS / f"{name}.json"
 
     def make(self) -> None:
-        """Make the folder unless there is one; raises ScopeError where the system refuses."""
+        """Create the repository unless it exists; ScopeError if the system refuses."""
         if self.mark.exists():
             return
         try:
@@ -79,16 +79,16 @@ class Folder:
         write_json(self.mark, {"format": FORMAT})
 
     def require(self) -> None:
-        """Raise UsageError where the folder is no repository."""
+        """Raise UsageError if the directory is not a repository."""
         if not self.mark.is_file():
             raise UsageError(f"{self.path}: not a repository; `scope repository add` creates one")
         refuse_future(str(self.mark), read_json(self.mark, dict[str, int]).get("format", 1))
 
     @contextmanager
     def locked(self, alone: bool = False) -> Iterator[None]:
-        """Keep the index from being replaced while it is open; `alone`: to replace it.
+        """Lock the index against replacement while it is open; with `alone`, lock it exclusively to replace it.
 
-        Raises ScopeError where other processes hold it for too long.
+        Raises ScopeError if other processes hold the lock for too long.
         """
         file = self.path / LOCK
         lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
@@ -113,7 +113,7 @@ class Folder:
         return {name.removesuffix(SUFFIX) for name in names if re.fullmatch(ID + re.escape(SUFFIX), name)}
 
     def notes(self, name: str) -> Notes:
-        """Return the notes on a run; UsageError where they are missing or wrong."""
+        """Return the notes on a run; UsageError if they are missing or invalid."""
         return read_json(self.notes_file(name), Notes)
 
     def write_notes(self, name: str, notes: Notes) -> None:
@@ -126,9 +126,9 @@ class Folder:
         return {name.removesuffix(".json") for name in names if re.fullmatch(rf"{ID}\.json", name)}
 
     def take_notes(self, other: Folder) -> set[str]:
-        """Take what was said last, here or in another folder, of runs with notes in both; return whose changed.
+        """Update the notes on runs in both repositories to the newer version; return the ids of updated runs.
 
-        Notes that cannot be read are left alone: to find them is the business of `problem`.
+        Notes that cannot be read are skipped; `problem` reports them.
         """
         changed = set()
         for name in self.noted() & other.noted():
@@ -143,7 +143,7 @@ class Folder:
         return changed
 
     def keep(self, name: str, write: Callable[[BinaryIO], None]) -> str:
-        """Write the file of a run in one step and return its SHA-256; nothing is left of what fails."""
+        """Write the file of a run atomically and return its SHA-256; a failure leaves nothing behind."""
         target = self.run(name)
         try:
             with new_file(target) as made, made.open("w+b") as file:
@@ -162,7 +162,7 @@ class Folder:
             file.unlink(missing_ok=True)
 
     def problem(self, name: str) -> str:
-        """Say what is wrong with the files of a run; empty where nothing is."""
+        """Return what is wrong with the files of a run; empty if nothing is."""
         file = self.run(name)
         if file.is_symlink() or not file.is_file():
             return "its file is missing"
@@ -179,7 +179,7 @@ class Folder:
     def copy(self, name: str, target: Folder) -> None:
         """Copy a run and the notes on it to another repository.
 
-        Raises ScopeError where its file is damaged or too large, and where its notes are from the future.
+        Raises ScopeError if the run's file is damaged or too large, or its notes are from the future.
         """
         if problem := self.problem(name):
             raise ScopeError(problem)

@@ -1,4 +1,4 @@
-"""A check of health as a repository describes runs; its values are medians over equal nodes."""
+"""A health check in the form in which a repository describes runs; its values are medians over equal nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COUNTS = {"sockets": "sockets", "cores": "cores", "threads": "hardware threads"}
 
 
 def described(folder: Path) -> tuple[RunFile, Machine, list[KeptFigure]]:
-    """Return what a check is as a run, its hosts, and its values; UsageError where it cannot be read."""
+    """Return a check as a run record, its hosts, and its values; UsageError if it cannot be read."""
     record = read_json(folder / FILE, HealthFile)
     known = {visit.host: visit.facts for visit in reversed(record.visits) if visit.answered}
     run = RunFile(name=NAME, module=NAME, **record.model_dump(include=set(RunFile.model_fields)))
@@ -59,7 +59,7 @@ def _figure(record: HealthFile, sight: verdict.Sight, facts: Mapping[str, str]) 
 
 
 def _host(name: str, facts: Mapping[str, str]) -> Host:
-    """Return what a repository asks of a host; of its links and much else a check knows nothing."""
+    """Return the host facts that a repository needs; a check does not know links and many other facts."""
     counts: dict[str, Any] = {of: _number(facts.get(fact)) for of, fact in COUNTS.items()}
     made: dict[str, Any] = {"name": name, "kernel": facts.get("kernel", ""), "links": []}
     made["processor"] = Processor.model_construct(model=facts.get("processor", ""), **counts)

@@ -1,4 +1,4 @@
-"""Figures of a cluster in the course of time: where their level changed, and what else changed there."""
+"""Results of a cluster over time: where their level changed, and what else changed there."""
 
 import json
 from collections import Counter
@@ -19,92 +19,92 @@ VOLATILE = {
     *("load", "run_queue", "boot_id", "throttle_counts", "built_unix_s", "program", "fingerprint", "addresses"),
     *("usable", "launcher", "compiler", "library", "python", "environment", "format", "scope_version", "storage"),
 }
-"""Keys of machine.json that differ from run to run, or name places."""
+"""Keys of machine.json that differ from run to run, or are paths."""
 
 
 NEAR = 2
-"""Runs by which changes of one cause may lie apart: noise lets a change be found a run off."""
+"""Maximum distance in runs between changes of one cause; noise can shift a detected change by one run."""
 
 
 @dataclass(frozen=True)
 class LevelChange:
-    """A change of one figure."""
+    """A level change of one result."""
 
     course: FigureSeries
     point: ChangePoint
 
     @property
     def first_after(self) -> str:
-        """The id of the first run after the change."""
+        """Id of the first run after the change."""
         return self.course.points[self.point.first_after].run
 
     @property
     def last_before(self) -> str:
-        """The id of the last run before it."""
+        """Id of the last run before the change."""
         return self.course.points[self.point.first_after - 1].run
 
     @property
     def medians_before(self) -> list[float]:
-        """The medians of the runs of the level before."""
+        """Medians of the runs on the level before the change."""
         return [point.median for point in self.course.points[self.point.begin : self.point.first_after]]
 
     @property
     def worse(self) -> float:
-        """By which share the figure became worse; negative where it became better."""
+        """Fraction by which the result became worse; negative if it became better."""
         factor = self.point.factor
         return factor - 1 if self.course.better == "lower" else 1 / factor - 1
 
 
 @dataclass(frozen=True)
 class LevelEvent:
-    """Changes at about the same time, and what changed in the machines and their software there."""
+    """Changes at about the same time, and what changed then in the machines and their software."""
 
     before: str
     after: str
     started_unix_s: float
-    """Of the first run after it."""
+    """Start time of the first run after the event."""
     changes: list[LevelChange]
-    """The gravest first."""
+    """Changes, largest first."""
     differences: list[str]
-    """In words; empty where the machines say the same."""
+    """Differences in words; empty if the machine descriptions agree."""
 
 
 @dataclass(frozen=True)
 class History:
-    """The figures of a cluster and their changes."""
+    """The results of a cluster and their changes."""
 
     cluster: str
     courses: list[FigureSeries]
     runs: int
     events: list[LevelEvent]
-    """Oldest first."""
+    """Events, oldest first."""
     fewest_runs: int = FEWEST_RUNS
-    """From which a change can be found at all."""
+    """Minimum number of runs in which a change can be found."""
 
     @property
     def false_alarms(self) -> float:
-        """At most so many changes are to be expected where nothing changed, of figures with enough runs."""
+        """Bound on the expected number of false alarms if nothing changed, over all results with enough runs."""
         return FALSE_ALARMS * sum(len(course.points) >= self.fewest_runs for course in self.courses)
 
     def last_regressions(self) -> list[LevelChange]:
-        """Return the last change of each figure that it made worse, the gravest first."""
+        """Return the last change of each result if that is a regression, gravest first."""
         last = {id(change.course): change for event in self.events for change in event.changes}
         return sorted(
             (change for change in last.values() if change.worse > 0), key=lambda level_change: -level_change.worse
         )
 
     def worst_regression(self) -> float:
-        """Return the greatest share by which a figure's last change made it worse; 0 where none did."""
+        """Return the largest fraction by which the last change of a result made it worse; 0 if none did."""
         return max([change.worse for change in self.last_regressions()], default=0.0)
 
 
 def history(
     repository: Repository, cluster: str | None, benchmarks: Sequence[str], most: int | None = None
 ) -> History:
-    """Return the history of a cluster, by default that of the newest run.
+    """Return the history of a cluster, by default the cluster of the newest run.
 
-    `benchmarks`: their names, levels or shell patterns; empty for all. `most`: only the newest runs. Raises
-    UsageError where there are no such figures.
+    `benchmarks`: names, levels or shell patterns; empty for all. `most`: number of newest runs to use. Raises
+    UsageError if there are no such results.
     """
     name = cluster or repository.named("latest").notes.cluster
     with repository.index() as index:
@@ -117,13 +117,13 @@ def history(
 
 
 def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
-    """Return the results of a cluster that never changed their level, those that scatter least first.
+    """Return the results of a cluster that never changed their level, smallest spread first.
 
-    One for each benchmark, so that they depend on different parts of the machine.
+    There is one for each benchmark, so that they depend on different parts of the machine.
     """
     with repository.index() as index:
         every = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
-    chosen = [course for course in every if not course.benchmark.startswith(PREFIX)]  # cases alone can be measured
+    chosen = [course for course in every if not course.benchmark.startswith(PREFIX)]  # only cases can be measured
     medians = {course.key: [point.median for point in course.points] for course in chosen}
     known = [series for series in chosen if len(series.points) >= FEWEST_RUNS and min(medians[series.key]) > 0]
     steady = [series for series in known if not change_points(medians[series.key])]
@@ -135,7 +135,7 @@ def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
 
 
 def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSeries]) -> History:
-    """Return the history of these figures of a cluster; of each case its first one, which is its main result."""
+    """Return the history of these results of a cluster, with only the first (main) result of each case."""
     chosen = one_of_each_case(courses)
     changes = [
         LevelChange(course, point)
@@ -147,7 +147,7 @@ def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSer
 
 
 def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[LevelEvent]:
-    """Return the changes in groups of those that are at most `NEAR` runs after the one before, oldest first."""
+    """Return groups of changes, each at most `NEAR` runs after the previous one in its group, oldest first."""
     order = {run: number for number, run in enumerate(_runs(changes))}
     groups: list[list[LevelChange]] = []
     for change in sorted(changes, key=lambda level_change: order[level_change.first_after]):
@@ -159,13 +159,13 @@ def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[Leve
 
 
 def _runs(changes: Sequence[LevelChange]) -> list[str]:
-    """Return the ids of all runs with a figure that changed, oldest first."""
+    """Return the ids of all runs with results that changed, oldest first."""
     points = {point.run: point.started_unix_s for change in changes for point in change.course.points}
     return sorted(points, key=points.__getitem__)
 
 
 def _event(repository: Repository, changes: Sequence[LevelChange]) -> LevelEvent:
-    """Return the event of neighboring changes, at the place of most of them."""
+    """Return the event of neighboring changes, located where most of them are."""
     (before, after), _ = Counter((change.last_before, change.first_after) for change in changes).most_common(1)[0]
     place = next(change for change in changes if change.first_after == after)
     return LevelEvent(
@@ -178,7 +178,7 @@ def _event(repository: Repository, changes: Sequence[LevelChange]) -> LevelEvent
 
 
 def _differences(repository: Repository, before: str, after: str) -> list[str]:
-    """Return what machine.json says otherwise after a change, in words, or why that is not known."""
+    """Return the differences of machine.json across a change in words, or why they are not known."""
     try:
         one, other = (_machine(repository.file(run)) for run in (before, after))
     except ScopeError as error:
@@ -187,7 +187,7 @@ def _differences(repository: Repository, before: str, after: str) -> list[str]:
 
 
 def compiler(repository: Repository, run: str) -> str:
-    """Return the path of the MPI compiler that a run's native program was built with; empty where none is kept."""
+    """Return the path of the MPI compiler that built a run's native program; empty if not recorded."""
     build = _machine(repository.file(run)).get("build") or {}
     return str(build.get("mpi", {}).get("compiler", ""))
 
@@ -200,7 +200,7 @@ def _machine(file: Path) -> Mapping[str, Any]:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return what two descriptions of machines say differently: `kernel: 6.1.0 -> 6.1.9`, each once."""
+    """Return the distinct differences of two machine descriptions: `kernel: 6.1.0 -> 6.1.9`."""
     before, after = _leaves(one), _leaves(other)
     words = []
     for key in dict.fromkeys([*before, *after]):
@@ -228,7 +228,7 @@ def _leaves(value: Any, key: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
 
 
 def _spelt(key: tuple[str, ...]) -> str:
-    """Return a key in words; hosts and their parts by their names: `node1: kernel`."""
+    """Return a key in words, with hosts and their parts by name: `node1: kernel`."""
     if key[0] == "hosts" and len(key) > 2:
         return f"{key[1]}: {' '.join(key[2:])}".replace("_", " ")
     return " ".join(key).replace("_", " ")

@@ -1,6 +1,6 @@
-"""The index of a repository, in SQLite or PostgreSQL: runs, their tags, and the figures of their cases.
+"""The index of a repository, in SQLite or PostgreSQL: runs, their tags, and the results of their cases.
 
-It says nothing that the kept files do not say, and is made anew from them when it is lost, damaged or of another
+It contains only information from the archived files, and is rebuilt from them if it is lost, damaged or of another
 version. Several processes may write: each change is one transaction, under the lock of the database.
 """
 
@@ -15,7 +15,7 @@ from hpcscope.archive.entry import Entry, KeptFigure
 from hpcscope.errors import ScopeError
 
 VERSION = 1
-"""Of the tables; an index with another one is made anew."""
+"""Version of the tables; an index of another version is rebuilt."""
 TABLES = """
 CREATE TABLE runs (
   number INTEGER PRIMARY KEY,
@@ -62,27 +62,27 @@ CREATE INDEX figures_case ON figures ("case", run);
 
 @dataclass(frozen=True)
 class RunChoice:
-    """Which runs are meant; what is empty or None chooses all."""
+    """Filter for runs; an empty field or None selects all."""
 
     cluster: str = ""
     name: str = ""
-    """A shell pattern."""
+    """Shell pattern for the name of the run."""
     tags: Sequence[str] = ()
-    """All of them."""
+    """Tags, all of which a run must have."""
     benchmark: str = ""
-    """Runs that measured it: its name, its level, or a shell pattern."""
+    """Benchmark that a run must have measured: its name, its level, or a shell pattern."""
     since_unix_s: float | None = None
     until_unix_s: float | None = None
     most: int | None = None
-    """The newest."""
+    """Maximum number of runs, newest first."""
 
 
 @dataclass(frozen=True)
 class SeriesPoint:
-    """The figure of one run."""
+    """The result of one run."""
 
     run: str
-    """Its id."""
+    """Id of the run."""
     started_unix_s: float
     median: float
     low: float | None
@@ -91,13 +91,13 @@ class SeriesPoint:
 
 @dataclass(frozen=True)
 class FigureSeries:
-    """A figure in the course of time."""
+    """A result over time."""
 
     benchmark: str
     metric: str
     label: str
     key: str
-    """Of the case and its metric, as in `KeptFigure`."""
+    """Key of the case and its metric, as in `KeptFigure`."""
     unit: str
     better: str
     origin: str
@@ -115,11 +115,11 @@ class Index:
         self._database = database
 
     def put(self, entry: Entry, figures: Iterable[KeptFigure]) -> None:
-        """Put a run into the index, in place of what the index says of its id."""
+        """Put a run into the index, replacing any entry with the same id."""
         self.put_all([(entry, figures)])
 
     def put_all(self, runs: Iterable[tuple[Entry, Iterable[KeptFigure]]]) -> None:
-        """Put runs into the index at once: all of them or, where one cannot be had, none."""
+        """Put runs into the index in one transaction: all of them or, if one fails, none."""
         with self._database.transaction():
             for entry, figures in runs:
                 self._put(entry, figures)
@@ -155,9 +155,9 @@ class Index:
         )
 
     def note(self, change: Callable[[], Entry]) -> Entry:
-        """Change what the index says of a run that it has, figures excepted, and return the run as it is then.
+        """Change the index entry of a known run, except its results, and return the new entry.
 
-        `change` is called while no other process writes: it may read and write the notes beside the run.
+        `change` is called while no other process writes, so it may read and write the notes on the run.
         """
         with self._database.transaction():
             entry = change()
@@ -176,7 +176,7 @@ class Index:
             self._remove(name)
 
     def changes(self) -> int:
-        """Return a number that grows with every change."""
+        """Return a number that increases with every change."""
         return self._database.changes()
 
     def ids(self) -> set[str]:
@@ -189,14 +189,14 @@ class Index:
         return _entries(self._database.execute(f"SELECT id, entry {chosen}", values))
 
     def begins_with(self, text: str) -> list[Entry]:
-        """Return the runs whose ids begin with a text, at most three."""
+        """Return up to three runs whose ids begin with a text."""
         rows = self._database.execute(
             "SELECT id, entry FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (text, text + "g")
         )
         return _entries(rows)
 
     def figures(self, name: str) -> list[KeptFigure]:
-        """Return the figures of a run, by its id, benchmark by benchmark."""
+        """Return the results of the run with an id, benchmark by benchmark."""
         rows = self._database.execute(
             "SELECT cases.benchmark, cases.metric, cases.label, cases.key, cases.ranks, cases.unit, cases.better,"
             " cases.origin, figures.median, figures.low, figures.high, figures.launches"
@@ -208,7 +208,7 @@ class Index:
         return [KeptFigure.model_validate(dict(zip(names, row, strict=True))) for row in rows]
 
     def courses(self, choice: RunChoice) -> list[FigureSeries]:
-        """Return the figures of the chosen runs, case by case, oldest first; of a benchmark only its cases."""
+        """Return the results of the chosen runs by case, oldest first; with a benchmark, only its cases."""
         chosen, values = _chosen(choice, self._database)
         of, patterns = _of_benchmark("cases.benchmark", choice.benchmark, self._database)
         rows = self._database.execute(
@@ -229,7 +229,7 @@ class Index:
         return list(courses.values())
 
     def cluster_of(self, fingerprint: str) -> str | None:
-        """Return the name that the newest run of these machines has; None where there is none."""
+        """Return the cluster name of the newest run of these machines; None if there is no such run."""
         rows = self._database.execute(
             "SELECT cluster FROM runs WHERE fingerprint = ? ORDER BY started_unix_s DESC LIMIT 1", (fingerprint,)
         )
@@ -257,9 +257,9 @@ class Index:
 
 @contextmanager
 def opened(place: Place) -> Iterator[Index | None]:
-    """Yield the index in a file or on a server; None where there is none of this version that can be read.
+    """Yield the index in a file or on a server; None if there is no readable index of this version.
 
-    Raises ScopeError where another process writes for too long, and where the file system or the server refuses.
+    Raises ScopeError if another process writes for too long, or the file system or the server refuses.
     """
     with connected(place) as database:
         yield Index(database) if database.version() == VERSION else None
@@ -267,13 +267,13 @@ def opened(place: Place) -> Iterator[Index | None]:
 
 @contextmanager
 def made(place: Place) -> Iterator[Index]:
-    """Yield a new, empty index: in a file that does not exist, or on a server in place of the present one."""
+    """Yield a new, empty index: in a file that does not exist yet, or on a server, replacing its index."""
     with connected(place) as database, database.create(TABLES, VERSION):
         yield Index(database)
 
 
 def _entries(rows: Iterable[Any]) -> list[Entry]:
-    """Return the entries of rows of an id and an entry; ScopeError where others have changed one."""
+    """Return the entries from rows of id and entry; ScopeError if another program has changed one."""
     found = [(name, Entry.model_validate_json(text)) for name, text in rows]
     if wrong := [name for name, one in found if one.id != name]:
         raise ScopeError(f"the index is damaged: id = {wrong[0]!r}: has the entry of another run; {REBUILD}")
@@ -281,7 +281,7 @@ def _entries(rows: Iterable[Any]) -> list[Entry]:
 
 
 def _chosen(choice: RunChoice, database: Database) -> tuple[str, list[Value]]:
-    """Return in SQL where the chosen runs are, newest first, and the values of its question marks."""
+    """Return the SQL clause that selects the chosen runs, newest first, and the values for its `?`."""
     conditions: list[str] = []
     values: list[Value] = []
     for text, value in (
@@ -307,7 +307,7 @@ def _chosen(choice: RunChoice, database: Database) -> tuple[str, list[Value]]:
 
 
 def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str, list[str]]:
-    """Return the condition that a column is a benchmark or of its level, and its values; empty for none."""
+    """Return the SQL condition that a column matches a benchmark or a level, and its values; empty if none."""
     if not benchmark:
         return "", []
     either = f"({database.alike(column)} OR {database.alike(column)})"
@@ -315,7 +315,7 @@ def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str,
 
 
 def one_of_each_case(figures: Iterable[OfCase]) -> list[OfCase]:
-    """Return of each case the first metric, which is the main result of its benchmark."""
+    """Return only the first metric of each case, which is the main result of its benchmark."""
     first: dict[tuple[str, str], OfCase] = {}
     for figure in figures:
         first.setdefault((figure.label, figure.origin), figure)

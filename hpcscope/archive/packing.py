@@ -1,6 +1,6 @@
-"""A run as one file to send or to keep, and back: a zip archive with the one folder of the run.
+"""Packing of a run into one file to send or archive, and unpacking: a zip archive with the directory of the run.
 
-What is kept is compact: the archive is compressed as a whole (xz), and leaves out what is made from the rest.
+Archived runs are compact: the whole zip is compressed (xz), without files that can be made from the rest.
 An archive may come from anyone: SECURITY.md says what is refused.
 """
 
@@ -26,23 +26,23 @@ from hpcscope.strict import printable
 
 SUFFIX = ".zip"
 PRESET = 1
-"""Of xz: a baseline shrinks to a tenth in a second; with 3 in five, and hardly further."""
+"""Preset of xz: 1 shrinks a baseline run to a tenth in 1 s; 3 takes 5 s and gains little."""
 MOST_MEMORY_BYTES = 1 << 27
-"""That a reader of xz may take."""
+"""Maximum memory for decompressing xz."""
 MOST_FILES = 100_000
 MOST_BYTES = 16 * 1024**3
 LONGEST_PATH = 1000
 _LEFT_OUT = {".lock", UNPACKED}
 _MADE_FROM_THE_REST = {RunDirectory(Path()).report.name, RunDirectory(Path()).journal.name}
 _TYPES = {0, stat.S_IFREG, stat.S_IFDIR}
-"""Types of entries, as Unix spells them; other systems write 0."""
+"""Permitted types of entries in Unix encoding; other systems write 0."""
 
 
 def pack(run: Path, output: Path | None = None) -> Path:
-    """Write all files of the folder of a run into one archive and return its path.
+    """Write all files of a run's directory into one archive and return its path.
 
-    `output`: default NAME.zip in the current folder. Links and what is no file are left out. Raises UsageError for
-    a folder that is no run, and an archive that exists; ScopeError where a file cannot be read or written.
+    `output`: default NAME.zip in the current directory. Links and special files are left out. Raises UsageError if
+    the directory is not a run or the archive exists; ScopeError if a file cannot be read or written.
     """
     folder = run.resolve()
     if not any((folder / mark).is_file() for mark in MARKS):
@@ -55,7 +55,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
         with target.open("xb") as opened:
             try:
                 _write_archive(opened, zipfile.ZIP_DEFLATED, folder, files, top)
-            except BaseException:  # also an interrupt
+            except BaseException:  # including an interrupt
                 target.unlink(missing_ok=True)
                 raise
     except FileExistsError as error:
@@ -66,9 +66,9 @@ def pack(run: Path, output: Path | None = None) -> Path:
 
 
 def pack_compactly(run: Path, top: str, opened: BinaryIO) -> None:
-    """Write a run to an open file, compressed as a whole, without what can be made from the rest.
+    """Write a run to an open file, compressed as a whole, without files that can be made from the rest.
 
-    `top`: the name of its folder in the archive. Raises UsageError for a run that is too large, OSError.
+    `top`: name of the top-level directory in the archive. Raises UsageError if the run is too large; OSError.
     """
     folder = run.resolve()
     files = [file for file in sorted(files_of(folder)) if file.name not in _MADE_FROM_THE_REST]
@@ -78,10 +78,10 @@ def pack_compactly(run: Path, top: str, opened: BinaryIO) -> None:
 
 
 def unpack(file: Path, parent: Path) -> Path:
-    """Unpack a packed run into a new folder of its own name below `parent`, and return that folder.
+    """Unpack a packed run into a new directory of its own name below `parent`, and return that directory.
 
-    Raises UsageError for a file that is no packed run and a folder that exists, ScopeError for a full disk.
-    Nothing is left of an archive that is refused.
+    Raises UsageError if the file is not a packed run or the directory exists; ScopeError if the disk is full.
+    A refused archive leaves nothing behind.
     """
     try:
         file.open("rb").close()
@@ -89,7 +89,7 @@ def unpack(file: Path, parent: Path) -> Path:
         raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        # The archive is unpacked beside its place, so that the last step is a change of name.
+        # The archive is unpacked next to its final place, so that the last step is a rename.
         beside = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=parent))
     except OSError as error:
         raise ScopeError(f"{parent}: cannot be written: {error.strerror}") from error
@@ -109,9 +109,9 @@ def unpack(file: Path, parent: Path) -> Path:
 
 @contextmanager
 def opened(run: Path, most_bytes: int | None = None) -> Iterator[Path]:
-    """Yield the folder of a run; that of a packed run is private, and lasts as long as the context.
+    """Yield the directory of a run; a packed run is unpacked to a private, temporary directory.
 
-    One of more than `most_bytes` unpacked, by default `MOST_BYTES`, is refused with UsageError.
+    Raises UsageError if the unpacked run is larger than `most_bytes`, by default `MOST_BYTES`.
     """
     if not run.is_file():
         yield run
@@ -127,7 +127,7 @@ def _write_archive(opened: IO[bytes], method: int, folder: Path, files: list[Pat
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yield the files of a run; links and what is no file are left out."""
+    """Yield the files of a run without links and special files."""
     for parent, _, names in os.walk(folder):
         for name in names:
             file = Path(parent, name)
@@ -136,8 +136,8 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def _unpacked(file: Path, parent: Path, most_bytes: int) -> Path:
-    """Unpack a file below an empty folder; return the folder of the run."""
-    if file.exists() and not file.is_file():  # some devices have no end
+    """Unpack a file below an empty directory and return the directory of the run."""
+    if file.exists() and not file.is_file():  # reading some devices never ends
         raise UsageError(f"{file}: not a packed run: must be a file")
     inside = parent / "inside"
     inside.mkdir()
@@ -150,7 +150,7 @@ def _unpacked(file: Path, parent: Path, most_bytes: int) -> Path:
 
 
 def _expanded(file: Path, archive: Path, most_bytes: int) -> Path:
-    """Write the archive of a compact file and return its path."""
+    """Decompress a compact file to a zip archive and return the archive's path."""
     try:
         with file.open("rb") as packed, archive.open("xb") as written:
             reader = lzma.LZMADecompressor(memlimit=MOST_MEMORY_BYTES)
@@ -167,7 +167,7 @@ def _expanded(file: Path, archive: Path, most_bytes: int) -> Path:
 
 
 def _extracted(file: Path, archive_file: Path, parent: Path, most_bytes: int) -> Path:
-    """Write the files of the archive of a packed run below an empty folder; return the folder of the run in it."""
+    """Extract the archive of a packed run below an empty directory and return the directory of the run."""
     try:
         with zipfile.ZipFile(archive_file) as archive:
             entries = archive.infolist()
@@ -189,14 +189,14 @@ def _extracted(file: Path, archive_file: Path, parent: Path, most_bytes: int) ->
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
-    """Write one entry; `zipfile` reads no more than its declared size and checks its CRC-32."""
+    """Write one entry; `zipfile` reads at most its declared size and checks its CRC-32."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(entry) as source, target.open("xb") as written:
         shutil.copyfileobj(source, written, 1 << 20)
 
 
 def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
-    """Return the path of an entry; UsageError for one that is no plain file below the folder of a run."""
+    """Return the path of an entry; UsageError if it is not a plain file below the directory of a run."""
     name = entry.filename
     parts = name.removesuffix("/").split("/")
     if stat.S_IFMT(entry.external_attr >> 16) not in _TYPES:

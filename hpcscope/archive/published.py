@@ -1,6 +1,6 @@
-"""Published figures of historic machines beside the courses of an index.
+"""Published values of historic machines, shown next to the results of an index.
 
-They are of another origin than any run: listed, labelled, and never ranked with what was measured.
+Their origin differs from any run's: they are listed and labeled, but never ranked with measured results.
 """
 
 import json
@@ -14,19 +14,19 @@ from hpcscope.models.published.machines import ORIGIN, PublishedMachine, Publish
 
 @dataclass(frozen=True)
 class PrintedCourse:
-    """A figure and the machine that it is of."""
+    """A published value and its machine."""
 
     machine: PublishedMachine
     figure: PublishedValue
 
     @property
     def point(self) -> SeriesPoint:
-        """The figure as that of a run: without time and interval."""
+        """The value in the form of a run's result, without time and interval."""
         return SeriesPoint("", 0.0, self.figure.value, None, None)
 
     @property
     def course(self) -> FigureSeries:
-        """The case of the source, which has no runs."""
+        """The case of the source as a series without runs."""
         published = self.figure
         return FigureSeries(
             published.benchmark,
@@ -41,28 +41,28 @@ class PrintedCourse:
 
     @property
     def source(self) -> str:
-        """Where it is printed."""
+        """Where the value is printed."""
         return f"{self.machine.source}, {self.figure.where}"
 
 
 def printed(machines: Iterable[PublishedMachine]) -> Iterator[PrintedCourse]:
-    """Yield all figures of the machines."""
+    """Yield all values of the machines."""
     return (PrintedCourse(machine, figure) for machine in machines for figure in machine.figures)
 
 
 @dataclass(frozen=True)
 class MeasuredCourse:
-    """A measured case of a cluster, as the published ones are held against it."""
+    """A measured case of a cluster to compare published values with."""
 
     case: str
-    """Its id among all cases."""
+    """Id of the case among all cases."""
     cluster: str
     course: FigureSeries
     parameters: Mapping[str, Value]
     transport: str
 
     def is_of(self, figure: PublishedValue) -> bool:
-        """Return whether it is the published case; of the same benchmark, metric and ranks it is already."""
+        """Return whether this is the published case; benchmark, metric and ranks must already match."""
         return figure.fits(self.parameters, self.transport)
 
 
@@ -73,7 +73,7 @@ Subject = tuple[str, str, int]
 def by_subject(
     courses: Iterable[tuple[str, str, FigureSeries]], subjects: Container[Subject]
 ) -> dict[Subject, list[MeasuredCourse]]:
-    """Return the courses of these subjects, each with the id of its case and its cluster, by subject."""
+    """Return the series with these subjects by subject, each with its cluster and the id of its case."""
     subject: dict[Subject, list[MeasuredCourse]] = {}
     for case, cluster, course in courses:
         benchmark, parameters, ranks, transport, _, metric, _ = json.loads(course.key)

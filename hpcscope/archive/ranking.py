@@ -1,4 +1,4 @@
-"""Clusters in the order of one figure; those whose intervals overlap share their places."""
+"""Clusters ranked by one result; clusters whose intervals overlap share their ranks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,27 +8,27 @@ from hpcscope.archive.index import SeriesPoint
 
 @dataclass(frozen=True)
 class RankedCluster:
-    """A cluster's place."""
+    """The rank of a cluster."""
 
     cluster: str
     point: SeriesPoint
-    """Its newest figure."""
+    """Newest result of the cluster."""
     best: int
-    """One more than the clusters that are certainly better."""
+    """One more than the number of clusters that are better at 95 % confidence."""
     worst: int
-    """The number of clusters that are not certainly worse; equal to `best` where the place is certain."""
+    """Number of clusters not worse at 95 % confidence, itself included; equal to `best` if the rank is unique."""
 
 
 def ranking(newest: Iterable[tuple[str, SeriesPoint]], better: str) -> list[RankedCluster]:
-    """Return the places of clusters by their newest figures, best first; `better` is `lower` or `higher`.
+    """Return the ranks of clusters by their newest results, best first; `better` is `lower` or `higher`.
 
-    One figure is certainly better than another when their intervals do not overlap; one without an interval is
-    certainly neither.
+    A result is better than another at 95 % confidence if their intervals do not overlap; a result without an
+    interval is neither better nor worse.
     """
     known = sorted(newest, key=lambda one: one[1].median, reverse=better == "higher")
 
     def certainly(series_point: SeriesPoint, other: SeriesPoint) -> bool:
-        """Return whether the first is certainly better."""
+        """Return whether the first result is better at 95 % confidence."""
         if None in (series_point.low, series_point.high, other.low, other.high):
             return False
         low, high = (series_point, other) if better == "lower" else (other, series_point)

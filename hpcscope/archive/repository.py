@@ -1,6 +1,6 @@
-"""Keep runs in a repository, find them again, and exchange them with another repository.
+"""Archive runs in a repository, find them again, and exchange them with another repository.
 
-What reads a run is loaded when a run is read: to list runs the index is enough.
+Modules that read runs are loaded only when a run is read; listing runs needs only the index.
 """
 
 from __future__ import annotations
@@ -47,36 +47,36 @@ if TYPE_CHECKING:
 
 VARIABLE = "SCOPE_REPOSITORY"
 SQLITE = "sqlite"
-"""The index is a file of the repository."""
+"""Value of `rebuild --index` for an index in a file of the repository."""
 SHORTEST_ID = 4
 REMOTE = r"[A-Za-z0-9._@-]+:.+"
-"""A folder on another host, as rsync spells it."""
+"""Pattern of a directory on another host in rsync's notation."""
 COPY_LIMIT_S = 3600.0
 _DIGITS = "[0-9a-f]" * 16
-"""An id, as rsync spells patterns."""
+"""Pattern of an id in rsync's notation."""
 NO_FOLDERS = "--exclude=*/"
 ONLY_OURS = (
     *(f"--include=/{RUNS}/", NO_FOLDERS),
     *(f"--include=/{name}" for name in (MARK, ARRIVED, f"{RUNS}/{_DIGITS}{SUFFIX}", f"{RUNS}/{_DIGITS}.json")),
     "--exclude=*",
 )
-"""Files that another repository gets; links, pipes and devices never travel."""
+"""rsync filter for the files to copy; links, pipes and devices are never copied."""
 MOST_RUN = "--max-size=1g"
 MOST_NOTES = "--max-size=1m"
 PARTLY_DONE = 23
-"""rsync's exit code where some files could not be read."""
+"""rsync's exit code if some files could not be read."""
 
 
 @dataclass(frozen=True)
 class DamagedRun:
-    """What is wrong with a kept run."""
+    """What is wrong with an archived run."""
 
     id: str
     what: str
 
 
 def default() -> Path:
-    """Return the folder of the user's repository: $SCOPE_REPOSITORY, else among the user's data."""
+    """Return the directory of the user's repository: $SCOPE_REPOSITORY, else in the user's data directory."""
     asked = os.environ.get(VARIABLE)
     if asked:
         return Path(asked)
@@ -86,16 +86,16 @@ def default() -> Path:
 
 @dataclass(frozen=True)
 class Exchanged:
-    """What went from one repository to another."""
+    """What was copied from one repository to another."""
 
     runs: int
     notes: int
-    """Runs that both had, and whose newer notes came."""
+    """Number of runs that both had and whose notes were updated."""
     damaged: list[DamagedRun]
 
 
 class Repository:
-    """A repository that exists, or is made; its index is made anew where it is missing or outdated."""
+    """A repository, created if asked; its index is rebuilt if it is missing or outdated."""
 
     def __init__(self, path: Path | None = None, make: bool = False) -> None:
         self.folder = Folder(expanded("repository", str(path or default())).absolute())
@@ -106,10 +106,10 @@ class Repository:
     def add(
         self, runs: Sequence[Path], tags: Sequence[str] = (), note: str = "", cluster: str | None = None
     ) -> list[tuple[Entry, bool]]:
-        """Keep runs, folders or packed ones; return their entries, and whether each is new.
+        """Archive runs (directories or packed runs); return their entries, and whether each is new.
 
-        A run that is kept already only gets the tags, the note and the cluster. Raises UsageError for what is no
-        run, and for a run that has not ended.
+        A run that is already archived only gets the tags, the note and the cluster. Raises UsageError if a path is
+        not a run, or its run has not ended.
         """
         refuse_remarks(tags, note, cluster)
         return [self._add(run, tags, note, cluster) for run in runs]
@@ -119,7 +119,7 @@ class Repository:
         from hpcscope.archive.runs import is_check
 
         with packing.opened(run) as folder, self.index() as index:
-            is_check(folder)  # refuses other work
+            is_check(folder)  # refuses other directories
             name = identity(RunDirectory(folder))
             known = index.begins_with(name)
             if known:
@@ -147,19 +147,19 @@ class Repository:
             return index.chosen(choice)
 
     def named(self, name: str) -> Entry:
-        """Return the run whose id begins with a name, or the newest for `latest`; UsageError otherwise."""
+        """Return the run whose id begins with `name`, or the newest for `latest`; UsageError if there is none."""
         with self.index() as index:
             return self._named(index, name)
 
     def file(self, name: str) -> Path:
-        """Return the file of a run, whose checksum is right; UsageError otherwise."""
+        """Return the file of a run after verifying its checksum; UsageError if it is damaged."""
         one = self.named(name)
         if problem := self.folder.problem(one.id):
             raise UsageError(f"{one.id}: {problem}")
         return self.folder.run(one.id)
 
     def with_figures(self, name: str) -> tuple[Entry, list[KeptFigure]]:
-        """Return a run and its figures."""
+        """Return a run and its results."""
         with self.index() as index:
             found = self._named(index, name)
             return found, index.figures(found.id)
@@ -172,7 +172,7 @@ class Repository:
         note: str | None = None,
         cluster: str | None = None,
     ) -> Entry:
-        """Change the notes on a run; None leaves what is there."""
+        """Change the notes on a run; None leaves a note unchanged."""
         refuse_remarks(tags, note, cluster)
         with self.index() as index:
             return self._noted(index, self._named(index, name), tags, untag, note, cluster)
@@ -187,7 +187,7 @@ class Repository:
         return found
 
     def verify(self) -> list[DamagedRun]:
-        """Compare all files with their checksums, and the index with the files; return what is wrong."""
+        """Compare all files with their checksums, and the index with the files; return the problems."""
         files = self.folder.ids()
         found = [DamagedRun(name, what) for name in sorted(files) if (what := self.folder.problem(name))]
         with self.index() as index:
@@ -197,10 +197,10 @@ class Repository:
         return found
 
     def rebuild(self, where: str | None = None) -> list[DamagedRun]:
-        """Make the index anew from the files; return the damaged runs, which it does not have.
+        """Rebuild the index from the files; return the damaged runs, which are not in the index.
 
-        `where`: from now on the index is in this database of PostgreSQL, or with `sqlite` in a file again. Raises
-        UsageError for another address, and one with a password.
+        `where`: the PostgreSQL database for the index from now on, or `sqlite` for a file. Raises UsageError for
+        an invalid address or an address with a password.
         """
         with self.folder.locked(alone=True):
             if where is None:
@@ -227,14 +227,14 @@ class Repository:
         return problems
 
     def state(self) -> object:
-        """Return what is another after every change of the index."""
+        """Return a value that changes whenever the index changes."""
         with self.index() as index:
             return index.changes()
 
     def push(self, target: str) -> Exchanged:
-        """Copy runs that another repository lacks to it, a folder or HOST:DIR, and notes that are newer here.
+        """Copy missing runs and newer notes to another repository, a directory or HOST:DIR.
 
-        The index of a remote one is brought up to date by the next command there.
+        The next command on the remote host updates its index.
         """
         if not _is_remote(target):
             return Repository(Path(target), make=True)._take(self.folder)
@@ -250,7 +250,7 @@ class Repository:
         return Exchanged(copied, len(changed), [])
 
     def pull(self, source: str) -> Exchanged:
-        """Copy the runs that are missing here from another repository, and notes that are newer there."""
+        """Copy runs that are missing here, and notes that are newer there, from another repository."""
         if not _is_remote(source):
             return self._take(Repository(Path(source)).folder)
         with _notes_of(source) as theirs:
@@ -260,7 +260,7 @@ class Repository:
             return self._take(theirs)
 
     def _take(self, theirs: Folder) -> Exchanged:
-        """Take the runs that are missing here from another folder, and notes that are newer there."""
+        """Copy runs that are missing here, and notes that are newer there, from another local directory."""
         refused = []
         missing = (theirs.noted() | theirs.ids()) - self.folder.ids()
         for name in sorted(missing):
@@ -272,7 +272,7 @@ class Repository:
         return Exchanged(len(missing) - len(refused), len(changed), refused + self._reconcile())
 
     def _reconcile(self) -> list[DamagedRun]:
-        """Bring the index up to date with files that came from elsewhere; return the damaged runs."""
+        """Update the index with files that came from elsewhere; return the damaged runs."""
         problems: list[DamagedRun] = []
         with self._opened() as index:
             known = {one.id: one for one in index.chosen(indexing.RunChoice())}
@@ -290,9 +290,9 @@ class Repository:
 
     @contextmanager
     def index(self) -> Iterator[Index]:
-        """Yield the index, made anew where it is missing, no database, or of another version."""
+        """Yield the index, rebuilt if it is missing, not a database, or of another version."""
         if self.folder.arrived.exists():
-            self.folder.arrived.unlink(missing_ok=True)  # before: what arrives meanwhile says so again
+            self.folder.arrived.unlink(missing_ok=True)  # before reconciling: later arrivals create it again
             self._reconcile()
         with self._opened() as index:
             yield index
@@ -303,7 +303,7 @@ class Repository:
             whole = self._has_index()
         if not whole:
             with self.folder.locked(alone=True):
-                if not self._has_index():  # others may have made it meanwhile
+                if not self._has_index():  # another process may have rebuilt it meanwhile
                     self._rebuild(self.folder.place)
         with self.folder.locked(), indexing.opened(self.folder.place) as index:
             if index is None:
@@ -320,7 +320,7 @@ class Repository:
             return index is not None
 
     def _readable(self, names: set[str], problems: list[DamagedRun]) -> Iterator[tuple[Entry, list[KeptFigure]]]:
-        """Yield the runs of these ids with their figures, and add those that are damaged to the problems."""
+        """Yield the runs with these ids and their results, and add damaged runs to `problems`."""
         for name in sorted(names):
             what = self.folder.problem(name)
             if not what:
@@ -381,7 +381,7 @@ class Repository:
 
 
 def _described(folder: Path) -> tuple[RunFile, Machine, list[KeptFigure]]:
-    """Return what the index needs to know of a run, or of a check of health, which is described alike."""
+    """Return the data of a run or of a health check that the index needs."""
     from hpcscope.archive import health
     from hpcscope.archive.runs import is_check
     from hpcscope.findings.results import Run
@@ -414,7 +414,7 @@ def _notes_of(remote: str) -> Iterator[Folder]:
 
 
 def _refuse_other(target: str) -> None:
-    """Raise UsageError for a remote folder with files that is not a repository."""
+    """Raise UsageError if a remote directory has files but is not a repository."""
     listed = _started(["--list-only", "--", f"{target}/"])
     names = {line.split(None, 4)[4] for line in listed.stdout.splitlines() if len(line.split(None, 4)) == 5}
     if listed.returncode == 0 and MARK not in names and names - {"."}:
@@ -422,9 +422,9 @@ def _refuse_other(target: str) -> None:
 
 
 def _rsync(source: str, target: str, *options: str, files: str = "") -> int:
-    """Copy files with rsync, which asks ssh, and return the number of runs; ScopeError where it fails.
+    """Copy files with rsync over ssh and return the number of copied runs; ScopeError if it fails.
 
-    `files`: their names, a line each; those that cannot be read are left out.
+    `files`: names of files, one per line; files that cannot be read are left out.
     """
     words = ["--recursive", "--times", "--chmod=F-x", "--out-format=%n", *options, "--", source, target]
     ended = _started(words, files)

@@ -1,6 +1,6 @@
-"""The folders of earlier work below one folder: listed, and removed.
+"""Listing and removal of runs and other work below one directory.
 
-A folder is listed for the file that marks its kind, also where its other files are damaged or of a later version.
+A directory is recognized by the file that marks its kind, even if its other files are damaged or newer.
 """
 
 import json
@@ -30,40 +30,40 @@ MARKS = {
     MEASURED: "comparison",
     HEALTH: "health check",
 }
-"""The file that marks each kind of folder."""
+"""The file that marks each kind of directory."""
 DAMAGED = "damaged"
-"""The status of a folder whose marking file cannot be read, or is perhaps of another program."""
+"""Status of a directory whose marking file cannot be read, or may belong to another program."""
 DAY_S = 86400.0
 
 
 @dataclass(frozen=True)
 class KeptRun:
-    """A folder of earlier work."""
+    """A directory with a run or other work."""
 
     path: Path
     kind: str
     """One of the values of `MARKS`."""
     started_unix_s: float
-    """Time at which the marking file was written, where that does not say when the work began."""
+    """Start time, or the modification time of the marking file if that does not record the start."""
     name: str
-    """The benchmarks or the program."""
+    """The benchmarks or the program, else the name of the directory."""
     hosts: tuple[str, ...]
     status: str
-    """As its file says; empty where it says nothing."""
+    """Recorded status; empty if none is recorded."""
     size_bytes: int
 
     @property
     def report(self) -> Path:
-        """Its page; need not exist."""
+        """Path of its report, which need not exist."""
         return self.path / "report.html"
 
     def days(self) -> float:
-        """Return its age in days."""
+        """Return the age in days."""
         return (time.time() - self.started_unix_s) / DAY_S
 
 
 def listed(folder: Path) -> list[KeptRun]:
-    """Return what a folder holds, newest first; UsageError where it cannot be read."""
+    """Return the runs in a directory, newest first; UsageError if it cannot be read."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such directory; `scope run` makes runs/ in the current directory")
     try:
@@ -75,7 +75,7 @@ def listed(folder: Path) -> list[KeptRun]:
 
 
 def is_check(folder: Path) -> bool:
-    """Say whether a folder holds a check of health, or a run of benchmarks; UsageError for other work."""
+    """Return whether a directory holds a health check, not a benchmark run; UsageError for other work."""
     kind = next((kind for mark, kind in MARKS.items() if (folder / mark).is_file()), MARKS[RUN])
     if kind not in (MARKS[RUN], MARKS[HEALTH]):
         raise UsageError(
@@ -86,14 +86,14 @@ def is_check(folder: Path) -> bool:
 
 
 def packed(folder: Path) -> list[Path]:
-    """Return the packed runs beside the folders, by their names alone: none is opened, removed or pruned."""
+    """Return the packed runs in a directory, judged by name only; they are not opened, removed or pruned."""
     return sorted(path for path in folder.iterdir() if path.name.endswith((".zip", ".zip.xz")) and path.is_file())
 
 
 def named(folder: Path, name: str) -> KeptRun:
-    """Return the run of a name below a folder, the newest for `latest`, or the run at a path.
+    """Return the run with a name below a directory (the newest for `latest`), or the run at a path.
 
-    Raises UsageError where there is none.
+    Raises UsageError if there is none.
     """
     path = folder / name if "/" not in name and (folder / name).exists() else Path(name)
     path = path.resolve() if path.is_symlink() else path
@@ -106,7 +106,7 @@ def named(folder: Path, name: str) -> KeptRun:
 
 
 def outdated(runs: Sequence[KeptRun], keep: int | None, days: float | None) -> list[KeptRun]:
-    """Return the runs that are neither among the `keep` newest nor younger than `days`; None sets no limit."""
+    """Return the runs that are neither among the `keep` newest nor younger than `days`; None means no limit."""
     return [
         run
         for position, run in enumerate(runs)
@@ -115,9 +115,9 @@ def outdated(runs: Sequence[KeptRun], keep: int | None, days: float | None) -> l
 
 
 def remove(run: KeptRun) -> None:
-    """Remove the folder of a run and all in it; links are removed and not followed.
+    """Remove the directory of a run with its contents; links are removed but not followed.
 
-    Raises UsageError while a process adds to it and where it may be no run, ScopeError where the system refuses.
+    Raises UsageError while a process adds to it or if it may not be a run; ScopeError if the system refuses.
     """
     if run.status == DAMAGED:
         raise UsageError(
@@ -151,7 +151,7 @@ def _kept(path: Path) -> KeptRun | None:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return the object of a JSON file; an empty one where it cannot be read."""
+    """Return the object in a JSON file; empty if it cannot be read."""
     try:
         value = json.loads(read_bytes(path))
     except (OSError, ScopeError, ValueError, RecursionError):

@@ -12,16 +12,16 @@ NAME = "scope-active-messages"
 PROVIDER = "scope-fi"
 PROVIDER_HEADER = "rdma/providers/fi_prov.h"
 PROVIDER_NAME = "scope"
-"""As FI_PROVIDER and `fi_info -p` spell it."""
+"""The name of the provider for FI_PROVIDER and `fi_info -p`."""
 _DEVICE = re.compile(r"--with-device=ch4:([\w,]+)")
-"""In what the launcher of MPICH says of its build."""
+"""Matches the device in what MPICH's launcher prints about its build."""
 
 
 def provider_for(mpi: MpiInstallation) -> Path:
-    """Return the provider for programs of `mpi`, compiled now if this very one is not in the cache.
+    """Return the provider for programs of `mpi`, compiled now if this exact build is not in the cache.
 
-    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when the
-    compiler, CMake, Ninja or libfabric is missing.
+    Raises ScopeError with the first error and the log's path if it does not compile, UsageError if the compiler,
+    CMake, Ninja or libfabric is missing.
     """
     device = _DEVICE.search(libraries.ask([mpi.launcher, "-info"]))
     if device and "ofi" not in device[1].split(","):
@@ -52,7 +52,7 @@ def project() -> cmake.Project:
     """Return what is compiled: nothing without the headers of libfabric."""
     headers = _headers()
     targets = (PROVIDER,) if headers else ()
-    # An empty value keeps CMake from searching by itself, which the fingerprint could not know.
+    # An empty value keeps CMake from its own search, of which the fingerprint would not know.
     facts = (f"libfabric headers: {bool(headers)}",)
     return cmake.Project(
         NAME, source_directory(), None, targets, facts=facts, definitions=(f"-DFABRIC_HEADERS={headers}",)

@@ -1,6 +1,6 @@
-"""Which BLAS the native program gets: one of the site where there is one, else the OpenBLAS that comes with Scope.
+"""Which BLAS the native program gets: a BLAS of the site if there is one, else the OpenBLAS that comes with Scope.
 
-The program loads it when a benchmark needs it; nothing else depends on it. LAPACK must be in it, or it in LAPACK's
+The program loads it when a benchmark needs it; nothing else depends on it. BLAS and LAPACK must be in the same
 library.
 """
 
@@ -19,10 +19,10 @@ from hpcscope.own_python import own_python
 NEEDED = ("sgemm", "dgemm", "dgetrf", "dpotrf", "dgeqrf", "dsyevd", "dgesdd", "dgesv")
 """The routines that the benchmarks call."""
 EMBEDDED = ("scipy_openblas32", "libscipy_openblas.so", "scipy_")
-"""Package of the wheel, its library, and what stands before its names."""
+"""Package of the wheel, its library, and the prefix of its names."""
 
 CORETYPE = "OPENBLAS_CORETYPE"
-"""The variable that chooses OpenBLAS's kernels instead of the library."""
+"""The variable that overrides OpenBLAS's own choice of kernels."""
 KERNELS = {
     "Haswell": {"avx2", "fma"},
     "Zen": {"avx2", "fma"},
@@ -30,7 +30,7 @@ KERNELS = {
     "Cooperlake": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16"},
     "SapphireRapids": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16", "amx_bf16"},
 }
-"""OpenBLAS's kernels for x86-64 processors of today, and the flags of /proc/cpuinfo that they need."""
+"""OpenBLAS's kernels for today's x86-64 processors, and the flags of /proc/cpuinfo that they need."""
 
 _INTERROGATION = """
 import ctypes, json, sys
@@ -58,16 +58,16 @@ print(json.dumps({
 
 @cache
 def find(compiler: str) -> Blas | None:
-    """Return the first BLAS that loads and has every routine; None when there is none.
+    """Return the first BLAS that loads and has every routine; None if there is none.
 
-    `compiler` is the wrapper whose library folders are searched. The library itself says what it is, on this host.
+    `compiler` is the wrapper whose library folders are searched. The library itself reports what it is here.
     """
     identified = (_identify(*candidate) for candidate in _candidates(compiler))
     return next((blas for blas in identified if blas is not None), None)
 
 
 def with_kernels(blas: Blas, setting: str | None) -> Blas | None:
-    """Return the library as it is where `CORETYPE` is set so, or not set; None where it does not load."""
+    """Return the library as it is with this value of `CORETYPE` (None: not set); None if it does not load."""
     variables = {name: value for name, value in os.environ.items() if name != CORETYPE}
     if setting is not None:
         variables[CORETYPE] = setting
@@ -75,7 +75,7 @@ def with_kernels(blas: Blas, setting: str | None) -> Blas | None:
 
 
 def described(blas: Blas) -> str:
-    """Return what people read of it: name, version, kernels, where it comes from."""
+    """Return a description for users: name, version, kernels, where it comes from."""
     kernels = f", kernels for {blas.core}" if blas.core else ""
     return f"{blas.name} {blas.version} ({blas.origin}){kernels}, {blas.library}".replace("  ", " ")
 
@@ -96,7 +96,7 @@ def _candidates(compiler: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _identify(origin: str, path: str, prefix: str, variables: Mapping[str, str] | None = None) -> Blas | None:
-    """Load the library in a process of its own and ask it; None where it does not load or lacks a routine."""
+    """Load the library in a separate process and query it; None if it does not load or lacks a routine."""
     if not Path(path).is_file():
         return None
     answer = libraries.ask(own_python("-c", _INTERROGATION, path, prefix, *NEEDED), variables)

@@ -1,4 +1,4 @@
-"""Everything in the cache of builds: its size, when it was last used, and its removal."""
+"""The entries in the cache of builds: their size, their last use, and their removal."""
 
 import fcntl
 import re
@@ -23,25 +23,25 @@ _COMPILER = "-DCMAKE_CXX_COMPILER="
 
 @dataclass(frozen=True)
 class Cached:
-    """One build, the objects of one, or one small program."""
+    """One build, the objects of one build, or one small program."""
 
     path: Path
     kind: str
     """`build`, `objects` (from which a changed source is compiled again) or `program`."""
     of: str
-    """The project and its compiler where they are known, else the name of the program."""
+    """The project and its compiler if they are known, else the name of the program."""
     used_unix_s: float
     size_bytes: int
 
     def days(self) -> float:
-        """Return for how many days it was not used."""
+        """Return for how many days it has not been used."""
         return (time.time() - self.used_unix_s) / DAY_S
 
 
 def entries() -> list[Cached]:
     """Return what the cache holds, the last used first.
 
-    Raises ScopeError where another user could have put something there.
+    Raises ScopeError if another user could have put something there.
     """
     root = cache_directory()
     if not root.is_dir():
@@ -61,7 +61,7 @@ def entries() -> list[Cached]:
 def remove(entry: Cached) -> bool:
     """Remove an entry and return whether it was free: nothing is removed while a build holds it.
 
-    A program that runs is not disturbed. Raises ScopeError where the system refuses.
+    A running program is not disturbed. Raises ScopeError if the system refuses.
     """
     try:
         if entry.kind == "program":
@@ -89,7 +89,7 @@ def _held(directory: Path) -> Iterator[bool]:
 
 def _directory(path: Path, kind: str) -> Cached:
     lock = path.with_suffix(".lock")
-    used = lock if lock.exists() else path  # every use takes the lock, which makes its file anew
+    used = lock if lock.exists() else path  # every use takes the lock, which creates its file again
     return Cached(path, kind, _of(path), used.stat().st_mtime, size_of(path))
 
 

@@ -1,7 +1,7 @@
 """CMake projects that come with Scope, compiled once per MPI, compiler, flags and sources, and kept in a cache.
 
-A build knows no path of the libraries that it loads. Each environment (a clone, a virtual environment) gets the
-products beside links to its own libraries: docs/decisions/0013.
+A build contains no paths of the libraries that it loads. Each environment (a clone, a virtual environment) gets
+the products next to links to its own libraries: docs/decisions/0013.
 """
 
 import fcntl
@@ -32,44 +32,44 @@ from hpcscope.rundirectory import expanded
 BUILD_TYPE = "Baseline"
 PATIENCE_S = 1800
 SHARED = ("json", "timer")
-"""Folders of sources beside each project's own, which all of them compile."""
+"""Source folders next to each project's own that all projects compile."""
 PRODUCTS = "products"
-"""The folder of what a build is made for, free of its environment's paths."""
+"""The folder with the products of a build, which contain no paths of its environment."""
 MADE_OF = "made-of.json"
-"""Beside the objects: the digests of the sources that they were made of."""
+"""File next to the objects with the digests of the sources that they were made from."""
 FINISHED = "finished"
-"""A file that says that all of a build is there."""
+"""A file that marks a complete build."""
 MPI_LINK = "mpi"
-"""Beside the products of an environment: leads to the folder of its MPI library."""
+"""Link next to the products of an environment, to the folder of its MPI library."""
 NAME_LINKS = "mpi-name"
-"""Beside them: a folder with another name of the MPI library, where one is needed."""
+"""Folder next to them with another name for the MPI library, if one is needed."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """What is compiled, for which MPI, and on what else the result depends."""
+    """What is compiled, for which MPI, and what else the result depends on."""
 
     name: str
-    """What people read in errors."""
+    """The name in error messages."""
     sources: Path
     mpi: MpiInstallation | None
-    """None: the compiler of this host is enough."""
+    """The MPI; None: the compiler of this host is enough."""
     targets: tuple[str, ...]
     beside: tuple[str, ...] = SHARED
-    """Folders beside its own whose files are compiled, too."""
+    """Folders next to its own whose files are compiled, too."""
     further_sources: tuple[Path, ...] = ()
     """Folders elsewhere whose files are compiled, too."""
     facts: tuple[str, ...] = ()
     """Facts beyond compiler, flags, MPI and sources, for example versions of libraries."""
     definitions: tuple[str, ...] = ()
-    """`-DNAME=value` for CMake: all of them each time, since it keeps what it was told."""
+    """`-DNAME=value` for CMake: all of them each time, since CMake remembers earlier values."""
     part: str = ""
     """The component that is installed and has a folder of its own; empty: the whole."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Names beside the products, and the libraries of this environment to which they lead."""
+    """Names of links next to the products, and the libraries of this environment that they point to."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError where nothing can be compiled for the MPI."""
+        """Raise UsageError if nothing can be compiled for the MPI."""
         if self.mpi is not None and not self.mpi.compiles:
             raise UsageError(
                 f"{self.name}: must be compiled{self.purpose}, but {self.mpi.launcher} has no working mpicxx: "
@@ -78,7 +78,7 @@ class Project:
 
     @cached_property
     def contents(self) -> Mapping[Path, str]:
-        """The digest of each file that decides the products, in order: neither tests nor specifications."""
+        """The digest of each file that affects the products, in order, without tests and specifications."""
         beside = self.sources.parent
         folders = (self.sources, *(beside / name for name in self.beside), *self.further_sources)
         return {
@@ -90,7 +90,7 @@ class Project:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """All that decides the objects besides the sources and the definitions, whose changes CMake sees."""
+        """All that affects the objects, except sources and definitions, whose changes CMake detects."""
         environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
         return BUILD_TYPE, *environment, *self._compiler_facts
 
@@ -105,23 +105,23 @@ class Project:
 
     @property
     def purpose(self) -> str:
-        """For which MPI, as people read it in errors."""
+        """For which MPI, in the words of error messages."""
         return f" for {self.mpi.name} {self.mpi.version}" if self.mpi else ""
 
     @property
     def library_folder(self) -> Path | None:
-        """The folder of the MPI library, where one is used and has a folder of its own."""
+        """The folder of the MPI library, if one is used and has a folder of its own."""
         return identity.library_folder(self.mpi) if self.mpi else None
 
     @property
     def all_links(self) -> dict[str, str]:
-        """`links`, and the one to the MPI library."""
+        """`links`, and the link to the MPI library."""
         folder = self.library_folder
         return {**self.links, **({MPI_LINK: str(folder)} if folder else {})}
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this build from any other."""
+        """A hash that identifies this build."""
         below = (self.sources.parent, *(folder.parent for folder in self.further_sources))
         names = [
             str(next(path.relative_to(folder) for folder in below if path.is_relative_to(folder)))
@@ -131,26 +131,26 @@ class Project:
 
     @property
     def directory(self) -> Path:
-        """Where this very build stands in the cache."""
+        """Where this build is in the cache."""
         return self.directory_of(self.part)
 
     def directory_of(self, part: str) -> Path:
-        """Return where a build of a part of the same stands."""
+        """Return where the build of another part of the same project is."""
         return cache_directory() / "build" / "-".join(filter(None, [self.fingerprint, part]))
 
     @property
     def objects(self) -> Path:
-        """Where the objects of these sources are kept, so that a changed line is compiled and nothing else."""
+        """Where the objects of these sources are kept, so that only changed files are compiled again."""
         return cache_directory() / "objects" / digest(self.name, str(self.sources), *self.tools)
 
 
 def digest(*texts: str) -> str:
-    """Return what tells these texts from any others."""
+    """Return a hash that identifies these texts."""
     return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def sources_of(folder: str, name: str) -> Path:
-    """Return a folder of sources that comes with Scope: inside an installed package, else beside it."""
+    """Return a folder of sources that comes with Scope: inside an installed package, else next to it."""
     package = Path(__file__).resolve().parents[1]
     for candidate in (package / folder, package.parent / folder):
         if (candidate / "CMakeLists.txt").is_file():
@@ -166,7 +166,7 @@ def cache_directory() -> Path:
 
 
 def private_cache(folder: Path) -> None:
-    """Make a folder of the cache; ScopeError where another user could have put programs there."""
+    """Make a folder of the cache; ScopeError if another user could have put programs there."""
     cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
     for directory in [
         path for path in (*reversed(folder.parents), folder) if path.is_relative_to(cache_directory())
@@ -185,7 +185,7 @@ def compiled(project: Project, products: Sequence[str]) -> Path:
 
 
 def made(project: Project, products: Sequence[str]) -> Path:
-    """Return the folder with what a project installs (`PRODUCTS`), whatever its folders are.
+    """Return the folder in which `PRODUCTS` has what a project installs, compiled now if it is not in the cache.
 
     Raises as `compile_in` does.
     """
@@ -201,7 +201,7 @@ def _made(project: Project, products: Sequence[str]) -> Path:
 
 
 def kept(project: Project, products: Sequence[str]) -> bool:
-    """Say whether the cache has all products of this very project."""
+    """Return whether the cache has all products of exactly this project."""
     return _complete(project.directory, products)
 
 
@@ -210,16 +210,16 @@ def _complete(directory: Path, products: Sequence[str]) -> bool:
 
 
 def linked(directory: Path, links: Mapping[str, str], made: Path | None = None) -> Path:
-    """Return the folder where a build's products stand beside links to the libraries of this environment.
+    """Return the folder that has a build's products next to links to the libraries of this environment.
 
-    `made`: their folder where it is not the build's own.
+    `made`: the folder of the products if it is not the build's own.
     """
     known = "\0".join(f"{name}={path}" for name, path in sorted(links.items()))
     environment = directory / f"environment-{digest(known)}"
     products = list((made or directory / PRODUCTS).iterdir())
     if all((environment / product.name).is_file() for product in products):
         return environment
-    # Under a name of its own first: either all of it is there or nothing.
+    # Under a temporary name first, so that the folder is complete or absent.
     fresh = directory / "environment.new"
     for unfinished in (fresh, environment):
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -228,7 +228,7 @@ def linked(directory: Path, links: Mapping[str, str], made: Path | None = None) 
         (fresh / name).parent.mkdir(exist_ok=True)
         (fresh / name).symlink_to(path)
     for product in products:
-        # No symbolic link: the loader looks for libraries where the program itself stands.
+        # Not a symbolic link: the loader looks for libraries next to the program's real file.
         try:
             (fresh / product.name).hardlink_to(product)
         except OSError:
@@ -238,19 +238,19 @@ def linked(directory: Path, links: Mapping[str, str], made: Path | None = None) 
 
 
 def compile_in(directory: Path, project: Project) -> None:
-    """Configure and build the project's targets into `PRODUCTS` of a folder; the log stays beside it.
+    """Configure and build the project's targets into `PRODUCTS` of a folder; the log stays next to it.
 
-    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
-    or Ninja is missing.
+    Raises ScopeError with the first error and the log's path if it does not compile, UsageError if CMake or Ninja
+    is missing.
     """
     cmake, ninja = tool("cmake"), tool("ninja")
     log = directory / "build.log"
     for earlier in (directory / PRODUCTS, *directory.glob("environment-*")):
         shutil.rmtree(earlier, ignore_errors=True)
-    # The wrapper writes this folder into every program. CMake is told, and removes the path when it
-    # installs: the folder may belong to somebody else one day.
+    # The wrapper writes this folder into every program. Told of it, CMake removes the path on
+    # installation: some day the folder may belong to somebody else.
     folder = project.library_folder
-    # A level that the user asks for replaces that of the baseline: the last one on the command line counts.
+    # The user's optimization level replaces the baseline's, which is last on the command line and would win.
     levels = ["-DCMAKE_CXX_FLAGS_BASELINE="] if re.search(r"(^| )-O", os.environ.get("CXXFLAGS", "")) else []
     configure = [
         *(cmake, "-S", str(project.sources), "-B", str(project.objects), "-G", "Ninja"),
@@ -292,8 +292,8 @@ def _run(command: Sequence[str], output: TextIO) -> None:
 
 
 def _remove_misleading(project: Project) -> None:
-    """Remove objects where a file has changed without becoming newer (`cp -p`): Ninja goes by times alone."""
-    # So too where CMake did not end well (a full disk): it would believe what it noted until then.
+    """Remove objects if a file has changed without becoming newer (`cp -p`): Ninja compares only times."""
+    # Also if CMake failed (a full disk): it would trust what it had noted until then.
     record = project.objects / MADE_OF
     try:
         made_of, made_ns = json.loads(record.read_text()), record.stat().st_mtime_ns
@@ -315,15 +315,15 @@ def tool(name: str) -> str:
 
 
 def compiler_version(mpi: MpiInstallation) -> str:
-    """Return the first line that the compiler behind the wrapper says of itself."""
+    """Return the first line that the compiler behind the wrapper prints about itself."""
     answer = captured([mpi.compiler, *registry.named(mpi.name).compiler_version], 60)
     return (answer.stdout or answer.stderr).partition("\n")[0].strip()
 
 
 def flags(project: Project) -> str:
-    """Return the flags that decide the code: those that CMake gave to every source, in their order."""
+    """Return the flags that affect the code: those that CMake passed for every source, in their order."""
     commands = json.loads((project.objects / "compile_commands.json").read_text())
-    # What CMake wrote itself is no part of what is measured.
+    # Sources that CMake generated are not part of what is measured.
     ours = [command for command in commands if not Path(command["file"]).is_relative_to(project.objects)]
     all_words = [shlex.split(command["command"])[1:] for command in ours or commands]
     first, *others = all_words or [[]]
@@ -352,7 +352,7 @@ def _first_error(log: Path) -> str:
     for pattern in (r"\berror:|undefined reference", r"CMake Error|\bError\b|FAILED|No space left"):
         for number, line in enumerate(lines):
             if re.search(pattern, line):
-                # CMake puts its message on the lines after the word.
+                # CMake prints its message on the lines after the word.
                 return (
                     line if "CMake Error" not in line else " ".join([line, *filter(None, lines[number + 1 :])][:2])
                 )

@@ -1,4 +1,4 @@
-"""The topology-aware collectives: the library that programs preload, and the program that estimates."""
+"""The topology-aware collectives: the library that programs preload, and the estimator of times."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ PRODUCTS = (f"lib{LIBRARY}.so", ESTIMATOR)
 
 @dataclass(frozen=True)
 class CollectivesBuild:
-    """Both, for one MPI."""
+    """Library and estimator for one MPI."""
 
     library: Path
     estimator: Path
@@ -23,8 +23,8 @@ class CollectivesBuild:
 def build(mpi: MpiInstallation) -> CollectivesBuild:
     """Return the library and the estimator for `mpi` that came with Scope or are in the cache, else compiled now.
 
-    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
-    or Ninja is missing.
+    Raises ScopeError with the first error and the log's path if they do not compile, UsageError if CMake or Ninja
+    is missing.
     """
     ready = prebuilt.fitting(mpi)
     directory = ready.placed({}) if ready else cmake.compiled(project(mpi), PRODUCTS)
@@ -32,7 +32,7 @@ def build(mpi: MpiInstallation) -> CollectivesBuild:
 
 
 def built(mpi: MpiInstallation) -> CollectivesBuild | None:
-    """Return what `build` would find in the cache; None where it would compile."""
+    """Return what `build` would find in the cache; None if it would compile."""
     return build(mpi) if prebuilt.fitting(mpi) or cmake.kept(project(mpi), PRODUCTS) else None
 
 

@@ -8,7 +8,7 @@ from hpcscope.errors import UsageError
 
 
 def system_compiler(why: str) -> list[str]:
-    """Return the words of $CXX, else the first C++ compiler on PATH; UsageError with `why` where there is none."""
+    """Return the words of $CXX, else the first C++ compiler on PATH; UsageError with `why` if there is none."""
     if asked := shlex.split(os.environ.get("CXX", "")):
         return asked
     found = next(filter(shutil.which, ("c++", "g++", "clang++")), None)

@@ -1,4 +1,4 @@
-"""What a program or library says of others (ELF), read without the tools of a compiler."""
+"""The names in a program or library (ELF), read without the tools of a compiler."""
 
 import mmap
 import struct
@@ -15,7 +15,7 @@ class Names(NamedTuple):
     soname: str = ""
     """Its own name; empty without one."""
     needed: tuple[str, ...] = ()
-    """The names of the libraries that it asks for."""
+    """The names of the libraries that it needs."""
 
 
 def names(path: Path) -> Names:

@@ -1,6 +1,6 @@
 """Which fabric libraries the native program can use: those whose header and library the compiler finds.
 
-They are compiled against and opened when a case asks for them; nothing is linked.
+The program is compiled against them and opens them when a case asks for one; nothing is linked.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 from hpcscope.build import libraries
 
 KNOWN = (("libfabric", "rdma/fabric.h", "libfabric.so"), ("ucx", "ucp/api/ucp.h", "libucp.so"))
-"""Name (of the package for pkg-config, too), header and library."""
+"""Name (also of the pkg-config package), header and library."""
 
 
 @dataclass(frozen=True)
@@ -22,20 +22,20 @@ class Fabric:
     include: str
     """Folder of its headers."""
     library: str
-    """Path, links resolved."""
+    """Path of the library, links resolved."""
     version: str
-    """As pkg-config says; empty without it."""
+    """Version according to pkg-config; empty without it."""
 
 
 @cache
 def find(compiler: str) -> tuple[Fabric, ...]:
-    """Return the fabric libraries that `compiler` (the MPI wrapper) can compile against, with where they are."""
+    """Return the fabric libraries that `compiler` (the MPI wrapper) can compile against, with their paths."""
     found = (_find(compiler, *known) for known in KNOWN)
     return tuple(fabric for fabric in found if fabric is not None)
 
 
 def definitions(found: Sequence[Fabric]) -> list[str]:
-    """Return what CMake is told of each known library, or of its absence."""
+    """Return the definitions that tell CMake of each known library or of its absence."""
     here = {fabric.name: fabric for fabric in found}
     told: list[str] = []
     for name, _, _ in KNOWN:

@@ -1,4 +1,4 @@
-"""What tells compilers and MPI installations apart wherever they stand: their content, not their path."""
+"""What identifies compilers and MPI installations wherever they are: their content, not their path."""
 
 import hashlib
 import shutil
@@ -12,10 +12,10 @@ from hpcscope.machine.machine import MpiInstallation
 
 
 def facts(mpi: MpiInstallation) -> tuple[str, ...]:
-    """Return what a build depends on beside its sources and flags: the compiler and the MPI.
+    """Return what a build depends on besides its sources and flags: the compiler and the MPI.
 
-    Copies of one MPI give the same facts in every folder. An MPI without a folder of its own is known by the path
-    of its compiler wrapper.
+    Copies of one MPI have the same facts in every folder. An MPI without a folder of its own is identified by the
+    path of its compiler wrapper.
     """
     shown = libraries.told(mpi.compiler, "-show")
     version = libraries.told(mpi.compiler, "--version").partition("\n")[0]
@@ -32,7 +32,7 @@ def facts(mpi: MpiInstallation) -> tuple[str, ...]:
 
 
 def compiler_facts(compiler: Sequence[str]) -> tuple[str, ...]:
-    """Return what a build without MPI depends on beside its sources and flags: the compiler."""
+    """Return what a build without MPI depends on besides its sources and flags: the compiler."""
     version = libraries.ask([*compiler, "--version"]).partition("\n")[0]
     passes = libraries.ask([*compiler, "-print-prog-name=cc1plus"])
     programs = [shutil.which(compiler[-1]), passes]
@@ -56,7 +56,7 @@ def _libraries(mpi: MpiInstallation, folder: Path) -> list[Path]:
 
 
 def digest(path: Path) -> str:
-    """Return what tells the content of a file from any other; read once while the file stays the same."""
+    """Return a hash that identifies the content of a file; it is read once while the file stays the same."""
     state = path.stat()
     return _digest(path, state.st_ino, state.st_size, state.st_mtime_ns)
 

@@ -17,9 +17,9 @@ from hpcscope.rundirectory import expanded
 
 TIMEOUT_S = 30
 HEADERS = "#include <mpi.h>\n#ifdef SMPI_H\n#include <simgrid/version.h>\n#endif\n"
-"""What defines the macros of an MPI's name and version; SimGrid has the latter beside its mpi.h."""
+"""Source that defines the macros of an MPI's name and version; SimGrid has the version outside its mpi.h."""
 LAUNCHERS = ("mpiexec", "mpirun")
-"""How the names of launchers begin."""
+"""Prefixes of the names of launchers."""
 EMBEDDED = "embedded"
 """The name, and the origin, of the MPI that comes as a wheel."""
 
@@ -36,12 +36,12 @@ def find(asked: str | None = None) -> MpiInstallation:
     """Return one installation: the one asked for, else the first on PATH, else the embedded one.
 
     `asked` is a name (`openmpi`, `mpich`, `embedded`) or, with a slash in it, a folder or the path of an mpicxx.
-    Raises UsageError that lists the installations when there is no such one.
+    Raises UsageError that lists the installations if there is no such one.
     """
     if asked is not None and "/" in asked:
         return _asked_for(expanded("mpi", asked))
     if asked == EMBEDDED and (embedded := _embedded()) is not None:
-        return _chosen(embedded, asked)  # without asking the compilers of all others
+        return _chosen(embedded, asked)  # without querying the compilers of all others
     broken: list[Broken] = []
     without_launcher: list[MpiInstallation] = []
     others: list[MpiInstallation] = []
@@ -65,7 +65,7 @@ def find(asked: str | None = None) -> MpiInstallation:
 
 
 def _answers_to(installation: MpiInstallation) -> tuple[str | None, ...]:
-    """Return what may be asked for where this is found; one that simulates must be asked for by name."""
+    """Return the values of `asked` that this installation satisfies; a simulator must be asked for by name."""
     if registry.named(installation.name).simulates:
         return (installation.name,)
     return None, installation.name, installation.origin
@@ -93,7 +93,7 @@ def _identified() -> Iterator[MpiInstallation | Broken]:
 
 
 def _embedded() -> MpiInstallation | None:
-    """Return the MPI beside Scope; None where there is none that works."""
+    """Return the MPI installed with Scope; None if there is none that works."""
     compiler = next((compiler for compiler, origin in _candidates() if origin == EMBEDDED), None)
     installation = identify(compiler, EMBEDDED) if compiler else None
     return installation if isinstance(installation, MpiInstallation) and installation.launcher else None
@@ -106,7 +106,7 @@ def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation
 def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
     """Return the MPI that a compiler wrapper compiles for, with the launcher of the same MPI.
 
-    Where programs that came with Scope fit its MPI, a launcher is enough, also with a wrapper that cannot compile.
+    If programs that came with Scope fit its MPI, a launcher is enough, even if the wrapper cannot compile.
     """
     launcher = compiler.with_name(compiler.name.replace("mpicxx", LAUNCHERS[0]))
     alone = compiler.name.startswith(LAUNCHERS)
@@ -125,7 +125,7 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
 
 
 def _of_launcher(launcher: Path, origin: str) -> MpiInstallation | None:
-    """Return the MPI of a launcher, which programs that came with Scope can use; None where none of them fits."""
+    """Return the MPI of a launcher if programs that came with Scope can use it; None if none of them fits."""
     recognized = registry.of_launcher(said(launcher) or "") if prebuilt.folders() else None
     if recognized is None:
         return None
@@ -165,7 +165,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 
 
 def _ask_header(compiler: Path) -> tuple[str, str, str]:
-    """Return name and version by the macros of the wrapper's mpi.h, and why it has none; empty where it has."""
+    """Return name and version from the macros of the wrapper's mpi.h, and why it has none (empty if it has)."""
     command = [str(compiler), "-E", "-dM", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", "-"]
     try:
         answer = captured(command, TIMEOUT_S, input=HEADERS)
@@ -178,7 +178,7 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
 
 
 def _launcher(compiler: Path, name: str, version: str) -> str:
-    """Return the mpiexec beside the wrapper that is of the same MPI; empty when there is none."""
+    """Return the mpiexec next to the wrapper that belongs to the same MPI; empty if there is none."""
     implementation = registry.named(name)
     suffix = compiler.name.removeprefix(implementation.compiler)
     plain = implementation.launchers
@@ -194,14 +194,14 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
     if printed is None:
         return False
     recognized = registry.of_launcher(printed)
-    if recognized is None:  # a launcher without a banner may belong to an MPI that has none
+    if recognized is None:  # a launcher without a banner may belong to an MPI whose launcher prints none
         return not registry.named(name).banner
     implementation, its_version = recognized
     return implementation.name == name and (implementation.banner_differs or its_version == version)
 
 
 def said(launcher: Path) -> str | None:
-    """Return what a launcher says of itself; None where it does not run."""
+    """Return what a launcher prints about itself; None if it does not run."""
     try:
         answer = captured([str(launcher), "--version"], TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):

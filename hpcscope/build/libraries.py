@@ -1,4 +1,4 @@
-"""Where a shared library and its header are on this host: as pkg-config says, or where the compiler looks."""
+"""Where a shared library and its header are on this host, according to pkg-config or the compiler."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def of_pkg_config(package: str) -> list[str]:
 
 
 def of_compiler(compiler: str, name: str) -> str:
-    """Return the library that the compiler would link; empty where it knows none."""
+    """Return the library that the compiler would link; empty if it knows none."""
     searched = re.search(r"^libraries: =(.*)$", told(compiler, "-print-search-dirs"), re.MULTILINE)
     found = (Path(folder, name) for folder in (searched[1].split(":") if searched else []))
     return next((str(path) for path in found if path.is_absolute() and path.is_file()), "")
@@ -55,16 +55,16 @@ def _told(compiler: str, word: str, _changed_ns: int, _library_path: str) -> str
 
 
 def header_folder(compiler: str, package: str, header: str) -> str:
-    """Return the folder from which the compiler includes `header`; empty where it finds none."""
+    """Return the folder from which the compiler includes `header`; empty if it finds none."""
     flags = ask(["pkg-config", "--cflags-only-I", package]).split()
     included = ask([compiler, *flags, "-M", "-x", "c++", "-include", header, "/dev/null"]).split()
     return next((path.removesuffix(f"/{header}") for path in included if path.endswith(f"/{header}")), "")
 
 
 def ask(command: list[str], variables: Mapping[str, str] | None = None) -> str:
-    """Return what a program prints; empty where it is missing, fails or takes too long.
+    """Return what a program prints; empty if it is missing, fails or takes too long.
 
-    `variables` take the place of the environment.
+    `variables` replace the environment.
     """
     try:
         answer = captured(command, PATIENCE_S, env=variables)

@@ -32,16 +32,16 @@ REDUCTIONS = len(OPERATIONS) * len(OPERANDS) ** 2
 
 @dataclass(frozen=True)
 class Logicals:
-    """The LOGICAL of a Fortran compiler."""
+    """How a Fortran compiler represents LOGICAL."""
 
     compiler: str
     program: Path
-    """Prints how integers read."""
+    """A program that prints how integers read as LOGICAL."""
     true: int
     false: int
 
     def read(self, bits: Sequence[int]) -> list[bool]:
-        """Return how the compiler's programs read these bits."""
+        """Return for each of these integers whether the compiler's programs read it as .true."""
         said = _run([str(self.program)], "".join(f"{bit}\n" for bit in bits))[2:]
         return [word == "T" for word in said]
 
@@ -52,7 +52,7 @@ def compilers() -> list[str]:
 
 
 def of(compiler: str) -> Logicals:
-    """Return the LOGICAL of a compiler; ScopeError where its programs do not work."""
+    """Return how a compiler represents LOGICAL; ScopeError if its programs do not work."""
     program = single_source.compiled(FOLDER / "logicals.f90", [str(shutil.which(compiler))], flags=("-O0",))
     try:
         true, false = map(int, _run([str(program)]))
@@ -64,7 +64,7 @@ def of(compiler: str) -> Logicals:
 def wrong(logicals: Logicals, mpi: MpiInstallation) -> list[str] | None:
     """Return the reductions that a compiler's programs would read wrongly; None for an MPI without Fortran.
 
-    Raises ScopeError where the program does not compile or run.
+    Raises ScopeError if the program does not compile or run.
     """
     source = FOLDER / "logicals_reduced.cpp"
     program = single_source.compiled(source, [mpi.compiler], [mpi.name, mpi.version])

@@ -14,20 +14,20 @@ from hpcscope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapa
 from hpcscope.rundirectory import expanded, read_json, write_json
 
 PROGRAMS = "programs"
-"""Applications as programs of their own, beside it; `programs()` names them."""
+"""Applications as separate programs next to the native one; `programs()` names them."""
 PROGRAM = "scope-measure"
 WHOLE, BASELINE = "", "baseline"
-"""The program with everything, or with what the module of this name measures: half of it."""
+"""The program with everything, or only with what the module of this name measures: half of it."""
 FURTHER_TRANSPORTS = frozenset({"active_messages", "ethernet", "libfabric", "ucx"})
 """Transports that only the whole program has."""
 DEVICE_MEMORY = frozenset({"device", "staged"})
 """Memory for messages that only the whole program knows."""
 ACTIVE_MESSAGES = "active-messages"
-"""The library below the messages of one protocol: part of the program."""
+"""The library below the messages of one protocol, which is part of the program."""
 COLLECTIVES = "collectives"
-"""The topology-aware collectives: part of the program where ranks are simulated."""
+"""The topology-aware collectives, which are part of the program if ranks are simulated."""
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
-"""The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
+"""The environment variable that names a folder of further benchmarks, compiled together with Scope's."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ def kept(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild | None:
 def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) -> NativeBuild:
     """Return a native program for `mpi` with at least this part, compiled now if none is here.
 
-    `compile_own`: nothing that came with Scope. Raises ScopeError with the first error and the log's path when it
-    does not compile, UsageError when CMake, Ninja or a compiler is missing.
+    `compile_own`: do not use a program that came with Scope. Raises ScopeError with the first error and the log's
+    path if it does not compile, UsageError if CMake, Ninja or a compiler is missing.
     """
     if not (compile_own and mpi.compiles) and (ready := kept(mpi, part)) is not None:
         return ready
@@ -76,13 +76,13 @@ def _served(asked: cmake.Project, directory: Path, libraries: "_Libraries") -> N
         program = cmake.linked(directory, asked.all_links) / PROGRAM
         if libraries.solver is not None and libraries.solver.mpi_name:
             scalapack.link_mpi_name(program, libraries.solver)
-    # Whoever compiled it may have had the same libraries elsewhere, with kernels for another processor.
+    # It may have been compiled with the same libraries elsewhere, with kernels for another processor.
     here = {"program": str(program), "mpi": mpi, "blas": libraries.algebra, "scalapack": libraries.solver}
     return made.model_copy(update=here)
 
 
 def _placed(ready: prebuilt.Prebuilt, mpi: MpiInstallation) -> NativeBuild:
-    """Return a program that came with Scope, beside links to the libraries of this environment."""
+    """Return a program that came with Scope, next to links to the libraries of this environment."""
     algebra = blas.find(mpi.wrapper)
     folder, record = ready.placed({"blas": algebra.library} if algebra else {}), ready.record
     fingerprint = cmake.digest(record.fingerprint, mpi.name, mpi.version, identity.digest(ready.library))
@@ -91,7 +91,7 @@ def _placed(ready: prebuilt.Prebuilt, mpi: MpiInstallation) -> NativeBuild:
 
 
 def _compiled_part(asked: cmake.Project) -> str | None:
-    """Return the part that is in the cache and serves where this one is needed; None where none does."""
+    """Return the part in the cache that can replace the one asked for; None if there is none."""
     return next((part for part in dict.fromkeys((WHOLE, asked.part)) if _known(asked.directory_of(part))), None)
 
 
@@ -105,12 +105,12 @@ def source_directory() -> Path:
 
 
 def programs() -> list[str]:
-    """Return the names of the applications that stand beside the native program as programs of their own."""
+    """Return the names of the applications that are separate programs next to the native one."""
     return sorted(path.stem for path in (source_directory() / "src" / PROGRAMS).glob("*.cpp"))
 
 
 def extra_benchmarks() -> Path | None:
-    """Return the folder that $SCOPE_EXTRA_BENCHMARKS names; UsageError where it holds no source."""
+    """Return the folder that $SCOPE_EXTRA_BENCHMARKS names; UsageError if it holds no source."""
     asked = os.environ.get(EXTRA_BENCHMARKS)
     if not asked:
         return None
@@ -123,7 +123,7 @@ def extra_benchmarks() -> Path | None:
 
 
 class _Libraries(NamedTuple):
-    """What the program uses of this host."""
+    """The libraries of this host that the program uses."""
 
     algebra: Blas | None = None
     solver: Scalapack | None = None
@@ -166,24 +166,24 @@ def _project(mpi: MpiInstallation, sources: Path, part: str, libraries: _Librari
 def _found(mpi: MpiInstallation) -> _Libraries:
     """Return the libraries of this host that the program uses.
 
-    A simulated rank uses none: no adapter carries its messages, no ScaLAPACK knows its MPI, and each rank runs
-    a copy of the program that finds nothing beside itself.
+    A simulated rank uses none: no adapter carries its messages, no ScaLAPACK knows its MPI, and each rank runs a
+    copy of the program that has no libraries next to it.
     """
     if registry.named(mpi.name).simulates:
         return _Libraries()
-    with ThreadPoolExecutor() as pool:  # each mostly waits for the programs that it asks
-        pool.submit(identity.facts, mpi)  # which is then known
+    with ThreadPoolExecutor() as pool:  # each task mostly waits for the programs that it runs
+        pool.submit(identity.facts, mpi)  # so that its result is cached
         fabric = pool.submit(fabrics.find, mpi.compiler)
         solver = pool.submit(scalapack.find, mpi)
         return _Libraries(blas.find(mpi.compiler), solver.result(), fabric.result())
 
 
 def _known(directory: Path) -> NativeBuild | None:
-    """Return the finished build of this folder, if there is one."""
+    """Return the finished build in this folder, if there is one."""
     program, record = directory / cmake.PRODUCTS / PROGRAM, directory / "build.json"
     if not (os.access(program, os.X_OK) and record.is_file()):
         return None
     try:
         return read_json(record, NativeBuild)
-    except UsageError:  # of another version of Scope: compile again
+    except UsageError:  # from another version of Scope: compile again
         return None

@@ -1,4 +1,4 @@
-"""Native programs that come compiled with Scope: one set for each ABI of MPI, for every library that has this ABI.
+"""Native programs that come compiled with Scope: one set for each MPI ABI, for every library with this ABI.
 
 docs/decisions/0029. A wheel for a processor has them, made by packaging/wheel.py; a copy of the sources has none.
 """
@@ -14,9 +14,9 @@ from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from hpcscope.rundirectory import read_json
 
 FOLDER = "prebuilt"
-"""In the package: a folder for each ABI, named as its programs ask for MPI, and programs that need no MPI."""
+"""Folder in the package: one folder per ABI, named as its programs ask for MPI, and programs without MPI."""
 RECORD = "build.json"
-"""In each of them: how the programs were compiled."""
+"""File in each of these folders: how the programs were compiled."""
 STANDARD = "libmpi_abi.so.1"
 """The ABI of the MPI standard, version 5."""
 ABIS = {
@@ -24,17 +24,17 @@ ABIS = {
     "libmpi.so.12": ("libmpi.so.12", "libmpich.so.12"),
     STANDARD: (STANDARD,),
 }
-"""The ABIs of Open MPI, MPICH and the standard, and how the libraries are called that have them.
+"""The ABIs of Open MPI, MPICH and the standard, and the names of the libraries that have them.
 
-A library's own comes before the standard's, which today's libraries translate.
+A library's own ABI comes before the standard one, which today's libraries translate to it.
 """
 OWN_FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
-"""Who sets one of these variables wants to compile."""
+"""Variables of users who want to compile with flags of their own."""
 
 
 @dataclass(frozen=True)
 class Prebuilt:
-    """The programs for one ABI, and the library of an installation that has it."""
+    """The programs for one ABI, and the MPI library of an installation with this ABI."""
 
     folder: Path
     library: Path
@@ -46,11 +46,11 @@ class Prebuilt:
 
     @property
     def record(self) -> NativeBuild:
-        """How they were compiled."""
+        """How the programs were compiled."""
         return read_json(self.folder / RECORD, NativeBuild)
 
     def placed(self, links: dict[str, str]) -> Path:
-        """Return a folder of the cache where they stand beside links to the libraries of this environment."""
+        """Return a folder of the cache with the programs next to links to the libraries of this environment."""
         directory = cmake.cache_directory() / "build" / f"{self.record.fingerprint}-{self.abi}"
         links = {cmake.MPI_LINK: str(self.library.parent), **links}
         if self.library.name != self.abi:
@@ -65,7 +65,7 @@ def folders() -> list[Path]:
 
 
 def without_mpi(name: str) -> Path | None:
-    """Return a program that needs no MPI and came with Scope; None where none did, or own flags are asked for."""
+    """Return a program without MPI that came with Scope; None if none did, or if the user sets own flags."""
     file = _here() / name
     return file if file.is_file() and not any(map(os.environ.get, OWN_FLAGS)) else None
 
@@ -75,9 +75,9 @@ def _here() -> Path:
 
 
 def fitting(mpi: MpiInstallation, others: Sequence[Path] | None = None) -> Prebuilt | None:
-    """Return the programs for the library of an installation; None where none fits, or own flags are asked for.
+    """Return the programs for the library of an installation; None if none fits, or if the user sets own flags.
 
-    `others`: their folders where they are not those of the package.
+    `others`: folders of programs to use instead of the package's.
     """
     if mpi.compiles and any(map(os.environ.get, OWN_FLAGS)):
         return None
@@ -99,7 +99,7 @@ def fitting(mpi: MpiInstallation, others: Sequence[Path] | None = None) -> Prebu
 
 
 def _beside(launcher: Path, soname: str) -> list[Path]:
-    """Return the libraries of this name in the prefix of a launcher; what another library is called is not one."""
+    """Return the libraries of this name in the prefix of a launcher, except those with another soname."""
     prefixes = dict.fromkeys((launcher.absolute().parent.parent, launcher.resolve().parent.parent))
     folders = ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu", "lib/release")
     paths = [prefix / folder / soname for prefix in prefixes for folder in folders]

@@ -15,9 +15,9 @@ TIMEOUT_S = 60
 
 
 def load(program: str, start: Sequence[str] = ()) -> Catalog:
-    """Return the catalog of a native program; raises ScopeError when it does not run or answers anything else.
+    """Return the catalog of a native program; raises ScopeError if it does not run or prints anything else.
 
-    `start`: the words before it where it does not start by itself.
+    `start`: the words before it if it does not start by itself.
     """
     command = [*start, program, "--action=list"]
     try:

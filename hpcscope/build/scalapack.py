@@ -1,6 +1,6 @@
-"""Which ScaLAPACK the native program gets: one of the site that was made for the MPI of the build.
+"""Which ScaLAPACK the native program gets: a ScaLAPACK of the site that was made for the build's MPI.
 
-The program loads it when a benchmark needs it; nothing else depends on it. It calls the BLAS of all benchmarks.
+The program loads it when a benchmark needs it; nothing else depends on it. It uses the benchmarks' BLAS.
 """
 
 import re
@@ -15,22 +15,22 @@ from hpcscope.build.mpi import registry
 from hpcscope.machine.machine import MpiInstallation, Scalapack
 
 PACKAGES = {"openmpi": "libscalapack-openmpi2.2", "mpich": "libscalapack-mpich2.2"}
-"""Debian's, by the kind of MPI."""
+"""Debian's packages, by the kind of MPI."""
 _MKL_BLACS = {"openmpi": "blacs_openmpi_lp64", "mpich": "blacs_intelmpi_lp64"}
-"""MKL's messages, by the kind of MPI."""
+"""MKL's libraries for messages, by the kind of MPI."""
 _VERSIONS = ("", ".2.2", ".2.1", ".2.0")
-"""Behind the name of the library: without its development package it has no other."""
+"""Suffixes of the library's name: without the development package only the name with a version exists."""
 _MPI_NAMES = {"openmpi": r"libmpi\.so\.\d\d", "mpich": r"libmpi(ch)?\.so\.12"}
-"""Under which libraries ask for the MPI."""
+"""Names under which libraries ask for the MPI."""
 
 
 def find(mpi: MpiInstallation) -> Scalapack | None:
-    """Return the first ScaLAPACK that was made for an MPI of this kind; None when there is none."""
+    """Return the first ScaLAPACK that was made for an MPI of this kind; None if there is none."""
     return None if registry.named(mpi.name).simulates else _find(mpi.name, mpi.compiler)
 
 
 def definitions(scalapack: Scalapack | None) -> list[str]:
-    """Return what CMake is told of it, or of its absence."""
+    """Return the definitions that tell CMake of the library or of its absence."""
     return [
         f"-DSCOPE_SCALAPACK_LIBRARY={scalapack.library if scalapack else ''}",
         f"-DSCOPE_SCALAPACK_MPI_NAME={scalapack.mpi_name if scalapack else ''}",
@@ -39,12 +39,12 @@ def definitions(scalapack: Scalapack | None) -> list[str]:
 
 
 def described(scalapack: Scalapack) -> str:
-    """Return what people read of it: version, where it comes from, path."""
+    """Return a description for users: version, where it comes from, path."""
     return f"ScaLAPACK {scalapack.version} ({scalapack.origin}), {scalapack.library}".replace("  ", " ")
 
 
 def advice(mpi: MpiInstallation) -> str:
-    """Return how to get one for this MPI."""
+    """Return how to get a ScaLAPACK for this MPI."""
     return (
         f"algorithm.scalapack_* need a ScaLAPACK for {mpi.name}: apt-get install {PACKAGES[_kind(mpi.name)]}, or "
         "give pkg-config a file scalapack.pc"
@@ -52,7 +52,7 @@ def advice(mpi: MpiInstallation) -> str:
 
 
 def link_mpi_name(program: Path, scalapack: Scalapack) -> None:
-    """Put a link beside the program that leads from the name ScaLAPACK asks for to the MPI of the program."""
+    """Put a link next to the program, from the MPI name that ScaLAPACK asks for to the program's MPI."""
     link = program.parent / NAME_LINKS / scalapack.mpi_name
     if link.exists():
         return
@@ -102,7 +102,7 @@ def _candidates(kind: str, compiler: str) -> Iterator[tuple[str, str]]:
 def _mkl(kind: str) -> list[str]:
     """Return MKL's ScaLAPACK and the libraries that it needs for this kind of MPI; empty without all of them.
 
-    It names neither an MPI nor its own parts, because each program is meant to link those that it wants.
+    MKL's ScaLAPACK names neither an MPI nor its own parts, because each program is meant to link what it wants.
     """
     names = ("scalapack_lp64", "intel_lp64", "sequential", "core", _MKL_BLACS[kind])
     parts = [next(iter(libraries.of_mkl(name)), "") for name in names]
@@ -110,6 +110,6 @@ def _mkl(kind: str) -> list[str]:
 
 
 def _own_name(compiler: str) -> str:
-    """Return the name under which programs of an MPICH's compiler ask for MPI."""
+    """Return the name under which programs that an MPICH compiler links ask for MPI."""
     linked = re.search(r"-l(mpich|mpi)\b", libraries.told(compiler, "-show"))
     return f"lib{linked[1]}.so.12" if linked else ""

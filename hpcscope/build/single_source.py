@@ -21,10 +21,10 @@ def compiled(
     flags: Sequence[str] = FLAGS,
     compile_it: bool = True,
 ) -> Path:
-    """Return the program of a source file; `facts` are what else makes it another one, such as an MPI's version.
+    """Return the program of a source file; `facts`: what else distinguishes it, such as an MPI's version.
 
-    Raises ScopeError with the first error when it does not compile or cannot be kept, or where it is not kept
-    already and must not be compiled.
+    Raises ScopeError with the first error if it does not compile or cannot be kept, or if it is not kept yet and
+    must not be compiled.
     """
     known = "\0".join([source.read_text(), *compiler, *flags, *facts])
     path = (
@@ -38,7 +38,7 @@ def compiled(
         return path
     if not compile_it:
         raise ScopeError(f"{path}: is not compiled yet; run `scope health` once on this host")
-    # Under a name of its own first: others may be compiling, or running, the same.
+    # Under a temporary name first: others may be compiling, or running, the same program.
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         words = [*compiler, *flags, "-o", str(fresh), str(source)]

@@ -13,10 +13,10 @@ PACKAGE = "scope-timer.pc"
 
 
 def build() -> Path:
-    """Return the prefix that has include/, lib/ and share/, compiled now if this very one is not in the cache.
+    """Return the prefix that has include/, lib/ and share/, compiled now if this exact build is not in the cache.
 
-    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when the
-    compiler, CMake or Ninja is missing.
+    Raises ScopeError with the first error and the log's path if it does not compile, UsageError if the compiler,
+    CMake or Ninja is missing.
     """
     project = cmake.Project(NAME, source_directory(), None, ("shared", "static"), beside=("timer",))
     return cmake.made(project, [str(HEADER)]) / cmake.PRODUCTS
@@ -25,7 +25,7 @@ def build() -> Path:
 def install(prefix: Path) -> None:
     """Build the library and copy it below a prefix; files of the same names there are replaced.
 
-    Raises as `build` does, ScopeError where the prefix cannot be written.
+    Raises as `build` does, and ScopeError if the prefix cannot be written.
     """
     try:
         shutil.copytree(build(), prefix, symlinks=True, dirs_exist_ok=True)
@@ -37,7 +37,7 @@ def install(prefix: Path) -> None:
 
 
 def packages(prefix: Path) -> Path:
-    """Return the folder of the description for pkg-config below a prefix."""
+    """Return the folder of the pkg-config file below a prefix."""
     return next(prefix.rglob(PACKAGE)).parent
 
 

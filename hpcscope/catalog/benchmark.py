@@ -12,21 +12,21 @@ from hpcscope.settings.experiment import Module
 from hpcscope.strict import Strict
 
 Value = bool | int | float | str
-"""A parameter's value."""
+"""The value of a parameter."""
 
 Definition = Literal["half_round_trip", "global", "max_rank", "mean_rank", "local", "streaming", "barrier_loop"]
 """The definition of a time; see docs/method/time.md."""
 
 Quantity = Literal["time", "time_per_step", "bytes", "moved_bytes", "flops", "messages", "observed"]
 """The source of a metric: the time, the time of each declared step, declared work over the time, or an observed
-series. Of the bytes of all ranks, `moved_bytes` are those that travel: without the copies that ranks keep."""
+series. `moved_bytes` are the bytes of all ranks that travel: without the copies that ranks keep."""
 
 MODULES: tuple[Module, ...] = ("baseline", "standard", "advanced")
-"""From the smallest; each includes those before it."""
+"""From the smallest to the largest module; each includes the previous ones."""
 
 Role = Literal["size", "problem", "method", "parallel", "layout", "call", "path"]
-"""What a parameter decides: the extent of the problem; what is computed or sent; how; how ranks share the work and
-exchange data (no effect on one rank); how data lie in memory; how MPI is called; which way messages take."""
+"""What a parameter decides: the size of the problem; what is computed or sent; how; how ranks share work and
+exchange data (no effect on one rank); the layout of data in memory; how MPI is called; the path of messages."""
 
 MetricRole = Literal["result", "phase", "count", "condition"]
 """What a metric is: a result, a part of the time, a count, or a condition such as the socket buffer granted."""
@@ -55,9 +55,9 @@ Pattern = Literal[
 Layer = Literal[
     "limit", "frames", "node", "device", "storage", "network", "mpi", "operation", "algorithm", "application"
 ]
-"""The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks.
+"""The layers of ladders, from the bottom up: the limits, raw frames, the levels of benchmarks.
 
-Programs write files through MPI-IO, MPI-IO through the file system, and that to disks."""
+Programs write files through MPI-IO, MPI-IO through the file system, and the file system to disks."""
 
 LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "ping_pong": ("frames", "network", "mpi"),
@@ -73,15 +73,15 @@ LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "device_arithmetic": ("device",),
     "device_messages": ("mpi",),
 }
-"""The layers on which a pattern has a place; those that are not named have one on every layer."""
+"""The layers on which a pattern has rungs; patterns that are not listed may have them on every layer."""
 
 PREDICTED: tuple[Layer, ...] = ("operation", "algorithm", "application")
-"""Levels whose declared costs are evaluated."""
+"""Levels whose declared costs are evaluated in predictions."""
 
 Phase = Literal["initialize", "distribute", "compute", "exchange", "collect"]
 
 ANY = "*"
-"""In the parameters of a rung or a routine: any value of that parameter."""
+"""In the parameters of a rung or a routine: any value of the parameter."""
 
 
 _OF_ONE_VALUE = re.compile(r"-?[0-9]+=.+")
@@ -98,11 +98,11 @@ class Parameter(Strict):
     maximum: int | None = None
     choices: list[str] = []
     label: str
-    """The name for people: `message size`."""
+    """The display name: `message size`."""
     words: list[str] = []
-    """What the label of a case says: a phrase for each choice, an empty one where it says nothing; of an integer
-    one phrase around the value, `{} keys`, after those of single values, `0=all keys`. Without any, a label says
-    nothing of a default."""
+    """Phrases in the label of a case. For a choice: one per value, empty if the label omits it. For an integer:
+    phrases for single values, `0=all keys`, then one around any other value, `{} keys`. Without any words, a
+    label does not mention a default."""
     role: Role
     meaning: str
 
@@ -123,14 +123,14 @@ class Parameter(Strict):
 
 
 class Metric(Strict):
-    """One figure that is derived from a benchmark's samples."""
+    """One value that is derived from a benchmark's samples."""
 
     name: str
     unit: str
     better: Literal["lower", "higher"]
     quantity: Quantity
     definition: Definition
-    """The definition of time behind the headline figure; others are reported beside it."""
+    """The definition of time behind the headline result; others are reported, too."""
     label: str
     role: MetricRole
 
@@ -141,14 +141,14 @@ class Routine(Strict):
     routine: str
     """For example `MPI_Bcast`."""
     parameters: dict[str, Value] = {}
-    """The values at which it does; a parameter that is not named has its default, except one of role `size`."""
+    """The values with which it does; a parameter that is not named has its default, except one of role `size`."""
     bytes: Literal["per_block", "total"] = "per_block"
-    """Whether the routine's buffer holds `message_bytes`, or the blocks of all ranks of `message_bytes` each."""
+    """Whether the routine's buffer has `message_bytes`, or blocks of `message_bytes` for all ranks."""
     ends_epoch: list[str] = []
-    """Calls that end an epoch of one-sided routines. The time of a case includes them, and the following."""
+    """Calls that end an epoch of one-sided routines. The time of a case includes these calls and the next ones."""
     begins_epoch: list[str] = []
     call_size: str = ""
-    """The parameter that is the size of a call, of which a case makes many; empty: a case is one call."""
+    """The parameter that is the size of one call, if a case makes many calls; empty: a case is one call."""
 
 
 class Rung(Strict):
@@ -156,11 +156,11 @@ class Rung(Strict):
 
     pattern: Pattern
     layer: Layer
-    """`limit` where the benchmark is an upper bound for the others; else its level, or `frames`."""
+    """`limit` if the benchmark is an upper bound on the others; else its level, or `frames`."""
     metric: str = ""
     """Empty: any metric of role `result`."""
     parameters: dict[str, Value] = {}
-    """The cases that stand there; a parameter that is not named has its default, except one of role `size`."""
+    """The cases on this rung; a parameter that is not named has its default, except one of role `size`."""
 
 
 class Step(Strict):
@@ -175,7 +175,7 @@ class Step(Strict):
     routine: str = ""
     """MPI routine of a collective."""
     count: str = "1"
-    """Units of work, or how many messages, calls or exchanges follow one another."""
+    """Units of work, or the number of successive messages, calls or exchanges."""
     bytes: str = "0"
     """Bytes per message or call."""
     ranks: str = "p"
@@ -183,7 +183,7 @@ class Step(Strict):
     hidden: bool = False
     """Whether computation hides it."""
     at_once: str = "1"
-    """The messages of a neighbor exchange: they are posted together, while as many arrive."""
+    """Number of messages of a neighbor exchange that are posted together while as many arrive."""
     parameters: dict[str, Value] = {}
     """The cases that have this step; a parameter that is not named may have any value."""
 
@@ -204,24 +204,24 @@ class Benchmark(Strict):
 
     name: str
     title: str
-    """The name for people: `ping-pong`."""
+    """The display name: `ping-pong`."""
     summary: str
     source: str
-    """Its source file: relative to `measure/src/benchmarks`, or the whole path of a file elsewhere."""
+    """Its source file: relative to `measure/src/benchmarks`, or the full path of a file elsewhere."""
     specification: str
-    """The Markdown file beside it, likewise."""
+    """The Markdown file next to the source file, with a path of the same kind."""
     available: bool
     reason: str
-    """Why it is not available; empty when it is. Of one that is taken for available: why that is not known."""
+    """Why it is not available; empty if it is. If availability is only assumed: why it is not known."""
     family: str
-    """Benchmarks of one family compute the same: equal sizes and problems have comparable times."""
+    """Benchmarks of one family compute the same: their times are comparable for equal sizes and problems."""
     requires: list[str] = []
     """Requirements of a case beyond MPI: `blas`, `threads`, ..."""
     ranks: Ranks = Ranks()
     routines: list[Routine] = []
     rungs: list[Rung] = []
     costs: list[Step] = []
-    """The successive steps of the busiest rank; empty where they are not declared."""
+    """The successive steps of the busiest rank; empty if they are not declared."""
     parameters: list[Parameter]
     metrics: list[Metric]
     sweeps: list[Sweep]
@@ -260,7 +260,7 @@ class Benchmark(Strict):
 
     @property
     def native(self) -> bool:
-        """Whether `scope run` measures it; what another program or command measured has no source."""
+        """Whether `scope run` measures it; results of other programs or commands have no source."""
         return bool(self.source)
 
     @property

@@ -1,4 +1,4 @@
-"""Answers about benchmarks by routine, rung, role and family, so that general code knows none of their names."""
+"""Queries on benchmarks by routine, rung, role and family, so that general code does not depend on their names."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,24 +12,24 @@ from hpcscope.errors import UsageError
 from hpcscope.rundirectory import read_json, read_text, write_json
 
 LIMIT: Final = "limit"
-"""The layer that bounds all others on a ladder."""
+"""The layer that limits all others on a ladder."""
 PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
 """Levels of whole parallel programs, which have speedups and phases."""
 BEYOND_CACHES = 1 << 62
-"""The array size of a memory case that chooses its arrays itself: larger than all caches."""
+"""Array size of a memory case that chooses its arrays itself: larger than all caches."""
 GRID_UNIT = "ranks"
-"""Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""
+"""Unit of the parameters that are extents of a process grid: the number of ranks decides which are possible."""
 DEVICE_UNIT = "device"
 """Unit of the parameter that is the number of a device on its host."""
 
 Settings = Mapping[str, Value]
 
 _NUMBERED = re.compile(r"[A-Z]([0-9]{1,9})")
-"""A choice of size that is a number with its kind: a truncation T42."""
+"""A size choice that consists of a letter and a number, such as the truncation T42."""
 
 
 _KNOWN: dict[str, "Catalog"] = {}
-"""What a text declares: it takes long to read, and most runs of one version have the same."""
+"""Catalogs by their text, because reading takes long and most runs of one version have the same text."""
 
 
 class Standing(NamedTuple):
@@ -39,11 +39,11 @@ class Standing(NamedTuple):
     rung: Rung
 
     def holds(self, settings: Settings, free: Iterable[str] = ()) -> bool:
-        """Return whether a case with these parameters is on this rung; those named `free` may have any value."""
+        """Return whether a case with these parameters is on this rung; `free` parameters may have any value."""
         return chosen(self.benchmark, self.rung.parameters, settings, free)
 
     def shows(self, metric: str) -> bool:
-        """Return whether a metric is the rung's, or any result where the rung names none."""
+        """Return whether a metric is the rung's metric, or any result if the rung names none."""
         if self.rung.metric:
             return metric == self.rung.metric
         declared = self.benchmark.metric.get(metric)
@@ -78,7 +78,7 @@ class Catalog:
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Benchmark:
-        """Return a benchmark; UsageError where none has the name."""
+        """Return a benchmark; raises UsageError if there is none with this name."""
         if name not in self._by_name:
             known = ", ".join(self._by_name) or "nothing"
             raise UsageError(f"benchmarks.json: {name}: missing; declared: {known}")
@@ -90,11 +90,11 @@ class Catalog:
         return list(self._by_name)
 
     def get(self, name: str) -> Benchmark | None:
-        """Return a benchmark; None where none has the name."""
+        """Return a benchmark; None if there is none with this name."""
         return self._by_name.get(name)
 
     def matching(self, patterns: Sequence[str]) -> list[Benchmark]:
-        """Return the benchmarks that one of the patterns chooses; all without patterns."""
+        """Return the benchmarks that at least one of the patterns matches; all without patterns."""
         return [benchmark for benchmark in self if matches_any(benchmark.name, patterns)]
 
     def standing(self, pattern: Pattern, layer: str | None = None) -> list[Standing]:
@@ -107,7 +107,7 @@ class Catalog:
         ]
 
     def bound_to(self, routine: str, level: str = "mpi") -> list[Binding]:
-        """Return the benchmarks of a level that stand for an MPI routine, such as `MPI_Bcast`."""
+        """Return the benchmarks of a level that represent an MPI routine, such as `MPI_Bcast`."""
         return [
             Binding(benchmark, binding)
             for benchmark in self
@@ -118,7 +118,7 @@ class Catalog:
 
     @property
     def routine_bindings(self) -> list[Routine]:
-        """What benchmarks say of the MPI routines that they represent."""
+        """The declarations of benchmarks about the MPI routines that they represent."""
         return [routine for benchmark in self for routine in benchmark.routines]
 
     @property
@@ -127,7 +127,7 @@ class Catalog:
         return sorted({routine.routine for benchmark in self for routine in benchmark.routines})
 
     def of_role(self, benchmark: str, settings: Settings, *roles: Role) -> dict[str, Value]:
-        """Return the parameters of a case that have one of the roles; one that is not declared is a problem's."""
+        """Return the parameters of a case with one of these roles; undeclared ones have the role `problem`."""
         declared = self._declared(benchmark)
         return {
             name: value
@@ -145,17 +145,17 @@ class Catalog:
         }
 
     def size(self, benchmark: str, settings: Settings) -> int | None:
-        """Return the extent of a problem as one number; None where it has none, as an NPB class."""
+        """Return the size of a problem as one number; None if it has none, such as an NPB class."""
         numbers = map(extent, self.of_role(benchmark, settings, "size").values())
         return next((number for number in numbers if number is not None), None)
 
     def routine(self, benchmark: str) -> str:
-        """Return the MPI routine that a benchmark represents first; empty where there is none."""
+        """Return the MPI routine that a benchmark represents first; empty if there is none."""
         routines = self[benchmark].routines if benchmark in self else []
         return routines[0].routine if routines else ""
 
     def array_bytes(self, benchmark: str, settings: Settings) -> int:
-        """Return the size of the arrays of a memory case; one without a size takes arrays beyond all caches."""
+        """Return the size of the arrays of a memory case; without a size, its arrays are beyond all caches."""
         size = self.size(benchmark, settings)
         return BEYOND_CACHES if size is None else size
 
@@ -168,9 +168,9 @@ class Catalog:
         )
 
     def problem(self, benchmark: str, settings: Settings) -> tuple[object, ...]:
-        """Return what cases that compute the same have in common, however they do it; hashable.
+        """Return what is common to cases that compute the same problem in any way; hashable.
 
-        Members of a family may declare different parameters: a problem's parameter at its default is left out.
+        Members of a family may declare different parameters, so problem parameters at their defaults are left out.
         """
         sizes = self.of_role(benchmark, settings, "size")
         problem = {
@@ -181,7 +181,7 @@ class Catalog:
         return (self[benchmark].family, *sorted(sizes.items()), *sorted(problem.items()))
 
     def sequential(self, benchmark: str, settings: Settings) -> tuple[object, ...]:
-        """Return the part of a case that it shares with its sequential baseline: all that affects one rank."""
+        """Return what a case has in common with its sequential baseline: all that affects one rank."""
         kept = self.of_role(benchmark, settings, "size", "problem", "method", "layout", "call", "path")
         return (benchmark, *sorted(kept.items()))
 
@@ -190,13 +190,13 @@ class Catalog:
         return {parameter.name: parameter.default for parameter in self[benchmark].parameters}
 
     def described(self, benchmark: str, settings: Settings) -> str:
-        """Return the name of a case without its place: `ping-pong, 1 MiB`; see `differences`."""
+        """Return the name of a case without ranks and placement: `ping-pong, 1 MiB`; see `differences`."""
         return ", ".join([self[benchmark].title, *self.differences(benchmark, settings)])
 
     def differences(self, benchmark: str, settings: Settings) -> list[str]:
         """Return the parameters of a case in words, in their declared order.
 
-        Defaults are left out, except sizes and choices that the declaration has words for.
+        Defaults are left out, except for sizes and for choices whose declaration has words.
         """
         phrases = [
             phrase(self._declared(benchmark).get(name), name, value)
@@ -208,24 +208,24 @@ class Catalog:
         return [words for words in phrases if words]
 
     def parameter_label(self, name: str, benchmark: str | None = None) -> str:
-        """Return the name of a parameter for people: of one benchmark, or of the first that declares it."""
+        """Return the display name of a parameter: of one benchmark, or of the first benchmark that declares it."""
         candidates = [self[benchmark]] if benchmark in self._by_name else self
         found = (candidate.parameter[name].label for candidate in candidates if name in candidate.parameter)
         return next(found, name.replace("_", " "))
 
     def metric_label(self, name: str, benchmark: str | None = None) -> str:
-        """Return the name of a metric for people: of one benchmark, or of the first that declares it."""
+        """Return the display name of a metric: of one benchmark, or of the first benchmark that declares it."""
         candidates = [self[benchmark]] if benchmark in self._by_name else self
         found = (candidate.metric[name].label for candidate in candidates if name in candidate.metric)
         return next(found, name.removesuffix("_s").replace("_", " "))
 
     def metric(self, benchmark: str, name: str) -> Metric | None:
-        """Return the declaration of a metric; None where there is none."""
+        """Return the declaration of a metric; None if there is none."""
         described = self.get(benchmark)
         return described.metric.get(name) if described else None
 
     def time_metric(self, benchmark: str) -> str | None:
-        """Return the metric that is the time of a whole case; None where it has none."""
+        """Return the metric that is the time of a whole case; None if there is none."""
         times = [
             metric.name
             for metric in self[benchmark].metrics
@@ -269,7 +269,7 @@ def read(path: Path) -> Catalog:
 
 
 def extent(size: Value) -> int | None:
-    """Return a size as a number: its own, or that in a choice such as T42; None where it has none."""
+    """Return a size as a number, also from a choice such as T42; None if it has none."""
     if isinstance(size, str):
         digits = _NUMBERED.fullmatch(size)
         return int(digits[1]) if digits else None
@@ -277,9 +277,9 @@ def extent(size: Value) -> int | None:
 
 
 def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Iterable[str] = ()) -> bool:
-    """Return whether parameters are those of a declared selection of cases.
+    """Return whether parameters belong to a declared selection of cases.
 
-    A parameter that the selection does not name must have its default, except a size and those named `free`.
+    A parameter that the selection does not name must have its default, except for sizes and `free` parameters.
     """
     anything = set(free)
     for parameter in benchmark.parameters:
@@ -296,7 +296,7 @@ def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Ite
 def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
     """Return one parameter in words: `1 MiB` for a size in bytes, `window 64`, `shared memory`.
 
-    Empty where the declaration says that the choice needs no words.
+    Empty if the declaration says that the choice needs no words.
     """
     if parameter is None:
         return f"{name.replace('_', ' ')} {value}"

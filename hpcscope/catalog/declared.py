@@ -1,4 +1,4 @@
-"""The benchmarks as the native program of this version declares them, for what needs no build of it.
+"""The benchmarks as the native program of this version declares them, for code that does not need a build.
 
 A test compares the kept file with the program; `python -m tests.declared` renews it.
 """
@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("declared.json")
 
 @cache
 def declared() -> Catalog:
-    """Return the kept catalog; whether a benchmark is available is only known of a build: all are."""
+    """Return the kept catalog, with every benchmark available: only a build knows whether it really is."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
     every = [record | {"available": True, "reason": ""} for record in kept]
     return Catalog(TypeAdapter(list[Benchmark]).validate_python(every))

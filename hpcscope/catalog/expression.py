@@ -39,7 +39,7 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
 
 
 def names_in(text: str) -> set[str]:
-    """Return the names that an expression needs the values of; ValueError where it is none."""
+    """Return the names whose values an expression needs; raises ValueError for a wrong expression."""
     try:
         nodes = list(ast.walk(_parsed(text)))
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""Declarations of what this program does not measure itself: other programs, and mixes of jobs."""
+"""Declarations of what the native program does not measure: other programs, and mixes of jobs."""
 
 from collections.abc import Sequence
 

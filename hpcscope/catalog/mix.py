@@ -9,14 +9,14 @@ from hpcscope.catalog.foreign import foreign
 JOB, MIX = "application.job", "application.mix"
 ALONE: Literal["nothing"] = "nothing"
 TOGETHER: Literal["mix"] = "mix"
-"""What a job ran beside."""
+"""The values that say what a job ran together with."""
 REASON = "is measured by `scope throughput`"
 
 
 def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Benchmark]:
     """Return the declarations of a mix and of its jobs.
 
-    `mix` says what the mix consists of and `title` how people call it; each job is given likewise.
+    `mix` says what the mix consists of and `title` is its display name; each job is given in the same way.
     """
     beside = _choice("beside", "beside", {ALONE: "alone", TOGETHER: "in the mix"}, "call")
     return [

@@ -1,4 +1,4 @@
-"""How many ranks a benchmark can use."""
+"""The numbers of ranks that a benchmark can use."""
 
 from collections.abc import Mapping
 from math import isqrt
@@ -8,7 +8,7 @@ from pydantic import Field
 from hpcscope.strict import Strict
 
 GROUP = "group_ranks"
-"""The parameter of a collective that groups of ranks call at the same time: ranks of a group, 0 for all."""
+"""The parameter for collectives that groups of ranks call at the same time: ranks per group, 0 for all."""
 
 
 def in_groups(settings: Mapping[str, int | float | str]) -> bool:
@@ -68,6 +68,6 @@ class Ranks(Strict):
         return next(filter(self.allows, candidates), self.minimum)
 
     def up_to(self, room: int) -> int | None:
-        """Return the largest number that is allowed and not above `room`; None where none is."""
+        """Return the largest number that is allowed and not above `room`; None if there is none."""
         most = room if self.maximum is None else min(room, self.maximum)
         return next((count for count in range(most, 0, -1) if self.allows(count)), None)

@@ -73,7 +73,7 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 ALIASES = {"repo": "repository"}
 """Short names of commands."""
 BARE = {"runs": ["list"], "cache": ["list"], "repository": ["list"]}
-"""The arguments of a command without any, where that is no question for help."""
+"""The default arguments of commands that do not print their help when called without any."""
 
 EXAMPLES = """\
 examples:
@@ -107,14 +107,14 @@ MEASURING = {
     *("run", "compare", "health", "tune", "reproduce", "lab", "monitor", "campaign", "placement", "throughput"),
     "soak",
 }
-"""Commands whose exit code tells of the measurement, also where its lines could not be printed."""
+"""Commands whose exit code describes the measurement, even if its output could not be printed."""
 TRACE = "SCOPE_TRACE"
 """The environment variable that shows where an error arose."""
 
 
 def main() -> None:
     """Entry point: `scope COMMAND ...`."""
-    # Loading many modules would start the search for garbage again and again: a twentieth of a short command.
+    # Loading many modules would trigger garbage collection again and again: 5 % of the time of a short command.
     gc.set_threshold(200_000, 20, 20)
     try:
         interrupts.install()
@@ -127,13 +127,13 @@ def main() -> None:
     if lost:
         print(f"scope: standard output: {lost}", file=sys.stderr)
     measured = MEASURING.intersection(split_lab(sys.argv[1:])[1][:1])
-    # The interpreter would look through everything that was loaded for garbage, only to end: most of its end.
+    # Otherwise the interpreter would search everything for garbage at exit, which takes most of its exit time.
     gc.freeze()
     raise SystemExit(1 if lost and code == 0 and not measured else code)
 
 
 def answer(arguments: list[str]) -> int:
-    """Carry out a whole command line and return its exit code; the folders that it made are held until then."""
+    """Carry out a whole command line and return its exit code; the folders that it made stay locked until then."""
     try:
         return _answer(arguments)
     finally:
@@ -151,7 +151,7 @@ def _answer(arguments: list[str]) -> int:
 
         print(f"scope {VERSION}")
         return 0
-    from pathlib import Path  # help does without
+    from pathlib import Path  # not needed for help
 
     from hpcscope import clock
     from hpcscope.launch.shortage import own_shortage
@@ -192,7 +192,7 @@ def before_nothing(arguments: list[str]) -> str:
 
 
 def own_words(arguments: list[str]) -> list[str]:
-    """Return the words before `--`, behind which stand those of another program."""
+    """Return the words before `--`; the words after it belong to another program."""
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
@@ -223,10 +223,10 @@ def dispatch(name: str, arguments: list[str], lab: str | None = None) -> int:
 
     from hpcscope.errors import ScopeError
 
-    # Notices of the engine, such as "compiling ...", go to the standard error as they are.
+    # Notices of the engine, such as "compiling ...", go to standard error unchanged.
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("hpcscope").setLevel(logging.INFO)
-    whole = "--help-all" in arguments[:2]  # further on it may be an argument of the user's own program
+    whole = "--help-all" in arguments[:2]  # later words may be arguments of the user's own program
     words = [*arguments[: arguments.index("--help-all")], "--help"] if whole else arguments
     try:
         found = parser(name) if lab is None else _in_lab(lab, name, [name, *arguments])
@@ -289,7 +289,7 @@ def parser(name: str) -> Command:
 
 
 def explained(problem: Exception) -> str:
-    """Return what was refused: a file without permission, a name too long, a text nested too deeply."""
+    """Return what was refused: a file without permission, a name that is too long, a text nested too deeply."""
     if isinstance(problem, OSError) and problem.strerror:
         names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
         return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])

@@ -66,7 +66,7 @@ def command(
 
 
 def _timer(asked: Path | None, json: bool) -> None:
-    """Build the clock, install it where that is asked for, and print how programs take it."""
+    """Build the clock, install it if asked for, and print how programs use it."""
     from hpcscope.build import timer
     from hpcscope.rundirectory import expanded
 
@@ -91,7 +91,7 @@ def _timer(asked: Path | None, json: bool) -> None:
 
 
 def _active_messages(mpi: str | None, json: bool) -> None:
-    """Build the provider and print where it is and how an MPI program takes it."""
+    """Build the provider and print where it is and how an MPI program uses it."""
     from hpcscope.engine import builds
 
     made = builds.build_provider(mpi)

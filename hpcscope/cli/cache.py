@@ -33,7 +33,7 @@ def prune(
         float, typer.Option(metavar="DAYS", min=0, help="Keep programs that were used in the last DAYS days.")
     ] = 30.0,
 ) -> None:
-    """Remove builds that were not used for a month, or for --older DAYS.
+    """Remove builds not used for a month, or for --older DAYS.
 
     They are compiled again when they are needed.
     """

@@ -56,7 +56,7 @@ def command(
 def carry_out(kind: Kind, begun: Head | Path, output: Path | None, json: bool, study: Path | None = None) -> None:
     """Do the runs of a campaign, a placement study or a soak, print the analysis, and exit.
 
-    `begun`: the head of a new one, or the folder of one that is resumed.
+    `begun`: the head of a new campaign, or the folder of a resumed one.
     """
     from hpcscope.cli.progress import campaign_progress
     from hpcscope.engine import campaign
@@ -102,7 +102,7 @@ def show(result: CampaignResult, json: bool) -> None:
 
 
 def _print_json(result: CampaignResult) -> None:
-    """Print everything as an object."""
+    """Print everything as a JSON object."""
     print_json(
         {
             "folder": str(result.folder.path),

@@ -1,4 +1,4 @@
-"""`scope compare`: two runs or more, case by case; or two sides that are measured in turn."""
+"""`scope compare`: two runs or more, case by case; or two sides that are measured interleaved."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _side_by_side(
     html: Path | None,
     published: list[str],
 ) -> tuple[SideBySide, Efficiencies | None]:
-    """Compare three runs or more with the baseline, and write the page where one is asked for."""
+    """Compare three runs or more with the baseline, and write the report if one is asked for."""
     from hpcscope.comparison.compare import LEVEL, read_side
     from hpcscope.comparison.side_by_side import compared
     from hpcscope.models.published.machines import named
@@ -219,7 +219,7 @@ def _print_side_by_side(side: SideBySide, shares: Efficiencies | None, every: bo
 
 
 def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, output: Path | None) -> None:
-    """Raise UsageError where nothing is measured, and an option says how."""
+    """Raise UsageError if nothing is measured but an option says how to measure."""
     given = {"--time": options.get("time_s"), "--only": only, "--output": output}
     if not measured and (named := [name for name, value in given.items() if value is not None]):
         raise UsageError(f"{named[0]}: only valid with --measure or --confirm")
@@ -233,7 +233,7 @@ def _measured(
     beyond: float,
     json: bool,
 ) -> bool:
-    """Measure both sides in turn and print the comparison; return whether one is worse by more than `beyond`."""
+    """Measure both sides interleaved, print the comparison, return whether one is worse by more than `beyond`."""
     from hpcscope.cli.progress import stage_progress
     from hpcscope.comparison import MEASURED
     from hpcscope.comparison.paired_table import table
@@ -254,7 +254,7 @@ def _measured(
 
 
 def _split_share(runs: list[str], with_share: bool, fewest: int) -> tuple[list[Path], float]:
-    """Return the runs, and the share that may follow `--fail-on-regression`: a number that is no run."""
+    """Return the runs, and the fraction that may follow `--fail-on-regression`: a number that is not a run."""
     left = list(runs)
     beyond = 0.0
     number = next((word for word in reversed(left) if _is_number(word) and not Path(word).exists()), None)

@@ -41,7 +41,7 @@ def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zs
 
 
 def script(shell: str) -> str:
-    """Return the completion of one of `SHELLS`: to be sourced, or a file where the shell looks for it."""
+    """Return the completion of one of `SHELLS`: to be sourced, or stored where the shell looks for it."""
     if shell == "fish":
         return "\n".join(_fish()) + "\n"
     return ZSH.format(bash=_bash("_scope_words")) if shell == "zsh" else _bash("_scope")

@@ -17,7 +17,7 @@ class Words:
     """A command, or a subcommand of one."""
 
     name: str
-    """As it is typed: `run`, `lab up`."""
+    """The command as it is typed: `run`, `lab up`."""
     help: str
     usage: str
     options: tuple[tuple[str, str], ...]
@@ -31,7 +31,7 @@ class Words:
 
     @property
     def values(self) -> dict[str, str]:
-        """Return the words that may follow an option, where its metavar lists them: `core|socket|none`."""
+        """Return the words that may follow an option, if its metavar lists them: `core|socket|none`."""
         listed = [given.split() for given, _ in self.options if "|" in given]
         return {words[-2]: words[-1].replace("|", " ") for words in listed}
 

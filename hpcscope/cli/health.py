@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from hpcscope.health.verdict import Health
 
 PROLOG_S = 5.0
-"""From the start of the process until the node goes on, whatever happened."""
+"""Seconds from the start of the process until the node goes on, whatever happened."""
 PROLOG_MARGIN_S = 0.7
-"""For the verdict, and the end."""
+"""Seconds kept for the verdict and the exit."""
 UNDECIDED = "healthy: not decided"
 MOST_DRAINED = 0.2
-"""Share of the nodes that are drained at once: more bad ones are a fault of the check or of what all share."""
+"""Most nodes drained at once, as a fraction: more bad ones suggest a fault of the check or of a shared part."""
 DRAIN_S = 60
-"""Until a command that drains a node counts as failed."""
+"""Seconds after which a command that drains a node counts as failed."""
 WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "storage", "interface")
 
 
@@ -130,7 +130,7 @@ def command(
 def _prolog(
     reference: Path | None, options: HealthSettings, given: Given, end_s: float, output: Path | None
 ) -> int:
-    """Print the verdict on this host in one line and return the exit code; what is not decided keeps no node."""
+    """Print the verdict on this host in one line and return the exit code; an undecided host passes."""
     try:
         from hpcscope.engine import health as engine
         from hpcscope.health import verdict
@@ -163,7 +163,7 @@ def show(record: HealthFile, judged: Health, json: bool) -> None:
 
 
 def _target(text: str) -> tuple[str, Path | None]:
-    """Return format and file of `FORMAT:FILE`, before anything is measured; None is the standard output."""
+    """Return format and file of `FORMAT:FILE`, before anything is measured; None: standard output."""
     from hpcscope.exchange.health import FORMATS
 
     name, _, file = text.partition(":")
@@ -175,7 +175,7 @@ def _target(text: str) -> tuple[str, Path | None]:
 
 
 def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
-    """Print the commands that drain bad nodes, as a shell reads them; carry them out where that is asked for."""
+    """Print the commands that drain bad nodes, as a shell reads them; if `execute`, run them."""
     from hpcscope.exchange.health import drain_commands
 
     commands = drain_commands(template, judged)
@@ -193,7 +193,7 @@ def _drain(template: Sequence[str], judged: Health, execute: bool) -> None:
 
 
 def _carried_out(words: Sequence[str]) -> str:
-    """Run a command that drains a node and return why it failed; empty where it did not."""
+    """Run a command that drains a node and return why it failed; empty if it did not."""
     try:
         done = captured(words, DRAIN_S)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -203,7 +203,7 @@ def _carried_out(words: Sequence[str]) -> str:
 
 
 def announce(cost: Cost) -> None:
-    """Say on the standard error what the check will take, before it begins."""
+    """Print on standard error what the check will take, before it begins."""
     from hpcscope.cli.progress import duration
 
     together = "one after the other" if cost.at_once == 1 and cost.hosts > 1 else "in parallel"

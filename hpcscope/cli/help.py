@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
 
 _of_python = re.compile(r" <(list\[(str|Path)\]|str|path)>$")
-"""A type that says nothing to a person who calls a program."""
+"""A Python type, which means nothing to the user of a command."""
 MOST_OPTIONS = 30
-"""A command with more lists those below headings by name alone; `--help-all` explains them."""
+"""A command with more options lists those under headings by name only; `--help-all` explains them."""
 HELP_ALL = "--help-all"
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -50,7 +50,7 @@ class GroupedOptions(TyperCommand):
 
 
 def _in_usage(argument: Parameter) -> str:
-    """Return `RUN`, `RUN...`, `[RUN]` or `[RUN]...`; a name that ends in dots says itself that it is repeated."""
+    """Return `RUN`, `RUN...`, `[RUN]` or `[RUN]...`; a name that ends in dots already says that it is repeated."""
     name = argument.metavar or str(argument.name).upper()
     if argument.required:
         return name if argument.nargs == 1 or name.endswith("...") else f"{name}..."

@@ -1,4 +1,4 @@
-"""`scope history`: figures of a cluster in the course of time, and where they changed."""
+"""`scope history`: values of a cluster over time, and when they changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hpcscope.archive.repository import Repository
 
 LISTED = 8
-"""Changes of one event that are printed."""
+"""Most changes of one event that are printed."""
 MENTIONED = 0.02
 """Smaller changes of the whole machine are not printed."""
 
@@ -90,7 +90,7 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
     if not runs:
         raise UsageError(f"--confirm: only health checks of {found.cluster} are kept; `scope health` repeats them")
     known = {entry.fingerprint for entry in runs}
-    # Another MPI would have other figures.
+    # Another MPI would give other values.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}
     path, confirmations = measure(repository, found, known, given, sys.argv, run_progress)
     if path is not None:

@@ -1,7 +1,7 @@
 """Ctrl-C while the program starts: held back until it can be answered (see bin/scope), and then until imports end.
 
 Inside an import an exception may be swallowed by a callback of the import system, which prints a trace and goes
-on, or be taken for a module that is not there. Where a destructor swallows the exception, it comes again.
+on, or be mistaken for a missing module. If a destructor swallows the exception, it is raised again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from types import FrameType
 
 AGAIN_S = 0.02
-"""Until it is looked again whether the import is over."""
+"""Seconds until Ctrl-C is tried again, in case the import is over."""
 
 _came = False
 
@@ -28,13 +28,13 @@ def install() -> None:
 
 
 def end() -> None:
-    """Let Ctrl-C end the process at once and without a word: nothing is left to be done but to leave."""
+    """Let Ctrl-C end the process at once and silently: nothing is left to do but to exit."""
     if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def came() -> bool:
-    """Return whether there was a Ctrl-C: some libraries make another exception of it."""
+    """Return whether there was a Ctrl-C: some libraries turn it into another exception."""
     return _came
 
 
@@ -44,11 +44,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     if not _imports(frame):
         _came = True
         raise KeyboardInterrupt
-    _thread.start_new_thread(_again, (number,))  # `threading` would have to be imported
+    _thread.start_new_thread(_again, (number,))  # without importing `threading`
 
 
 def _swallowed(exception: sys.UnraisableHookArgs) -> None:
-    """Ask again where Ctrl-C came into a callback that can raise nothing, such as a destructor."""
+    """Send Ctrl-C again if a callback that cannot raise, such as a destructor, swallowed it."""
     if issubclass(exception.exc_type, KeyboardInterrupt):
         _thread.start_new_thread(_again, (signal.SIGINT,))
     else:
@@ -61,7 +61,7 @@ def _again(number: int) -> None:
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Say whether a frame belongs to an import."""
+    """Return whether a frame belongs to an import."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

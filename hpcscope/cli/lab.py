@@ -145,7 +145,7 @@ def run_in_lab(name: str, words: list[str]) -> NoReturn:
 
 
 def _report(emulated: Emulation) -> None:
-    """Print a lab; exit with 1 where a link is not faithful."""
+    """Print a lab; exit with 1 if a link is not faithful."""
     from hpcscope.engine import lab
 
     _warn(emulated)
@@ -155,7 +155,7 @@ def _report(emulated: Emulation) -> None:
 
 
 def _warn(emulated: Emulation) -> None:
-    """Warn of links that do not have their declared rates."""
+    """Warn about links that do not have their declared rates."""
     from hpcscope.lab import fidelity
 
     for link in emulated.state.checks:

@@ -11,13 +11,13 @@ from hpcscope.errors import UsageError
 from hpcscope.version import VERSION
 
 AS_IT_STANDS = "\b\n"
-"""The mark of click."""
+"""Click's mark for a paragraph that keeps its line breaks."""
 COMPLETIONS = {
     "bash": "bash-completion/completions/scope",
     "zsh": "zsh/site-functions/_scope",
     "fish": "fish/vendor_completions.d/scope.fish",
 }
-"""Where a shell looks for completions, below PREFIX/share."""
+"""Files where each shell looks for completions, below PREFIX/share."""
 
 
 def command(
@@ -86,7 +86,7 @@ _EXIT = [
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the lines of a help text; a paragraph that is marked so stands as it is."""
+    """Yield the lines of a help text; a marked paragraph keeps its line breaks."""
     for number, paragraph in enumerate(text.split("\n\n")):
         marked = paragraph.startswith(AS_IT_STANDS)
         lines = [_plain(line) for line in paragraph.removeprefix(AS_IT_STANDS).splitlines() if line.strip()]
@@ -95,6 +95,6 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text that the formatter takes as it stands: no escapes, no request at the begin of a line."""
+    """Return a line of text escaped so that the formatter prints it literally and reads no request in it."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-")
     return r"\&" + escaped if escaped.startswith((".", "'")) else escaped

@@ -45,7 +45,7 @@ def command(
     from hpcscope.engine import monitor
     from hpcscope.programs.profiles.monitored_run import Options
 
-    # Records have no cycles: the collector finds nothing, and takes a fifth of the time after the program's end.
+    # Records have no cycles: the garbage collector finds nothing, yet takes a fifth of the time after the program.
     gc.disable()
     outcome = monitor.monitor(words, Options(**given), output, against)
     if outcome.problem:
@@ -61,7 +61,7 @@ def command(
 
 
 def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> None:
-    """Print the profile of a monitored run in short."""
+    """Print a summary of a monitored run's profile."""
     from hpcscope.report.profile import text
     from hpcscope.report.terminal.console import console
 
@@ -69,7 +69,7 @@ def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> Non
 
 
 def _no_profile(words: list[str], code: int) -> str:
-    """Return why probably no rank left a profile."""
+    """Return the probable reason why no rank left a profile."""
     failed = f"the command failed (exit code {code}; see above), " if code else ""
     return (
         f"no rank of `{' '.join(words)}` left a profile. Likely causes: {failed}the program never calls MPI_Init "

@@ -1,4 +1,4 @@
-"""Options that several commands share and that are no settings: which runs, and what is written."""
+"""Options that several commands share and that are not settings: which runs, and what is written."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,12 +18,12 @@ def _folder(context: typer.Context, run: Path | None) -> Path | None:
 
 
 def _folders(context: typer.Context, runs: list[Path]) -> list[Path]:
-    """Do so for each run."""
+    """Return the folders of runs; packed ones are unpacked for the time of the command."""
     return [folder for run in runs if (folder := _folder(context, run)) is not None]
 
 
 def _no_packed_run(run: Path | None) -> Path | None:
-    """Refuse a file where results are written beside the samples."""
+    """Refuse a packed run for a command that writes results next to the samples."""
     if run is not None and run.is_file():
         raise UsageError(f"{run}: must be a run directory; unpack the file with `scope unpack` first")
     return run

@@ -27,7 +27,7 @@ def print_json(value: object) -> None:
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collection[int] = ()) -> Table:
-    """Return a plain table for the terminal; `breaks`: columns whose texts go on in a further line."""
+    """Return a plain table for the terminal; `breaks`: columns whose texts are wrapped."""
     from rich.table import Table
     from rich.text import Text
 
@@ -41,7 +41,7 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collecti
 
 
 def display(*parts: RenderableType, breaks: bool = False, whole: bool = False) -> None:
-    """Print tables and texts on a console of these properties."""
+    """Print tables and texts on a console with these properties."""
     from hpcscope.report.terminal.console import console
 
     screen = console(breaks=breaks, whole=whole)
@@ -55,12 +55,12 @@ def when(unix_s: float) -> str:
 
 
 def confirm_removal(what: str, yes: bool) -> None:
-    """Ask whether something is to be removed, unless `yes`; UsageError where it is not."""
+    """Ask whether something is to be removed, unless `yes`; UsageError if the answer is no."""
     confirm(f"Remove {what}?", yes, "nothing was removed; --yes removes without asking")
 
 
 def confirm(question: str, yes: bool, otherwise: str) -> None:
-    """Ask a question, unless `yes`; UsageError with the text `otherwise` where the answer is no, or none comes."""
+    """Ask a question, unless `yes`; UsageError with the text `otherwise` if the answer is no, or there is none."""
     try:
         if not yes:
             typer.confirm(question, abort=True)
@@ -77,14 +77,14 @@ def few_hosts(hosts: Sequence[str]) -> str:
 
 
 def written(path: Path | str) -> None:
-    """Say on the standard error where a file was written."""
+    """Print on standard error where a file was written."""
     typer.echo(f"written: {path}", err=True)
 
 
 def put(content: str | bytes, output: Path | None) -> None:
     """Write a text or bytes to `output`; without one to the standard output.
 
-    Raises UsageError for bytes that a terminal would get.
+    Raises UsageError if bytes would go to a terminal.
     """
     from hpcscope.rundirectory import write_bytes, write_text
 

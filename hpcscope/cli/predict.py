@@ -64,7 +64,7 @@ def command(
 
 
 def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
-    """Read the parameters; UsageError for a word that is no `key=value`."""
+    """Read the parameters; UsageError for a word that is not `key=value`."""
     given = {"variant": variant} if variant else {}
     for word in words:
         key, _, value = word.partition("=")

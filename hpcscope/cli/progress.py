@@ -21,7 +21,7 @@ from hpcscope.report.terminal.console import console
 from hpcscope.samples.records import JobRecord, RoundRecord
 from hpcscope.units import count
 
-if TYPE_CHECKING:  # a run does without them
+if TYPE_CHECKING:  # not loaded by a run
     from hpcscope.programs.campaign.campaign import Listener as CampaignListener
     from hpcscope.programs.campaign.folder import Head
     from hpcscope.programs.campaign.record import RunRecord
@@ -29,11 +29,11 @@ if TYPE_CHECKING:  # a run does without them
 QUIET = {"ok", "unavailable"}
 """Statuses of cases that need no line of their own."""
 FEWEST_SENTINELS = 3
-"""Measurements of the sentinel that tell a state from an interruption."""
+"""Fewest measurements of the sentinel that distinguish a state of the machine from an interruption."""
 SLOWER = 1.2
-"""Smaller factors are noise of a few measurements."""
+"""Smallest slowdown that is shown: smaller factors are the noise of a few measurements."""
 REFRESHES_PER_S = 2
-"""Drawing takes time from the processors that are measured."""
+"""Few, since drawing takes time from the processors that are measured."""
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def campaign_progress(head: Head) -> Iterator[CampaignListener]:
 def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
     """Yield the listener of a throughput measurement: a line for each round and each job that failed.
 
-    On a terminal the job that ended last is shown meanwhile.
+    Between these lines, a terminal shows the job that ended last.
     """
     screen = console(sys.stderr)
     with screen.status("first job in progress") as status:
@@ -103,7 +103,7 @@ def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
 
 @contextmanager
 def stage_progress(doing: str = "measuring") -> Iterator[Callable[[str], None]]:
-    """Yield a receiver that shows on a terminal the current stage of what is done."""
+    """Yield a receiver that shows the current stage of the work on a terminal."""
     if not sys.stderr.isatty():
         yield lambda _stage: None
         return
@@ -112,16 +112,16 @@ def stage_progress(doing: str = "measuring") -> Iterator[Callable[[str], None]]:
 
 
 def link_progress(link: str) -> None:
-    """Show on a terminal which link of a lab is being measured; none with an empty name."""
+    """Show on a terminal which link of a lab is being measured; an empty name clears the line."""
     if sys.stderr.isatty():
         text = f"measuring the {link}" if link else ""
         print(f"\r\033[K{text}", end="", file=getattr(sys.stderr, "drawn", sys.stderr), flush=True)
 
 
 class Pace:
-    """The remaining time, from the budgets that are left and how well budgets were kept so far.
+    """The remaining time, from the remaining budgets and how well budgets were kept so far.
 
-    Cases on one process are prepared sooner than those over TCP: each batch keeps its budgets in its own way.
+    Cases on one process are prepared faster than cases over TCP: each batch has its own ratio of time to budget.
     """
 
     def __init__(self, unfinished: Plan) -> None:
@@ -153,7 +153,7 @@ class Pace:
         passed_s: dict[Batch, float] = defaultdict(float)
         for number, planned_s in self.planned_s.items():
             passed_s[self.batches[number]] += planned_s * self.share[number]
-        # The first cases say little: the plan's own estimate counts like a tenth of the plan, ten seconds at most.
+        # The first cases say little: the plan's own estimate is weighted like a tenth of the plan, at most 10 s.
         own_s = min(10.0, 0.5 + 0.1 * sum(self.planned_s.values()))
         ratio = (sum(self.spent_s.values()) + own_s) / (sum(passed_s.values()) + own_s)
         return sum(
@@ -164,14 +164,14 @@ class Pace:
 
 
 class MachineState:
-    """How fast the machine is now, by the sentinel; its work differs between batches only."""
+    """How fast the machine is now, by the sentinel, whose work is the same throughout a batch."""
 
     def __init__(self) -> None:
         self.durations_s: dict[Batch, list[float]] = defaultdict(list)
         self.words = ""
 
     def add(self, batch: Batch, duration_s: float) -> None:
-        """Take in a measurement of the sentinel."""
+        """Add a measurement of the sentinel."""
         known = self.durations_s[batch]
         known.append(duration_s)
         if len(known) < FEWEST_SENTINELS:
@@ -181,7 +181,7 @@ class MachineState:
 
 
 class Completion:
-    """How far a run has come: cases done, time left, state of the machine. A resumed run goes on counting."""
+    """How far a run has come: cases done, time left, state of the machine. A resumed run continues the count."""
 
     def __init__(self, catalog: Catalog, plan: Plan, unfinished: Plan) -> None:
         self.catalog = catalog
@@ -206,7 +206,7 @@ class Completion:
         self.left.discard((launch.number, launch.key(case)))
 
     def pass_launch(self, launch: Launch, failure: str) -> None:
-        """Count a launch as done unless it failed: the rest of its cases is then tried again."""
+        """Count a launch as done unless it failed: its remaining cases are then tried again."""
         if not failure:
             self.pace.pass_launch(launch)
             self.left = {key for key in self.left if key[0] != launch.number}
@@ -225,7 +225,7 @@ class Failures:
         self._seen: set[tuple[int, Key, str]] = set()
 
     def is_new(self, launch: Launch, case: PlannedCase, status: str) -> bool:
-        """Take in a visit; return whether it is a failure that was not reported yet."""
+        """Add a visit; return whether it is a failure that was not reported yet."""
         failure = (launch.number, launch.key(case), status)
         known = status in QUIET or failure in self._seen
         self._seen.add(failure)
@@ -263,7 +263,7 @@ class PlainLines:
             self.say(f"launch {launch.number}: {failure}")
 
     def values_known(self, lines: Sequence[str]) -> None:
-        """Print them."""
+        """Print the first values."""
         for line in lines:
             self.say(f"so far: {line}")
 
@@ -272,7 +272,7 @@ class PlainLines:
         print(line, file=sys.stderr, flush=True)
 
     def move(self) -> None:
-        """Show how far the run has come: each line says it."""
+        """Do nothing: each line already shows how far the run has come."""
 
 
 class Bar(PlainLines):
@@ -289,7 +289,7 @@ class Bar(PlainLines):
         self.move()
 
     def values_known(self, lines: Sequence[str]) -> None:
-        """Print them above the bar."""
+        """Print the first values above the bar."""
         for line in lines:
             self.progress.console.print(f"so far: {line}", markup=False, highlight=False, style="dim")
 

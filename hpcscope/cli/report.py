@@ -1,4 +1,4 @@
-"""`scope report`: the page of a run."""
+"""`scope report`: the report of a run."""
 
 from pathlib import Path
 from typing import Annotated, Literal

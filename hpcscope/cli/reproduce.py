@@ -1,4 +1,4 @@
-"""`scope reproduce`: a published experiment, with the published figures beside ours."""
+"""`scope reproduce`: a published experiment, with the published values next to ours."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def command(
 
 
 def _all(options: ReproduceOptions, json: bool) -> None:
-    """Repeat all experiments; print which relations hold, and where the page is."""
+    """Repeat all experiments; print which relations hold, and where the report is."""
     from rich.text import Text
 
     from hpcscope.engine.reproduce.everything import PAGE, reproduce_all
@@ -139,7 +139,7 @@ def _list(json: bool) -> None:
 
 
 def _show(reproduced: Reproduced) -> None:
-    """Print what the source prints beside ours, and how much of it holds."""
+    """Print the published values next to ours, and how many of the statements hold."""
     from rich.text import Text
 
     from hpcscope.models.published.overview import tally

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hpcscope.engine.run.submission import Script
 
 QUICK_S = 60.0
-"""Slow storage or a slow network would take many times the seconds that --quick promises."""
+"""Time limit of --quick: slow storage or a slow network would take many times as long as it promises."""
 OPTIONS = [setting for setting in declared(Experiment) if setting.key != "only"]
 
 
@@ -142,7 +142,7 @@ def _changes(asked: Given, submit: bool) -> Given:
 
 
 def _end(outcome: RunOutcome, keep: bool, try_advice: bool = False) -> None:
-    """Keep a run that has ended, show it, and try what its findings advise, as far as that was asked for."""
+    """Keep a run that has ended, show it, and try what its findings advise, each if asked for."""
     if keep:
         from hpcscope.archive.repository import Repository
 

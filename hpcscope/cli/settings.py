@@ -44,7 +44,7 @@ def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Calla
 
 
 def refuse_beside(resumed: Path, *given: Mapping[str, Any], **further: object) -> None:
-    """Raise UsageError where settings, or further options, are given beside --resume."""
+    """Raise UsageError if settings, or further options, are given together with --resume."""
     keys = [key for names in given for key in names] + [name for name, value in further.items() if value]
     if keys:
         raise UsageError(f"--resume {resumed}: the run keeps its settings; {keys[0]} must not be given")
@@ -62,7 +62,7 @@ def _parameter(declared: Declared) -> inspect.Parameter:
         help=declared.help,
         rich_help_panel=declared.setting.panel or None,
         show_default=False,
-        callback=lambda value: _value(declared, value),  # here, so that `check` refuses it, too
+        callback=lambda value: _value(declared, value),  # in the callback, so that `check` refuses it, too
     )
     return inspect.Parameter(
         declared.word, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of_type | None, shown]
@@ -70,7 +70,7 @@ def _parameter(declared: Declared) -> inspect.Parameter:
 
 
 def _value(declared: Declared, typed: Any) -> Any:
-    """Return the value that was typed, None without one; UsageError has option, text and what is allowed."""
+    """Return the value that was typed, None without one; UsageError names option, text and allowed values."""
     kind = declared.setting.kind
     if typed is None or isinstance(typed, bool):
         return typed

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _FEW = 60
-"""Results that are printed without being asked for."""
+"""Most results that are printed if neither patterns nor options ask for them."""
 
 
 def command(

@@ -106,7 +106,7 @@ def command(
 
 
 def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
-    """Print how wrong the simulation is, once for all offers, then these side by side."""
+    """Print the simulation error, which all offers share, then the offers side by side."""
     from hpcscope.report.terminal import simulation
     from hpcscope.report.terminal.console import console
     from hpcscope.rundirectory import spelt
@@ -128,13 +128,13 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 
 
 def _refuse_beside_offers(given: Sequence[str]) -> None:
-    """Raise UsageError for an option of one change beside a file of several."""
+    """Raise UsageError for an option of a single change if a file of offers is given."""
     if given:
         raise UsageError(f"{given[0]}: not valid with --offers, whose file lists all changes")
 
 
 def _words(program: str | None) -> list[str] | None:
-    """Split a program and its arguments as a shell would; UsageError where a quotation mark is open."""
+    """Split a program and its arguments as a shell would; UsageError if a quotation mark is not closed."""
     try:
         return None if program is None else shlex.split(program)
     except ValueError as error:
@@ -142,7 +142,7 @@ def _words(program: str | None) -> list[str] | None:
 
 
 def _changes(words: list[str]) -> dict[str, float]:
-    """Read the changes; UsageError for a word that is no `key=number`, and for a key that is given twice."""
+    """Read the changes; UsageError for a word that is not `key=number`, and for a key that is given twice."""
     changes: dict[str, float] = {}
     for word in words:
         key, _, text = word.partition("=")
@@ -159,7 +159,7 @@ def _changes(words: list[str]) -> dict[str, float]:
 
 
 def _by_formula(record: Simulation, case: Summary) -> float | None:
-    """Return what a closed formula says of a case, in the unit of its figure; None where none speaks of it."""
+    """Return the value of a case by a closed formula, in the unit of its result; None if no formula covers it."""
     known = {row.label: row.formula for row in record.validation} if not record.changes else {}
     said = record.formulas.get(case.label) or known.get(case.label)
     return said.value if said else None

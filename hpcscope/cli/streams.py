@@ -1,4 +1,4 @@
-"""Standard streams that never stop a command, be their reader gone, their disk full or their characters few.
+"""Standard streams that never stop a command, even if the reader exits, the disk fills or a character is lacking.
 
 A measurement is worth more than the lines about it, so it goes on and is recorded.
 """
@@ -14,13 +14,13 @@ from typing import Any
 from hpcscope.visible import visible
 
 READER_GONE = {errno.EPIPE, errno.EBADF, errno.EIO}
-"""Nobody wants the rest."""
+"""Errors that mean that nobody reads the rest."""
 
 
 class EnduringStream(io.TextIOWrapper):
     """A text stream that drops what cannot be written, and remembers the first reason.
 
-    Hidden characters of what is written are made visible, except in what is `drawn`.
+    Hidden characters in written texts are made visible, except in what is `drawn`.
     """
 
     failure: OSError | None = None
@@ -50,7 +50,7 @@ class EnduringStream(io.TextIOWrapper):
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        """Lead the stream, its buffers included, to nowhere."""
+        """Redirect the stream, including its buffers, to the null device."""
         self.failure = self.failure or error
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
@@ -58,7 +58,7 @@ class EnduringStream(io.TextIOWrapper):
 
 
 class Drawn:
-    """A stream to draw on, whose texts of data are visible already."""
+    """A stream to draw on; hidden characters in its data have already been made visible."""
 
     def __init__(self, stream: EnduringStream) -> None:
         self.write = stream.put
@@ -69,12 +69,12 @@ class Drawn:
 
 
 def install() -> None:
-    """Put enduring streams in place of the standard ones; those that are closed lead to nowhere."""
+    """Replace the standard streams with enduring ones; closed ones lead to the null device."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is taken: no file of ours becomes a standard stream of a child.
+            # This takes the lowest free number, so that no file of ours becomes a standard stream of a child.
             os.open(os.devnull, os.O_RDWR)
     sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 # lives as long as the process
     sys.stdout = _enduring(1, sys.stdout)
@@ -82,14 +82,14 @@ def install() -> None:
 
 
 def lost_output() -> str:
-    """Return why output was lost that somebody waits for; empty where none was."""
+    """Return why output that somebody waits for was lost; empty if none was."""
     sys.stdout.flush()
     failure = sys.stdout.failure if isinstance(sys.stdout, EnduringStream) else None
     return "" if failure is None or failure.errno in READER_GONE else failure.strerror or str(failure)
 
 
 def one_line(text: str) -> str:
-    """Return a text with line breaks and control characters spelt out, since it may quote a hostile file."""
+    """Return a text with line breaks and control characters spelled out, since it may quote a hostile file."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

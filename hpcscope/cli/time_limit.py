@@ -1,4 +1,4 @@
-"""A hard limit of time for a command on which a node waits."""
+"""A hard time limit for a command that a node waits for."""
 
 import os
 import select
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def within(seconds: float, otherwise: str, work: Callable[[float], int]) -> int:
-    """Do work in a process of its own and print what it printed; return its exit code.
+    """Do work in a separate process, print its output, and return its exit code.
 
     The limit counts from the start of this process, and `work` is given its end by the monotonic clock. At the
-    limit `otherwise` is printed and 0 returned, also where the work hangs in the kernel and cannot be ended.
+    limit `otherwise` is printed and 0 returned, even if the work hangs in the kernel and cannot be ended.
     """
     end = time.monotonic() + seconds - _age_s()
     said, given = os.pipe()
@@ -44,6 +44,6 @@ def _work(target: int, end: float, work: Callable[[float], int]) -> None:
 
 
 def _age_s() -> float:
-    """Return for how long this process has been running; proc(5), the 22nd field of /proc/self/stat."""
+    """Return how long this process has been running: its start is field 22 of /proc/self/stat, see proc(5)."""
     ticks = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
     return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")

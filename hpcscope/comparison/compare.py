@@ -33,15 +33,15 @@ from hpcscope.statistics.false_discoveries import adjusted
 from hpcscope.statistics.summary import Summary
 
 LAUNCHES_FOR_VERDICT = 4
-"""Fewer launches, on either side, are no verdict: they do not show how launches differ."""
+"""Fewest launches on each side for a verdict: fewer do not show how launches differ."""
 
 OF_REAL_HOSTS = {"measured", "imported"}
-"""Origins that may be compared with each other: both are of a real machine."""
+"""Origins that may be compared with each other: both are from a real machine."""
 LEVEL = 0.01
-"""The share of comparisons of equal runs that may hold a false alarm."""
+"""The fraction of comparisons of equal runs that may contain a false alarm."""
 
 RESOLUTION = 2.5
-"""An interval that extends beyond so many thresholds is inconclusive."""
+"""An interval that extends beyond this many thresholds is inconclusive."""
 
 Question = tuple[Key, str]
 """A case and a metric of it: what both runs must have to be compared; the origin is not part of it."""
@@ -55,13 +55,13 @@ class Side:
     machine: Machine
     catalog: Catalog
     summaries: dict[Question, Summary]
-    """The headline figures."""
+    """The headline results."""
     course: Course
     """The states of the machine."""
     beside: dict[Question, list[Summary]] = field(default_factory=dict)
-    """The figures under other definitions of time."""
+    """The results under other definitions of time."""
     launcher: dict[str, str] = field(default_factory=dict)
-    """How it was asked to bind ranks, and its further arguments."""
+    """How the launcher was asked to bind ranks, and its further arguments."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ class Pair:
 
     @cached_property
     def launches(self) -> tuple[Launches, Launches]:
-        """The launches of both sides, in states of the machine where these matter to the case."""
+        """The launches of both sides, with states of the machine if these matter to the case."""
         a, b = states.of_launches(self.a, self.b)
         return Launches(np.array(self.a.launch_medians), a), Launches(np.array(self.b.launch_medians), b)
 
     @cached_property
     def medians(self) -> tuple[Floats, Floats]:
-        """The launch medians of both sides, as in one state of the machine."""
+        """The launch medians of both sides, adjusted to one state of the machine."""
         return significance.levelled(*self.launches)
 
     @property
@@ -89,12 +89,12 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """What tells it from all others of the comparison."""
+        """A name that is unique in the comparison."""
         return f"{self.a.spelling} {self.a.metric}"
 
     @property
     def fewest_launches(self) -> int:
-        """The launches of the side that has fewer."""
+        """The number of launches of the side with fewer launches."""
         return min(len(self.a.launch_medians), len(self.b.launch_medians))
 
     @property
@@ -110,14 +110,14 @@ class Pair:
 
     @property
     def is_testable(self) -> bool:
-        """Whether its sides may differ, and have launches enough for a verdict."""
+        """Whether its sides may differ, and have enough launches for a verdict."""
         enough = self.fewest_launches >= LAUNCHES_FOR_VERDICT
         return not self.is_same_data and self.is_of_one_statistic and enough
 
 
 @dataclass(frozen=True)
 class Rules:
-    """When a change is one."""
+    """The rules for what counts as a change."""
 
     threshold: float
     level: float
@@ -128,16 +128,16 @@ class Rules:
 def compare(
     a: Path, b: Path, threshold: float = 0.02, level: float = LEVEL, across_machines: bool = False
 ) -> Comparison:
-    """Compare run B with run A; a change below the share `threshold` is no difference.
+    """Compare run B with run A; a relative change below `threshold` counts as no difference.
 
-    `level` is the share of comparisons of equal runs that may hold a false alarm. With `across_machines` two
-    different machines are compared and their differences are named. UsageError when a file is missing or wrong.
+    `level` is the fraction of comparisons of equal runs that may contain a false alarm. With `across_machines`,
+    different machines are compared and their differences named. Raises UsageError if a file is missing or wrong.
     """
     return compare_sides(read_side(a), read_side(b), threshold, level, across_machines)
 
 
 def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machines: bool) -> Comparison:
-    """Compare two runs that were read; the same as `compare`."""
+    """Compare two runs that were already read, otherwise like `compare`."""
     left, right = _under_printed_definitions(*_with_common_parameters(a, b))
     obstacles = machines.obstacles(left.machine, right.machine)
     factors = machines.factors(left.machine, right.machine) + machines.differences(left.launcher, right.launcher)
@@ -178,7 +178,7 @@ def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machi
 
 
 def read_side(path: Path) -> Side:
-    """Read what a comparison needs of a run; UsageError when a file is missing or wrong."""
+    """Read what a comparison needs of a run; raises UsageError if a file is missing or wrong."""
     run = Run(path)
     summaries = {(summary.key, summary.metric): summary for summary in run.statistics.primary}
     beside: dict[Question, list[Summary]] = {}
@@ -192,7 +192,7 @@ def read_side(path: Path) -> Side:
 
 
 def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
-    """Return both sides with the parameters of both: a version that lacks one measured what is now its default."""
+    """Return both sides with the parameters of both: a version that lacks one measured its present default."""
 
     def question(side: Side, other: Side, metric: str, case: Summary) -> Question:
         declared = [compared.catalog.get(case.benchmark) for compared in (other, side)]
@@ -210,7 +210,7 @@ def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
 
 
 def _under_printed_definitions(a: Side, b: Side) -> tuple[Side, Side]:
-    """Return both sides; beside an imported figure stands the other side's under the same definition, if any."""
+    """Return both sides; imported results are compared with the other side's under the same definition, if any."""
 
     def chosen(side: Side, other: Side) -> Side:
         found = dict(side.summaries)
@@ -227,7 +227,7 @@ def _under_printed_definitions(a: Side, b: Side) -> tuple[Side, Side]:
 
 
 def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:
-    """Return why a case cannot be compared; empty when it can."""
+    """Return why a case cannot be compared; empty if it can."""
     a, b = left.summaries.get(key), right.summaries.get(key)
     if a is None or b is None:
         return f"not in {'A' if a is None else 'B'}"
@@ -320,10 +320,10 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Ru
 
 
 def decide(better: str, found: Effect, q: float, threshold: float, level: float) -> tuple[Verdict, str]:
-    """Return the verdict on one case, and the reason where the figures alone do not show it.
+    """Return the verdict on one case, and the reason if the values alone do not show it.
 
-    A change is established when the corrected test rejects and the interval excludes 1. Otherwise an interval that
-    extends beyond 2.5 thresholds, or a median beyond one, is inconclusive.
+    A change is established if the corrected test rejects and the interval excludes 1. Otherwise the case is
+    inconclusive if its interval extends beyond 2.5 thresholds, or its ratio beyond one.
     """
     beyond = found.ratio > 1 + threshold or found.ratio < 1 / (1 + threshold)
     established = q <= level and (found.low > 1 or found.high < 1)
@@ -355,7 +355,7 @@ def _untested(pair: Pair) -> ComparedCase:
 
 
 def _compared(a: Summary | None, b: Summary | None, **found: object) -> ComparedCase:
-    """Return a case with what was found; at least one side has it."""
+    """Return a case with these results; at least one side has the case."""
     known = a or b
     assert known is not None
     nothing = {"ratio": None, "ratio_low": None, "ratio_high": None, "basis": "none"}

@@ -12,7 +12,7 @@ Verdict = Literal[
     "worse", "better", "inconclusive", "states differ", "common change", "no difference", "incomparable"
 ]
 VERDICTS: list[Verdict] = list(get_args(Verdict))
-"""In reading order."""
+"""The verdicts in reading order."""
 DIFFERENT: tuple[Verdict, ...] = ("worse", "better", "states differ")
 """Verdicts on cases that differ."""
 
@@ -32,26 +32,26 @@ class ComparedMetric(Strict):
 
     metric: str
     metric_label: str = ""
-    """The metric in words, as its benchmark declares it; empty in comparisons of before."""
+    """The metric in words, as its benchmark declares it; empty in older comparisons."""
     unit: str
     better: Literal["lower", "higher"]
     definition: str
     reason: str
-    """The reason for the verdict where the figures alone do not show it."""
+    """The reason for the verdict, if the values alone do not show it."""
     a_median: float | None
     b_median: float | None
     ratio: float | None
-    """B over A: of the medians; of launches in turn, the pseudomedian of the rounds' ratios."""
+    """B over A: the ratio of the medians; if interleaved, the pseudomedian of the rounds' ratios."""
     ratio_low: float | None
     ratio_high: float | None
     p: float | None
-    """p of the test; interleaved, one that holds at every round: 1 over what a unit bet on a change has become."""
+    """p of the test; if interleaved, 1 over what a unit bet on a change has become, valid at every round."""
     detectable: float | None
-    """The smallest relative change that nine of ten such comparisons would find, where no change is found."""
+    """The smallest relative change that nine of ten such comparisons would find, if no change is found."""
 
     @property
     def metric_words(self) -> str:
-        """The metric for people."""
+        """The metric in words."""
         return self.metric_label or units.named(self.metric)
 
     def shown(self, value: float | None) -> str:
@@ -60,7 +60,7 @@ class ComparedMetric(Strict):
 
     @property
     def loss(self) -> float:
-        """How much worse B is, relative to A; negative when it is better, 0 when unknown."""
+        """How much worse B is, relative to A; negative if it is better, 0 if unknown."""
         if self.ratio is None:
             return 0.0
         return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
@@ -71,15 +71,15 @@ class ComparedCase(Case, ComparedMetric):
 
     verdict: Verdict
     basis: Basis
-    """What the interval is computed from: launch medians, or nothing where there are too few launches."""
+    """What the interval is computed from: launch medians, the same data, or nothing with too few launches."""
     a_launches: int
     b_launches: int
     origins: list[str] = ["measured"]
     """Origins of the values in A and B, each once."""
     test: str
-    """The test behind `p`; empty when there was none."""
+    """The test behind `p`; empty if there was none."""
     p_corrected: float | None
-    """After Benjamini and Hochberg, over all cases that were tested."""
+    """p corrected after Benjamini and Hochberg, over all cases that were tested."""
 
     @property
     def change(self) -> float | None:
@@ -93,20 +93,20 @@ class CommonChange(Strict):
     ratio: float
     low: float
     high: float
-    """Half of the cases changed by factors between these."""
+    """Half of the cases changed by factors between `low` and `high`."""
     agreeing: int
-    """Cases that agree with the factor."""
+    """Number of cases that agree with the factor."""
     cases: int
-    """Cases that were tested."""
+    """Number of cases that were tested."""
 
 
 class StateChange(Strict):
-    """The states in which the machine ran during the two runs, where they differ."""
+    """The states in which the machine ran during the two runs, if they differ."""
 
     a: list[State]
     b: list[State]
     sentinel: dict[Measure, float]
-    """How many times as long the sentinel took in B as in A, each in its longest state; empty where unknown."""
+    """The sentinel's time in B over its time in A, each in its longest state; empty if unknown."""
 
 
 class Comparison(Strict):
@@ -116,7 +116,7 @@ class Comparison(Strict):
     a: str
     b: str
     level: float
-    """The share of comparisons of equal runs that may hold a false alarm."""
+    """The fraction of comparisons of equal runs that may contain a false alarm."""
     threshold: float
     """Smaller relative changes count as no difference."""
     factors: list[Factor]
@@ -126,20 +126,20 @@ class Comparison(Strict):
     optimized: list[str] = []
     """The sides whose native program has other flags than the baseline's, with these flags: `A: -O3`."""
     common: CommonChange | None
-    """Cases are judged beside it; None where it is below the threshold."""
+    """Cases are judged relative to it; None if it is below the threshold."""
     states: StateChange | None = None
-    """None where the machine was in one state, the same in both runs as far as is known."""
+    """None if the machine was in one state, the same in both runs as far as is known."""
     spread: float
-    """Relative scatter of unchanged cases between the runs that their launches do not show."""
+    """Relative scatter of unchanged cases between the runs, beyond the scatter of their launches."""
     cases: list[ComparedCase]
     """Worst first."""
 
     @property
     def counts(self) -> dict[Verdict, int]:
-        """Cases per verdict."""
+        """Number of cases per verdict."""
         numbers = Counter(case.verdict for case in self.cases)
         return {verdict: numbers[verdict] for verdict in VERDICTS}
 
     def regressions(self, beyond: float) -> list[ComparedCase]:
-        """Return the cases that are worse by more than the share `beyond`."""
+        """Return the cases that are worse by more than the fraction `beyond`."""
         return [case for case in self.cases if case.verdict == "worse" and case.loss > beyond]

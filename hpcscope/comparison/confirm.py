@@ -1,4 +1,4 @@
-"""Regressions of a comparison, in the light of a second measurement of both sides in turn."""
+"""Regressions of a comparison, checked by a second, interleaved measurement of both sides."""
 
 from hpcscope.comparison.comparison import ComparedCase, Comparison
 from hpcscope.comparison.paired import PairedCase, PairedComparison
@@ -6,15 +6,15 @@ from hpcscope.comparison.table import change
 from hpcscope.plan.case import Key
 
 STEADIEST = 8
-"""So many cases are measured again to confirm a change that all cases share."""
+"""Number of cases that are measured again to confirm a change that all cases share."""
 OF_THE_MACHINE = ("common change", "states differ")
-"""Verdicts on changes that two runs cannot tell from changes of the machine."""
+"""Verdicts on changes that two runs cannot distinguish from changes of the machine."""
 SUSPICIOUS = 0.2
-"""An inconclusive case is measured again if chance alone makes a difference like its own so often at most."""
+"""Largest p of an inconclusive case that is measured again."""
 
 
 def in_question(comparison: Comparison) -> list[Key]:
-    """Return what to measure again: what is or may be worse, and the steadiest that the machine may explain."""
+    """Return the cases to measure again: worse, perhaps worse, and the steadiest that the machine may explain."""
     worse = [case.key for case in comparison.cases if case.verdict == "worse"]
     common = comparison.common.ratio if comparison.common else 1.0
     slower = [case for case in comparison.cases if case.loss > 0]
@@ -30,7 +30,7 @@ def in_question(comparison: Comparison) -> list[Key]:
 
 
 def confirmed(comparison: Comparison, again: PairedComparison) -> Comparison:
-    """Return the comparison in which a case is worse only where it was worse again."""
+    """Return the comparison in which a case is worse only if it was worse again."""
     found = {(case.a, case.definition): case for case in again.cases}
     cases = [_in_light_of(case, found.get((case.spelling, case.definition))) for case in comparison.cases]
     return comparison.model_copy(update={"cases": cases})

@@ -19,7 +19,7 @@ class Effect:
     high: float
 
     def over(self, factor: float) -> Effect:
-        """Return what is left of it beside a factor that all cases share."""
+        """Return the effect relative to a factor that all cases share."""
         return Effect(self.ratio / factor, self.low / factor, self.high / factor)
 
 

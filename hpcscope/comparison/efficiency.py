@@ -1,8 +1,8 @@
-"""The share of its peak that each benchmark of several runs reaches, side by side (PARAM 10000, figure 12).
+"""The fraction of its peak that each benchmark of several runs reaches, side by side (PARAM 10000, figure 12).
 
 The peaks are measured in the same run: benchmarks declare which of them are the limit of arithmetic or of memory,
-and the ladders have the limit of each path between two processes. Where a run has no peak for a benchmark,
-its efficiency is unknown and the result names what to measure.
+and the ladders have the limit of each path between two ranks. If a run has no peak for a benchmark, its efficiency
+is unknown and the result names what to measure.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ MESSAGE_LAYERS = ("frames", "network", "mpi", "operation")
 
 
 class Efficiency(Strict):
-    """The best that one run has of a benchmark."""
+    """The best efficiency of a benchmark in one run."""
 
     case: str
     """Label of the benchmark's best case."""
@@ -50,7 +50,7 @@ class Efficiency(Strict):
     share: float
     low: float | None
     high: float | None
-    """The rate's interval over the peak's."""
+    """The interval of the rate over the peak."""
     rate: float
     peak: float
     unit: str
@@ -66,7 +66,7 @@ class EfficiencyRow(Strict):
     """The benchmark, or the layer of a ladder with its message size."""
     ranks: int
     runs: list[Efficiency | None]
-    """In the order of the runs; None where a run lacks the benchmark or its peak."""
+    """In the order of the runs; None if a run lacks the benchmark or its peak."""
 
     @property
     def known(self) -> list[Efficiency]:
@@ -75,7 +75,7 @@ class EfficiencyRow(Strict):
 
     @property
     def label(self) -> str:
-        """The row in words; a transport other than the default is named where all runs used it."""
+        """The row in words; a transport other than the default is named if all runs used it."""
         ways = {efficiency.way for efficiency in self.known}
         ranks = [] if self.kind == "messages" else [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
         return ", ".join([self.name, *ranks, *(ways - {"default"} if len(ways) == 1 else [])])
@@ -105,7 +105,7 @@ class _Found:
 
 
 def efficiencies(runs: Sequence[Path]) -> Efficiencies:
-    """Return the efficiency of every benchmark of some runs; UsageError when a file is missing or wrong."""
+    """Return the efficiency of every benchmark of some runs; raises UsageError if a file is missing or wrong."""
     lacking: list[str] = []
     best = [_best(_run(path, letter(number), lacking)) for number, path in enumerate(runs)]
     order: list[Kind] = ["arithmetic", "memory", "messages"]
@@ -125,7 +125,7 @@ def efficiencies(runs: Sequence[Path]) -> Efficiencies:
 
 
 Best = dict[tuple[Kind, str, int], dict[str, Efficiency]]
-"""By row, then by way."""
+"""By row, then by transport or path."""
 
 
 def _best(found: Iterator[_Found]) -> Best:
@@ -139,7 +139,7 @@ def _best(found: Iterator[_Found]) -> Best:
 
 
 def _by_way(runs: list[dict[str, Efficiency]]) -> Iterator[list[Efficiency | None]]:
-    """Yield a row for each transport; where no run has more than one, all are compared as networks in one row."""
+    """Yield a row for each transport; if no run has more than one, all are compared as networks in one row."""
     if all(len(ways) <= 1 for ways in runs):
         yield [next(iter(ways.values()), None) for ways in runs]
         return
@@ -260,7 +260,7 @@ def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
 
 
 def _found(kind: Kind, summary: Summary, peak: Summary, times: int) -> _Found:
-    """Return a case's share of so many times a peak."""
+    """Return a case's fraction of `times` times a peak."""
     rate, limit = _operations(summary), _operations(peak).scaled(times)
     share = ratio(rate, limit)
     efficiency = Efficiency(

@@ -23,7 +23,7 @@ def table(shares: Efficiencies) -> RenderableType:
 
 
 def share(one: Efficiency | None) -> str:
-    """Return an efficiency with its interval in words; a dash where there is none."""
+    """Return an efficiency with its interval in words; a dash if there is none."""
     return "–" if one is None else units.share(one.share, one.low, one.high)
 
 

@@ -1,4 +1,4 @@
-"""The kernels of a BLAS held against the kernels in use, two at a time, and what to set: `tune-blas.json`."""
+"""The kernels of a BLAS compared in pairs with the kernels in use, and what to set: `tune-blas.json`."""
 
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase
@@ -12,9 +12,9 @@ class Rival(Strict):
 
     kernels: str
     setting: str | None
-    """The value of the variable that chooses them; None: they are the library's own choice."""
+    """The value of the variable that chooses them; None: the library chooses them by itself."""
     cases: list[PairedCase]
-    """A: the kernels in use, B: these. The first is what programs gain by."""
+    """A: the kernels in use, B: these kernels. The first case shows what programs gain."""
 
     @property
     def measured(self) -> bool:
@@ -40,7 +40,7 @@ class KernelTuning(Strict):
     variable: str
     """The environment variable that chooses kernels."""
     kernels: str
-    """In use before."""
+    """The kernels that were in use before."""
     setting: str | None
     """Value of the variable before; None: not set."""
     rivals: list[Rival] = []
@@ -54,7 +54,7 @@ class KernelTuning(Strict):
 
     @property
     def words(self) -> list[str]:
-        """What to do, with the figures that say so."""
+        """What to do, with the values that support it."""
         best = self.best
         if best is not None:
             how = f"export {self.variable}={best.setting}" if best.setting else f"unset {self.variable}"

@@ -21,7 +21,7 @@ def obstacles(a: Machine, b: Machine) -> list[Factor]:
 
 
 def factors(a: Machine, b: Machine) -> list[Factor]:
-    """Return what may change between runs on one machine and may explain a difference."""
+    """Return the differing facts that may change between runs on one machine and may explain a difference."""
     if not (a.hosts and b.hosts):
         known = [_each(machine, lambda host: host.name) or "unknown" for machine in (a, b)]
         return [Factor(name="machine", a=known[0], b=known[1])]
@@ -34,7 +34,7 @@ def changes_messages(factors: Sequence[Factor]) -> bool:
 
 
 def optimized(a: Machine, b: Machine) -> list[str]:
-    """Return the sides that were compiled with other flags than the baseline's, with these flags."""
+    """Return the sides that were compiled with flags other than the baseline's, with these flags."""
     builds = {"A": a.build, "B": b.build}
     return [f"{side}: {build.optimized}" for side, build in builds.items() if build and build.optimized]
 

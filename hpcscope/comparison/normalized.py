@@ -1,10 +1,10 @@
-"""Modified tests, normalised: each value of a run over the value of the unmodified test in a baseline run.
+"""Modified tests, normalized: each value of a run over the value of the unmodified test in a baseline run.
 
 The thesis (section 8.3) lets advanced tests change the compiler's flags, the algorithm or the way a library is
-used, and compares them with standard ones after a normalisation only. A case is modified where a parameter that
-does not change the problem (how it is computed, shared, called, sent or laid out in memory) departs from its
-default, or where the transport does. The unmodified test is the same problem with the defaults on as many ranks in
-the same place.
+used, and compares them with standard tests only after normalization. A case is modified if a parameter that does
+not change the problem (how it is computed, shared, called, sent or laid out in memory) differs from its default,
+or if the transport does. The unmodified test is the same problem with the defaults, on the same number of ranks
+with the same placement.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.strict import Strict
 
 CHANGEABLE: set[Role] = {"method", "parallel", "layout", "call", "path"}
-"""Roles of parameters that leave the problem as it is."""
+"""Roles of parameters that do not change the problem."""
 DEFAULT_TRANSPORT = "default"
 
 
@@ -36,17 +36,17 @@ class NormalizedCase(Case):
     unit: str
     better: Literal["lower", "higher"]
     unmodified: str
-    """Label of the unmodified test; the case's own label where only the build differs."""
+    """Label of the unmodified test; the case's own label if only the build differs."""
     unmodified_median: float
     median: float
     ratio: float
     ratio_low: float | None
     ratio_high: float | None
-    """None where one of the two has fewer than two launches."""
+    """None if one of the two has fewer than two launches."""
 
     @property
     def verdict(self) -> Literal["better", "worse", ""]:
-        """Whether the modification certainly changed the figure."""
+        """Whether the modification changed the value at 95 % confidence, and how."""
         if self.ratio_low is None or self.ratio_high is None or self.ratio_low <= 1 <= self.ratio_high:
             return ""
         return "better" if (self.ratio < 1) == (self.better == "lower") else "worse"
@@ -59,7 +59,7 @@ class Normalized(Strict):
     baseline: str
     run: str
     optimized: list[str]
-    """The sides whose native program has other flags than the baseline's, A being the baseline run."""
+    """The sides whose native program has flags other than the baseline's; A is the baseline run."""
     cases: list[NormalizedCase]
     without_unmodified: list[str]
     """Labels of modified cases whose unmodified test is not in the baseline run."""
@@ -68,7 +68,7 @@ class Normalized(Strict):
 def normalized(baseline: Path, run: Path) -> Normalized:
     """Return the values of a run over the values of the unmodified tests of another run, or of the run itself.
 
-    UsageError when a file is missing or wrong, or the machines are different ones.
+    Raises UsageError if a file is missing or wrong, or if the machines differ.
     """
     base, modified = Run(baseline), Run(run)
     if different := machines.obstacles(base.machine, modified.machine):
@@ -113,7 +113,7 @@ def unmodified(case: Case, catalog: Catalog) -> Key:
 
 
 def _over(summary: Summary, reference: Summary) -> NormalizedCase | None:
-    """Return a figure over its reference; None where one of the two is not above zero."""
+    """Return a value over its reference; None if one of them is not above zero, or if their origins differ."""
     if summary.origin != reference.origin:
         return None
     medians, base = np.array(summary.launch_medians), np.array(reference.launch_medians)

@@ -1,4 +1,4 @@
-"""Normalised figures as a terminal shows them."""
+"""Normalized values as a terminal shows them."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _STYLES = {"better": "green", "worse": "bold red", "": ""}
 
 
 def table(normalized: Normalized) -> RenderableType:
-    """Return a table of the modified cases, then those without an unmodified test."""
+    """Return a table of the modified cases, then the cases without an unmodified test."""
     parts: list[RenderableType] = list(_heading(normalized))
     parts.append(_cases(normalized.cases) if normalized.cases else Text("No case has an unmodified test."))
     if left := normalized.without_unmodified:

@@ -1,10 +1,10 @@
-"""Two sides that were measured in turn, A B B A: the ratio of each round, and what the rounds say together.
+"""Two interleaved sides, A B B A: the ratio of each round, and the joint result of all rounds.
 
-Both measurements of a round are neighbors in time, so that a state of the machine that lasts longer than a round
-is in both of them and in none of the ratios. If the sides are equal, either side of a round is as likely to be the
-slower one as the other, whatever the size of the ratio and the rounds before. Bets on these signs make a test that
-holds at every round, so that measuring may end as soon as it decides (Ramdas, Grunwald, Vovk & Shafer 2023,
-Statistical Science 38 (4), 576-601).
+Both measurements of a round are neighbors in time, so a state of the machine that lasts longer than a round is in
+both of them and in none of the ratios. If the sides are equal, both sides of a round are equally likely to be the
+slower one, whatever the size of the ratio and the previous rounds. Bets on these signs make a test that is valid
+at every round, so measuring may end as soon as it decides (Ramdas, Grunwald, Vovk & Shafer 2023, Statistical
+Science 38 (4), 576-601).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ from hpcscope.statistics.distributions import normal_quantile
 from hpcscope.strict import Strict
 
 LEVEL = 0.05
-"""At most this share of verdicts is expected to be false, whenever measuring ends."""
+"""Expected fraction of false verdicts at most, whenever measuring ends."""
 MOST_ROUNDS = 64
 TILTS = (1.0, 3.0, 9.0)
-"""How much more is bet on rounds that differ more: from small changes in many rounds to clear ones in few."""
+"""How much more is bet on rounds that differ more: for small changes in many rounds up to clear ones in few."""
 
 PairedVerdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]
 PAIRED_VERDICTS: list[PairedVerdict] = ["worse", "better", "inconclusive", "no difference", "incomparable"]
-"""In reading order."""
+"""The verdicts in reading order."""
 
 _POWER = 0.9
 
@@ -40,7 +40,7 @@ class PairedCase(ComparedMetric):
     b: str
     """The case of side B; the same as A's, unless the sides differ in what identifies a case."""
     words: str = ""
-    """The case in words, or both where they differ; empty in comparisons of before."""
+    """The case in words, or both cases if they differ; empty in older comparisons."""
     verdict: PairedVerdict
     rounds: dict[int, float]
     """The ratio of each round that has a result on both sides."""
@@ -49,7 +49,7 @@ class PairedCase(ComparedMetric):
 
     @property
     def label(self) -> str:
-        """The case, or both where they differ."""
+        """The case, or both cases if they differ."""
         if self.words:
             return self.words
         return self.a if self.a == self.b else f"{self.a} | {self.b}"
@@ -62,7 +62,7 @@ class PairedComparison(Strict):
     a: str
     b: str
     level: float
-    """The share of verdicts that may be false, whenever measuring ends."""
+    """The fraction of verdicts that may be false, whenever measuring ends."""
     confidence: float
     """Confidence of each interval, whenever measuring ends."""
     threshold: float
@@ -78,11 +78,11 @@ class PairedComparison(Strict):
 
     @property
     def counts(self) -> dict[PairedVerdict, int]:
-        """Cases per verdict."""
+        """Number of cases per verdict."""
         return {verdict: sum(case.verdict == verdict for case in self.cases) for verdict in PAIRED_VERDICTS}
 
     def regressions(self, beyond: float) -> list[PairedCase]:
-        """Return the cases that are worse by more than the share `beyond`."""
+        """Return the cases that are worse by more than the fraction `beyond`."""
         return [case for case in self.cases if case.verdict == "worse" and case.loss > beyond]
 
 
@@ -91,20 +91,20 @@ Judgement = tuple[PairedVerdict, str]
 
 @dataclass(frozen=True)
 class Ratio:
-    """What the rounds of a case say together."""
+    """The joint result of the rounds of a case."""
 
     ratio: float
     low: float
     high: float
-    """Upper end of the interval for this case; 0 and infinite after too few rounds, as is what follows."""
+    """Upper end of the interval for this case; with too few rounds the ends are 0 and infinite."""
     most: float
-    """The largest relative change that is still possible, for all cases together."""
+    """The largest relative change that is still possible, for all cases together; infinite with too few rounds."""
     detectable: float
-    """The smallest relative change that nine of ten such comparisons would find."""
+    """The smallest relative change that nine of ten such comparisons would find; infinite with too few rounds."""
     change: float
-    """What a unit bet on a change has become: of equal sides it ever reaches x at most once in x times."""
+    """What a unit bet on a change has become: with equal sides, it ever reaches x at most once in x times."""
     equal: float
-    """Expected number for sides that differ by less than would matter."""
+    """What a unit bet has become that the sides differ by less than would matter."""
 
     def is_beyond(self, threshold: float) -> bool:
         """Return whether the ratio is a larger change than this."""
@@ -112,15 +112,15 @@ class Ratio:
 
 
 def fewest_rounds(level: float = LEVEL) -> int:
-    """Return the number of rounds before which no case can have a verdict."""
+    """Return the fewest rounds with which a case can have a verdict."""
     return next(n for n in range(1, MOST_ROUNDS) if _evidence(np.arange(1.0, n + 1)[None, :])[0] >= 1 / level)
 
 
 def together(rounds: Mapping[int, float], cases: int, matters: float, level: float = LEVEL) -> Ratio:
     """Return the pseudomedian of ratios (Hodges & Lehmann 1963) with its interval, and the evidence.
 
-    Sides that differ by a factor of less than `matters` are equal. The interval holds the factors against which
-    the evidence is too small, at every round at once. Its ends are means of pairs of log ratios.
+    Sides that differ by a factor of less than `matters` are equal. The interval contains the factors against which
+    the evidence is too small; it is valid at all rounds at once. Its ends are means of pairs of log ratios.
     """
     logs = np.log(np.array(list(rounds.values())))
     first, second = np.triu_indices(logs.size)
@@ -144,10 +144,10 @@ def together(rounds: Mapping[int, float], cases: int, matters: float, level: flo
 
 
 def needed(evidence: Sequence[float], level: float = LEVEL) -> float:
-    """Return the evidence that a verdict needs, from that of each case for its likeliest verdict.
+    """Return the evidence that a verdict needs, given each case's evidence for its likeliest verdict.
 
-    The expected share of false verdicts is at most `level`, however cases depend on one another: k verdicts on n
-    cases need an evidence of n / (k level) each (Wang & Ramdas 2022, J. R. Stat. Soc. B 84 (3), 822-852).
+    The expected fraction of false verdicts is at most `level`, however cases depend on one another: k verdicts on
+    n cases need an evidence of n / (k level) each (Wang & Ramdas 2022, J. R. Stat. Soc. B 84 (3), 822-852).
     """
     falling = np.sort(np.asarray(evidence))[::-1]
     limits = falling.size / level / np.arange(1, falling.size + 1)
@@ -157,7 +157,7 @@ def needed(evidence: Sequence[float], level: float = LEVEL) -> float:
 def judged(
     ratios: Sequence[Ratio], better: Sequence[str], threshold: float, level: float = LEVEL
 ) -> list[Judgement]:
-    """Return the verdict on each case, and the reason where the figures alone do not show it."""
+    """Return the verdict on each case, and the reason if the values alone do not show it."""
     evidence = [ratio.change if ratio.is_beyond(threshold) else ratio.equal for ratio in ratios]
     limit = needed(evidence, level)
     judgements: list[Judgement] = []
@@ -175,9 +175,9 @@ def judged(
 def _evidence(logs: Floats) -> Floats:
     """Return what bets on a change have become, for each row of log ratios; shape (rows,).
 
-    In each round a share tanh(tilt x rank) is bet on either sign, with the rank of the ratio's size among those so
-    far, from 0 to 1 (sequential ranks: Reynolds 1975, Annals of Statistics 3 (2), 382-400). Equal sides make every
-    bet fair. The mean over tilts and signs is the answer.
+    In each round, a fraction tanh(tilt x rank) is bet on either sign, with the rank (0 to 1) of the ratio's size
+    among the rounds so far (sequential ranks: Reynolds 1975, Annals of Statistics 3 (2), 382-400). With equal
+    sides, every bet is fair. The result is the mean over tilts and signs.
     """
     size = np.abs(logs)
     ranks = np.stack([(size[:, : i + 1] <= size[:, i : i + 1]).mean(axis=1) for i in range(logs.shape[1])], axis=1)

@@ -11,7 +11,7 @@ from hpcscope.comparison.table import STYLES, CaseTable, change, detectable, dif
 
 
 def table(comparison: PairedComparison) -> RenderableType:
-    """Return a table of all cases and what their figures mean."""
+    """Return a table of all cases and the meaning of their values."""
     return Group(*_heading(comparison), _cases(comparison), *_counts(comparison))
 
 
@@ -25,7 +25,7 @@ def _heading(comparison: PairedComparison) -> Iterator[Text]:
 
 
 def sentence(comparison: PairedComparison) -> str:
-    """Say in one sentence how B differs from A."""
+    """Return one sentence that says how B differs from A."""
     compared = [case for case in comparison.cases if case.verdict != "incomparable"]
     if not compared:
         return "no case has results of two rounds on both sides"

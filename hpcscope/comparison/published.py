@@ -1,4 +1,4 @@
-"""Published figures of historic machines beside runs: without intervals, verdicts and tests."""
+"""Published values of historic machines next to runs: without intervals, verdicts and tests."""
 
 from collections.abc import Iterator, Sequence
 from typing import get_args
@@ -12,30 +12,30 @@ from hpcscope.strict import Strict
 
 
 class PublishedCase(Strict):
-    """A published figure of a case that a run measured."""
+    """A published value of a case that a run measured."""
 
     machine: str
-    """Its name for people."""
+    """The display name of the machine."""
     source: str
-    """Where it is printed."""
+    """Where the value is printed."""
     label: str
-    """The case in the words of the runs."""
+    """The case, in the words that runs use."""
     metric: str
     unit: str
     value: float
     baseline: float | None
-    """The baseline's median; None where it has none."""
+    """The baseline's median; None if it has none."""
 
     @property
     def metric_words(self) -> str:
-        """The metric for people."""
+        """The metric in words."""
         return units.named(self.metric)
 
 
 def beside(machine: PublishedMachine, sides: Sequence[Side]) -> list[Summary]:
-    """Return the values of a machine like the values of a run: of the cases of the sides, at any size.
+    """Return the values of a machine as if they were a run's, for the cases of the sides at any size.
 
-    A figure without a counterpart that differs in size alone is left out, and so is the best of several cases.
+    Values without a counterpart that differs only in size, and values of the best case of several, are left out.
     """
     found: dict[tuple[Key, str], Summary] = {}
     for figure in machine.figures:
@@ -55,7 +55,7 @@ def _of(figure: PublishedValue, sides: Sequence[Side]) -> Iterator[Summary]:
 
 
 def _summary(figure: PublishedValue, like: Summary, case: Case) -> Summary:
-    """Return a figure as the summary of a case: without samples and interval."""
+    """Return a published value as the summary of a case, without samples and interval."""
     estimates = [name for name, field in Summary.model_fields.items() if type(None) in get_args(field.annotation)]
     nothing = dict.fromkeys(estimates) | {"n": 0, "launches": 0, "launch_medians": [], "launch_numbers": []}
     about = {"median": figure.value, "origin": ORIGIN, "interval_basis": "none", "work": like.work}
@@ -63,7 +63,7 @@ def _summary(figure: PublishedValue, like: Summary, case: Case) -> Summary:
 
 
 def rows(machines: Sequence[PublishedMachine], sides: Sequence[Side], baseline: int) -> list[PublishedCase]:
-    """Return the published figures of cases that a run measured at the very same size."""
+    """Return the published values of cases that a run measured at exactly the same size."""
     measured = {key for side in sides for key in side.summaries}
     own = sides[baseline].summaries
     return [

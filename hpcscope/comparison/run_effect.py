@@ -1,7 +1,7 @@
-"""What two runs differ in as a whole, beyond the scatter of their launches.
+"""How two runs differ as a whole, beyond the scatter of their launches.
 
-A machine that was in another state during one of the runs changes cases in which nothing changed: by one factor,
-or each by a little. Launches of one run do not show that scatter, since they share the state; the cases do.
+If the machine was in another state during one of the runs, cases differ in which nothing changed: by one factor,
+or each by a little. Launches of one run share the state and cannot show this scatter; the cases can.
 """
 
 from collections.abc import Sequence
@@ -13,28 +13,28 @@ from hpcscope.samples.samples import Floats
 from hpcscope.statistics.distributions import student_quantile
 
 FEWEST_CASES = 8
-"""Fewer cases say nothing of what they share."""
+"""Fewest cases that show a common effect."""
 SHARE_THAT_AGREES = 0.75
-"""A factor is common when so many cases agree with it."""
+"""Fraction of the cases that must agree with a common factor."""
 CERTAIN = 3.0
 """Standard errors within which a case agrees."""
 CLOSE = 0.02
-"""A case agrees, too, when it is so close to the factor, ..."""
+"""A case also agrees if it is this close to the factor, ..."""
 CLOSE_TO_LARGE = 1 / 3
-"""... or differs from it by so much of the factor's logarithm."""
+"""... or differs from it by at most this fraction of the factor's logarithm."""
 
 
 @dataclass(frozen=True)
 class RunEffect:
-    """What the two runs have done to all cases."""
+    """The effect of the two runs on all cases."""
 
     shift: float = 0.0
-    """Logarithm of the factor that the cases share; 0 where they share none."""
+    """Logarithm of the factor that the cases share; 0 if they share none."""
     low: float = 0.0
     high: float = 0.0
-    """Half of the cases lie between these."""
+    """Half of the cases are between `low` and `high`."""
     agreeing: int = 0
-    """Cases that agree with the factor."""
+    """Number of cases that agree with the factor."""
     spread: float = 0.0
     """Standard deviation of unchanged cases between the runs, beyond what their launches explain."""
 
@@ -42,9 +42,9 @@ class RunEffect:
 def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[float], alike: bool) -> RunEffect:
     """Return the effect of the runs, from one log ratio with its standard error for each case.
 
-    The factor is the median of the cases, if three quarters of them agree with it. `alike`: nothing is known to
-    differ between the runs. What most cases do is then no change that somebody made: the median is always the
-    factor, and the scatter of the cases counts as chance.
+    The factor is the median of the cases, if three quarters of them agree with it. `alike`: no difference between
+    the runs is known. Then nobody intended what most cases do: the median is always the factor, and the scatter of
+    the cases counts as chance.
     """
     if log_ratios.size < FEWEST_CASES:
         return RunEffect()
@@ -58,9 +58,9 @@ def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[float], alik
 
 
 def _spread(differences: Floats, errors: Floats, freedom: Sequence[float]) -> float:
-    """Return the scatter at which three quarters of the cases stay below the quantile that they should.
+    """Return the scatter with which three quarters of the cases are below their expected quantile.
 
-    A quarter of the cases may have changed without being taken for scatter.
+    Up to a quarter of the cases may have changed without counting as scatter.
     """
     expected = student_quantile(0.875, float(np.median(freedom)))
 

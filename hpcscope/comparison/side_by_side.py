@@ -19,15 +19,15 @@ class SideBySide(Strict):
     format: int
     runs: list[str]
     baseline: int
-    """Its place among the runs."""
+    """The index of the baseline among the runs."""
     level: float
-    """The share of such comparisons of equal runs, all runs together, that may hold a false alarm."""
+    """The fraction of such comparisons of equal runs, all runs together, that may contain a false alarm."""
     threshold: float
     """Smaller relative changes count as no difference."""
     comparisons: list[Comparison]
     """Each other run compared with the baseline, in the order of the runs; each at its fraction of the level."""
     published: list[PublishedCase] = []
-    """Figures of historic machines, of cases that a run measured."""
+    """Values of historic machines, for cases that a run measured."""
 
     @property
     def against_baseline(self) -> list[Comparison | None]:
@@ -36,7 +36,7 @@ class SideBySide(Strict):
         return [None if number == self.baseline else next(others) for number in range(len(self.runs))]
 
     def regressions(self, beyond: float) -> list[ComparedCase]:
-        """Return the cases of any run that are worse by more than the share `beyond`."""
+        """Return the cases of any run that are worse by more than the fraction `beyond`."""
         return [case for comparison in self.comparisons for case in comparison.regressions(beyond)]
 
 
@@ -45,9 +45,9 @@ class Row:
     """One metric of one case in all runs."""
 
     baseline: float | None
-    """The baseline's median; None where it has none."""
+    """The baseline's median; None if it has none."""
     runs: list[ComparedCase | None]
-    """The case as compared with the baseline, by run; None for the baseline, and where neither has the case."""
+    """The case as compared with the baseline, by run; None for the baseline, and if neither has the case."""
 
     @property
     def case(self) -> ComparedCase:
@@ -67,10 +67,10 @@ def compared(
     across_machines: bool,
     historic: Sequence[PublishedMachine] = (),
 ) -> SideBySide:
-    """Compare every run with the one at the place `baseline`.
+    """Compare every run with the run at the index `baseline`.
 
-    `level` is the share of comparisons of equal runs, all of them together, that may hold a false alarm: each
-    comparison has its part (Bonferroni). `historic`: machines whose published figures stand beside the runs.
+    `level` is the fraction of comparisons of equal runs, all together, that may contain a false alarm; each has
+    its part of it (Bonferroni). `historic`: machines whose published values are shown next to the runs.
     """
     others = [side for number, side in enumerate(sides) if number != baseline]
     share = level / max(len(others), 1)
@@ -86,7 +86,7 @@ def compared(
 
 
 def rows(side: SideBySide) -> list[Row]:
-    """Return the metrics of all cases, each once; those that are worst in any run come first."""
+    """Return the metrics of all cases, each once; the metrics that are worst in any run come first."""
     by_run: list[dict[tuple[Key, str], ComparedCase]] = [
         {(case.key, case.metric): case for case in comparison.cases} if comparison else {}
         for comparison in side.against_baseline

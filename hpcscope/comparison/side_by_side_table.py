@@ -14,17 +14,17 @@ from hpcscope.comparison.table import STYLES, change, common_change, states_diff
 from hpcscope.comparison.times import counts
 
 COUNTED: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "no difference", "incomparable")
-"""Verdicts with a column of their own."""
+"""Verdicts that have their own column."""
 ENVIRONMENT = "environment "
-"""How facts about environment variables begin."""
+"""Prefix of the names of facts about environment variables."""
 CASE_WIDTH, RUN_WIDTH = 36, 24
-"""Columns of a terminal that a case takes at least, and that a run takes."""
+"""Least width of a case, and width of a run, in columns of the terminal."""
 
 
 def table(side: SideBySide, width: int, every: bool = False) -> RenderableType:
     """Return the runs with their verdicts, then the cases in which any differs, or all cases.
 
-    `width` of the terminal in columns: runs that do not fit are left out of the cases, which is said.
+    `width`: of the terminal in columns. Runs that do not fit are left out of the cases, and a line says so.
     """
     known = rows(side)
     shown = [row for row in known if every or row.has(*DIFFERENT)]
@@ -59,7 +59,7 @@ def _runs(side: SideBySide) -> Table:
 
 
 def _remarks(side: SideBySide) -> Iterator[Text]:
-    """Yield what concerns a whole run: another machine, other settings, common changes."""
+    """Yield what applies to a whole run: another machine, other settings, common changes."""
     base = letter(side.baseline)
     for number, comparison in enumerate(side.against_baseline):
         if comparison is None:

@@ -15,12 +15,12 @@ from hpcscope.statistics.distributions import student_cdf, student_quantile
 TEST = "Welch's t of the logarithms of launch medians"
 
 _SMALLEST_ERROR = 1e-3
-"""Smaller relative standard errors are rounded up to this: smaller differences are of no interest."""
+"""Smaller relative standard errors are rounded up to this: smaller differences do not matter."""
 
 _POWER = 0.9
 
 _CHANCE = 3.0
-"""Standard errors by which a correlation may differ from none by chance."""
+"""Standard errors by which a correlation may differ from 0 by chance."""
 
 _LARGEST_CORRELATION = 0.9
 
@@ -44,7 +44,7 @@ class Difference:
 
     log_ratio: float
     error: float
-    """Its standard error from the scatter of the launches."""
+    """Standard error of `log_ratio`, from the scatter of the launches."""
     freedom: float
     """Degrees of freedom of that error."""
 
@@ -52,10 +52,10 @@ class Difference:
     def of(cls, a: Launches, b: Launches, correlation: float = 0.0) -> Difference:
         """Return the difference of launches, at least two on each side, that have a state in common.
 
-        `correlation`: of a launch with the one before; correlated launches say less than as many others.
+        `correlation`: the correlation of successive launches; correlated launches say less than independent ones.
 
-        Welch (1947, Biometrika 34, 28-35). Differences in equal states are averaged with the weights of least
-        squares; each side scatters by the same in all states.
+        Welch (1947, Biometrika 34, 28-35). Differences in equal states are averaged with least-squares weights;
+        each side is assumed to scatter equally in all states.
         """
         common = sorted(set(a.states.tolist()) & set(b.states.tolist()))
         of_a, of_b = ([side.in_state(state) for state in common] for side in (a, b))
@@ -72,15 +72,15 @@ class Difference:
         return cls(*found, variance**2 / below if below else float(sum(freedom for _, freedom in parts)))
 
     def beside(self, run: RunEffect) -> float:
-        """Return the standard error of the difference from what the runs do to all cases."""
+        """Return the standard error of the difference relative to the effect of the runs on all cases."""
         return float(np.hypot(max(self.error, _SMALLEST_ERROR), run.spread))
 
     def p(self, run: RunEffect) -> float:
-        """Return the two-sided p of a difference beside the effect that the runs have on all their cases."""
+        """Return the two-sided p of the difference relative to the effect of the runs on all cases."""
         return 2 * student_cdf(-abs(self.log_ratio - run.shift) / self.beside(run), self.freedom)
 
     def detectable(self, run: RunEffect, tests: int, level: float) -> float:
-        """Return the smallest relative change of one case of so many that nine of ten comparisons would find."""
+        """Return the smallest relative change of one of `tests` cases that nine of ten comparisons would find."""
         from scipy import special  # takes some time to load
 
         seen = special.nctdtrinc(self.freedom, 1 - _POWER, -student_quantile(level / tests / 2, self.freedom))
@@ -89,9 +89,9 @@ class Difference:
 
 
 def levelled(a: Launches, b: Launches) -> tuple[Floats, Floats]:
-    """Return the medians of both sides as if all launches had been in the state of most of them.
+    """Return the medians of both sides as if all launches had been in the state of most launches.
 
-    What a state does to the case is the factor of least squares beside the difference of the sides.
+    The factor between the states is the least-squares estimate, separate from the difference of the sides.
     """
     states = np.concatenate([a.states, b.states])
     most = int(np.bincount(states).argmax())
@@ -108,9 +108,9 @@ def levelled(a: Launches, b: Launches) -> tuple[Floats, Floats]:
 
 
 def correlation(sides: Sequence[Floats]) -> float:
-    """Return the correlation of launches with the ones before, over all cases of both runs; 0 if it may be chance.
+    """Return the correlation of successive launches, over all cases of both runs; 0 if it may be chance.
 
-    Without the bias of short series (Marriott & Pope 1954, Biometrika 41, 390-402).
+    The bias of short series is removed (Marriott & Pope 1954, Biometrika 41, 390-402).
     """
     found, weights = [], []
     for side in sides:
@@ -127,7 +127,7 @@ def correlation(sides: Sequence[Floats]) -> float:
 def _scatter(side: Launches, correlation: float) -> tuple[float, float]:
     """Return the variance of the logarithms within the states, and its degrees of freedom, at least 1.
 
-    The variance is what independent launches would have whose mean is as uncertain.
+    It is the variance of independent launches whose mean would be equally uncertain.
     """
     groups: Sequence[Floats] = [side.in_state(state) for state in np.unique(side.states).tolist()]
     count, freedom = side.medians.size, max(side.medians.size - len(groups), 1)

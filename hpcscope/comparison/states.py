@@ -1,7 +1,7 @@
-"""Whether the machine was in another state during one of two runs, and what of a change that explains.
+"""Whether the machine was in another state during one of two runs, and which changes that explains.
 
-A state is known from the run itself where the run saw several, and across runs from the sentinel, which does the
-same work in both.
+A state is known from a run itself if the run met several, and across runs from the sentinel, which does the same
+work in both.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ from hpcscope.statistics.figures import STATES_DIFFER
 from hpcscope.statistics.summary import Summary
 
 NO_MORE = 1.25
-"""A change of no more than so many times the sentinel's logarithm may be due to the state."""
+"""A change may be due to the state if its logarithm is at most this multiple of the sentinel's."""
 
 
 def change(a: Course, b: Course, messages_differ: bool = False) -> StateChange | None:
-    """Return how the states of two runs differ; None where they do not, or where nothing is known of them.
+    """Return how the states of two runs differ; None if they do not, or if nothing is known about them.
 
-    `messages_differ`: the runs send messages in different ways, so that the sentinel's say nothing of the machine.
+    `messages_differ`: the runs send messages in different ways: the sentinel's say nothing about the machine.
     """
     if not (a.states and b.states):
         return None
@@ -41,9 +41,9 @@ def _ratios(a: State, b: State) -> dict[Measure, float]:
 
 
 def of_launches(a: Summary, b: Summary) -> tuple[Integers, Integers]:
-    """Return the state of the machine in each launch of both sides; 0 in all where states do not matter to it.
+    """Return the state of the machine in each launch of both sides; all 0 if states do not matter to the case.
 
-    A side that was measured in one state only was in the one of the other side in which it is closest. Sides
+    A side that was measured in one state only is assigned to the other side's state with the closest median. Sides
     without a common state are compared as they are.
     """
     mixed = [case.state_mixture and len(case.launch_states) == len(case.launch_medians) for case in (a, b)]
@@ -57,7 +57,7 @@ def of_launches(a: Summary, b: Summary) -> tuple[Integers, Integers]:
 
 
 def _closest(case: Summary, other: Summary) -> int:
-    """Return the state of the other side whose median is closest; 0 where it has none."""
+    """Return the state of the other side whose median is closest; 0 if it has no states."""
     apart = [
         abs(np.log(case.median / median)) if median and case.median else np.inf for median in other.state_medians
     ]
@@ -65,7 +65,7 @@ def _closest(case: Summary, other: Summary) -> int:
 
 
 def explains(states: StateChange | None, better: str, ratio: float) -> str:
-    """Say how a state of a whole run explains that B takes `ratio` times A; empty where it does not."""
+    """Return how a state of a whole run explains that B takes `ratio` times A; empty if it does not."""
     slower = ratio if better == "lower" else 1 / ratio
     sentinel = states.sentinel if states is not None else {}
     for measure, factor in sorted(sentinel.items(), key=lambda item: -abs(np.log(item[1]))):

@@ -15,12 +15,12 @@ from hpcscope.comparison.times import ComparedRow, counts, rows
 from hpcscope.statistics.course import State
 
 LARGEST_SHOWN = 9.0
-"""Larger detectable changes are all alike: nothing would have been seen."""
+"""Largest detectable change that is shown as a number: at larger ones, nothing would have been seen."""
 
 MOST_OPEN = 20
-"""Inconclusive cases that are shown without being asked for."""
+"""Most inconclusive cases that are shown by default."""
 AS_A_FACTOR = 1.2
-"""Smaller differences are given in percent."""
+"""Differences below this factor are given in percent."""
 
 STYLES: dict[Verdict, str] = {
     "worse": "bold red",
@@ -35,7 +35,7 @@ STYLES: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class CaseTable:
-    """A table whose last column is long words; on a screen that is too narrow, these are below the values."""
+    """A table whose last column is long text, which goes below the values on a screen that is too narrow."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Text | str]]
@@ -79,7 +79,7 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
 
 
 def sentence(comparison: Comparison) -> str:
-    """Say in one sentence how B differs from A."""
+    """Return one sentence that says how B differs from A."""
     if comparison.a == comparison.b:
         return "A and B are the same run."
     compared = [row.case for row in rows(comparison.cases) if row.case.verdict != "incomparable"]
@@ -114,7 +114,7 @@ def _heading(comparison: Comparison) -> Iterator[Text]:
 
 
 def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
-    """Say by how much the cases changed together; empty where they did not. `a` and `b` name the runs."""
+    """Return by how much the cases changed together; empty if they did not. `a` and `b` name the runs."""
     common = comparison.common
     if common is None:
         return ""
@@ -127,7 +127,7 @@ def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
 
 
 def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
-    """Say in which states the machine ran during the runs; empty where it ran in the same one.
+    """Return in which states the machine was during the runs; empty if it was in the same state.
 
     `a` and `b` name the runs.
     """
@@ -178,7 +178,7 @@ def named(case: ComparedCase | PairedCase, metrics: str = "") -> Text:
 
 
 def detectable(share: float | None) -> str:
-    """Return the smallest change that would have been seen; empty where there is a verdict."""
+    """Return the smallest change that would have been seen; empty if there is a verdict."""
     if share is None:
         return ""
     if share < 1:
@@ -187,13 +187,13 @@ def detectable(share: float | None) -> str:
 
 
 def factor(case: ComparedCase | PairedCase) -> float:
-    """Return how many times as large the larger side is."""
+    """Return the ratio of the larger to the smaller side."""
     ratio = case.ratio or 1.0
     return max(ratio, 1 / ratio)
 
 
 def difference(case: ComparedCase | PairedCase) -> tuple[str, str]:
-    """Say how much slower or faster B is, and between which values: `1.8 times slower`, `1.6-2.2`."""
+    """Return how much slower or faster B is, and the bounds: `1.8 times slower`, `1.6-2.2`."""
     slower, faster = ("slower", "faster") if case.unit == "s" or case.unit.endswith("/s") else ("worse", "better")
     how = slower if case.verdict == "worse" else faster
     low, high = case.ratio_low or 1.0, case.ratio_high or 1.0

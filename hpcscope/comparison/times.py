@@ -1,4 +1,4 @@
-"""The cases of a comparison, each time once: a rate that follows from a time is not counted again."""
+"""The cases of a comparison, each time once: a rate that follows from a time is not counted separately."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hpcscope.comparison.comparison import ComparedCase, Verdict
 
 _SAME = 1e-3
-"""Changes that agree so well are one change: of a time, and of the rate that follows from it."""
+"""Changes that agree within this fraction are one change: of a time, and of a rate that follows from it."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class ComparedRow:
 
 
 def rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
-    """Join the metrics of a case that are one time: the time, and rates that changed by its inverse."""
+    """Join the metrics of a case that are one time: the time, and the rates that changed by its inverse."""
     of_case: dict[Hashable, list[list[ComparedCase]]] = {}
     times: list[list[ComparedCase]] = []
     for case in cases:
@@ -40,7 +40,7 @@ def rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
 
 
 def counts(cases: Sequence[ComparedCase]) -> Counter[Verdict]:
-    """Return the number of times with each verdict."""
+    """Return how many times have each verdict."""
     return Counter(row.case.verdict for row in rows(cases))
 
 

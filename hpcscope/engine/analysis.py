@@ -17,7 +17,7 @@ Kind = Literal["run", "monitored", "campaign", "health"]
 
 def kind_of(folder: Path) -> Kind:
     """Return which kind of results a folder holds: of benchmarks, a monitored program, a campaign, health."""
-    # A run of benchmarks does without what the other kinds load.
+    # A benchmark run does not need the modules that the other kinds load.
     from hpcscope.health.records import FILE as HEALTH
     from hpcscope.programs.campaign import is_campaign
     from hpcscope.programs.profiles.monitored_run import is_monitored
@@ -30,7 +30,7 @@ def kind_of(folder: Path) -> Kind:
 def analyze(run: Path) -> Run:
     """Write statistics.json, models.json and findings.json of a run directory, each in one step.
 
-    Return the run as it was derived from its samples.
+    Return the run as derived from its samples.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
@@ -40,7 +40,7 @@ def analyze(run: Path) -> Run:
 
 
 def explain(run: Path, stage: Callable[[str], None] = ignore) -> Run:
-    """Derive everything from a run's samples, draw its report, and return the run; `stage` hears what is done."""
+    """Derive everything from a run's samples, draw its report and return it; `stage` is told what is done."""
     from hpcscope.report.run import page
 
     stage("statistics and models")

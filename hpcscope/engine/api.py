@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def open_run(path: Path | str) -> Run:
-    """Return the run in a run directory, such as `runs/latest`; raises UsageError where there is none."""
+    """Return the run in a run directory, such as `runs/latest`; raises UsageError if there is none."""
     return Run(path)
 
 
@@ -32,14 +32,14 @@ def run(*what: str, output: Path | None = None, progress: RunProgress = silent, 
     """Measure, derive everything, write the report, and return the run.
 
     Args:
-        what: an experiment (a .toml file, or an HPL.dat) and benchmarks (mpi.latency, mpi.*, mpi), as `scope run`.
+        what: an experiment (a .toml file or HPL.dat) and benchmarks (mpi.latency, mpi.*, mpi), as for `scope run`.
         output: the run directory; None: a new one below runs/.
         progress: makes the listener that is notified of launches and cases.
         settings: the options of `scope run` by their names, with `_` for dashes: `launches=3`, `hosts="a:2,b:2"`.
 
     Raises:
         UsageError: what is asked for is not possible.
-        ScopeError: the run cannot go on; a failed case is no error, see `Run.well`.
+        ScopeError: the run cannot go on; a failed case is not an error, see `Run.well`.
 
     """
     known = {setting.word: setting.key for setting in declared(Experiment)}

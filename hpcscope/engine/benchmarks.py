@@ -1,4 +1,4 @@
-"""The benchmarks: listed, and explained one by one. Nothing is compiled for it."""
+"""The benchmarks: listed, and explained one by one. Nothing is compiled for this."""
 
 import difflib
 import logging
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Listed:
-    """Benchmarks, and the linear algebra that they would have."""
+    """Benchmarks, and the BLAS that they would use."""
 
     benchmarks: list[Benchmark]
     blas: Blas | None
@@ -47,7 +47,7 @@ def select(patterns: Sequence[str], module: str | None, mpi: str | None) -> List
 
 
 def explain(name: str, mpi: str | None) -> Explained:
-    """Return a benchmark with its specification; UsageError where none has this name."""
+    """Return a benchmark with its specification; UsageError if none has this name."""
     catalog = _catalog(installations.find(mpi))
     benchmark = catalog.get(name)
     if benchmark is None:

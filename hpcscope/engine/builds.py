@@ -26,10 +26,10 @@ logger = logging.getLogger(__name__)
 
 
 def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, list[NativeBuild]]:
-    """Return the cluster with a native program for every architecture of its hosts, and the builds for others.
+    """Return the cluster with a native program for every architecture of its hosts, and the other builds.
 
-    `build` is that of this host. For another architecture its first host compiles, or finds in its cache: Scope,
-    the MPI and a compiler must be there, with the same paths. Raises ScopeError naming the host where that fails.
+    `build` is the program of this host. For each other architecture, its first host finds the program in its cache
+    or compiles it with Scope, MPI and compiler at the same paths. Raises ScopeError naming a host that cannot.
     """
     here = os.uname().machine
     others = {name: host for name, host in cluster.architectures.items() if name != here}
@@ -72,7 +72,7 @@ def build(mpi: str | None) -> TimedBuild:
 
 @dataclass(frozen=True)
 class Provider:
-    """The active messages as a provider of libfabric, and how programs of an MPI take it."""
+    """The active messages as a libfabric provider, and how to make programs of an MPI use it."""
 
     library: Path
     mpi: MpiInstallation
@@ -82,7 +82,7 @@ class Provider:
 
 
 def build_provider(mpi: str | None) -> Provider:
-    """Return the provider for the MPI of this name or path; UsageError where the MPI cannot take it."""
+    """Return the provider for the MPI of this name or path; UsageError if the MPI cannot use it."""
     installation = installations.find(mpi)
     variables = active_messages.around(installation) | {"FI_SCOPE_KEY": "$(openssl rand -hex 16)"}
     variables.setdefault("FI_SCOPE_IFACE", "INTERFACE")

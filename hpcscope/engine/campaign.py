@@ -1,4 +1,4 @@
-"""Campaigns, placement studies and soaks: begun or resumed, carried out, analysed."""
+"""Campaigns, placement studies and soaks: begun or resumed, carried out, analyzed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -51,7 +51,7 @@ def head_of(study: Path, changes: Mapping[str, Any], command: Sequence[str]) -> 
 def start(
     head: Head, study: Path | None = None, output: Path | None = None, progress: CampaignProgress | None = None
 ) -> CampaignResult:
-    """Begin a campaign, do its runs and analyse them; `study`: the file that it comes from."""
+    """Begin a campaign, do its runs and analyze them; `study`: the file that it comes from."""
     ready = starter(head.study, str(study or COMMAND_LINE))
     folder = CampaignFolder(new_directory(f"{head.kind}-{head.study.name}", output).path)
     folders.begin(folder, head)
@@ -59,7 +59,7 @@ def start(
 
 
 def resume(kind: Kind, path: Path, progress: CampaignProgress | None = None) -> CampaignResult:
-    """Do the runs that a campaign lacks and analyse all; a finished campaign is only analysed anew."""
+    """Do the missing runs of a campaign and analyze all; a finished campaign is only analyzed again."""
     folder = CampaignFolder(path.absolute())
     refuse_foreign(folder.head)
     head = folders.read(folder, kind)
@@ -95,7 +95,7 @@ def draw(result: CampaignResult, output: Path) -> None:
 def _carry_out(
     folder: CampaignFolder, head: Head, ready: Callable[[], Starter], progress: CampaignProgress | None
 ) -> CampaignResult:
-    """Do the runs that a campaign lacks, then analyse all of them."""
+    """Do the missing runs of a campaign, then analyze all of them."""
     with held(folder.path):
         if head.status != "finished":
             listening = progress(head) if progress else nullcontext(ignore)

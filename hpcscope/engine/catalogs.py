@@ -1,4 +1,4 @@
-"""The benchmarks that there are, with a native program or before one, and which part of it a plan needs."""
+"""The benchmarks, known with or without a native program, and which part of that program a plan needs."""
 
 from hpcscope.build import native, registry
 from hpcscope.catalog.benchmark import Benchmark
@@ -12,16 +12,16 @@ from hpcscope.plan.plan import Plan
 from hpcscope.settings.experiment import Experiment
 
 UNKNOWN = "unknown until built"
-"""The reason of a benchmark that is taken for available, and needs what only a program can look for."""
+"""Reason given for a benchmark that is assumed available; only the built program can check what it needs."""
 
 
 def kept() -> Catalog:
-    """Return the benchmarks of the sources that are here by their kept declarations: nothing is compiled."""
+    """Return the benchmarks of the present sources from their kept declarations: nothing is compiled."""
     return Catalog(_kept())
 
 
 def of_program(build: NativeBuild) -> Catalog:
-    """Return the benchmarks of a program, and those of the whole where it is the baseline's.
+    """Return the benchmarks of a program; of a baseline program, also the declared ones of the whole program.
 
     Raises ScopeError when the program does not run.
     """
@@ -48,8 +48,8 @@ def part_of(plan: Plan) -> str:
 def part_for(experiment: Experiment, place: Place, where: str) -> str:
     """Return the part that an experiment needs at a place; `where` names its file.
 
-    What the kept declarations cannot plan may be of an edited source: only the whole program knows. UsageError
-    where no source has a benchmark that is asked for.
+    If the kept declarations cannot plan it, a source may have been edited, and the whole program is needed. Raises
+    UsageError if no source has a requested benchmark.
     """
     if not (experiment.only or experiment.case) and experiment.module != native.BASELINE:
         return native.WHOLE
@@ -65,7 +65,7 @@ def part_for(experiment: Experiment, place: Place, where: str) -> str:
 
 
 def _is_nowhere(name: str) -> bool:
-    """Whether neither a kept declaration nor a source knows a benchmark: nothing is compiled to find that out."""
+    """Return whether neither a kept declaration nor a source knows a benchmark; nothing is compiled for that."""
     if any(known == name or known.startswith(f"{name}.") for known in kept().names):
         return False
     own = name.rpartition(".")[2]
@@ -75,7 +75,7 @@ def _is_nowhere(name: str) -> bool:
 
 
 def _first_sources() -> set[str]:
-    """Return the sources that the baseline's program has."""
+    """Return the sources of the baseline program."""
     return {benchmark.source for benchmark in declared() if benchmark.module == native.BASELINE}
 
 

@@ -33,7 +33,7 @@ def new_directory(name: str, asked: Path | None) -> RunDirectory:
 
 
 def make_latest(directory: RunDirectory) -> None:
-    """Let runs/latest point to a run in the same folder, which has ended and can be read."""
+    """Let runs/latest point to a run in the same folder that has ended and can be read."""
     runs = Path("runs").absolute()
     if directory.path.parent == runs:
         _point(runs / LATEST, directory.path.name)

@@ -27,7 +27,7 @@ def exported(
 ) -> exports.Content:
     """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have.
 
-    `kept`: the checks of health before one that are kept elsewhere.
+    `kept`: earlier health checks that are kept elsewhere.
     """
     kinds = {run: _kind(run) for run in runs}
     for run, kind in kinds.items():
@@ -69,7 +69,7 @@ def figure(runs: Sequence[Path], patterns: Sequence[str], output: Path | None, t
 
 
 def _kind(folder: Path) -> Kind:
-    """Return the kind of a folder; what is no run of benchmarks may hold profiles alone."""
+    """Return the kind of a folder; one that seems a benchmark run but has no run file holds profiles alone."""
     kind = kind_of(folder)
     return "monitored" if kind == "run" and not RunDirectory(folder).run.exists() else kind
 
@@ -82,7 +82,7 @@ def _health(name: str, runs: Sequence[Path], patterns: Sequence[str], kept: Kept
 
 
 def _chrome(runs: Sequence[Path]) -> str:
-    """Return the trace of a monitored run; UsageError where it has none."""
+    """Return the trace of a monitored run; UsageError if it has none."""
     if len(runs) != 1:
         raise UsageError(f"{CHROME}: must have one run, not {len(runs)}")
     profiles = folder.job(runs[0]).profiles

@@ -38,21 +38,21 @@ from hpcscope.version import VERSION
 VISITS = (6, 6)
 """Visits of every host, and then of each suspect and its partners."""
 START_S = 0.4
-"""What a visit takes besides measuring: the start, the copy, the first touch of memory."""
+"""Seconds that a visit takes besides measuring: start, copy, first touch of memory."""
 FIRST_SHARE = 0.6
-"""Share of the time for the visits of all hosts."""
+"""Fraction of the time for the visits of all hosts."""
 SHORTEST_S, LONGEST_S = 0.3, 5.0
-"""Of measuring in one visit: within all its visits a host is busy for at most a minute."""
+"""Limits of the measuring time of one visit: all visits together keep a host busy for at most a minute."""
 WATCH_PAUSE_S = 10.0
 LINK_SHARE = 0.15
-"""Share of the time for the first stage of the links."""
+"""Fraction of the time for the first stage of the links."""
 SHORTEST_LINK_S, LONGEST_LINK_S = 0.25, 1.0
 LINK_LIMIT_S = 20.0
 MOST_S = 60.0
-"""Until the program of a visit ends itself, whatever it waits for."""
+"""Seconds after which the program of a visit ends itself, whatever it waits for."""
 RUNS = Path("runs")
 FILES_BYTES = 64 << 20
-"""What a visit writes at most."""
+"""Most bytes that a visit writes."""
 
 PROLOG_VISIT_S = 0.2
 PROLOG_BYTES = 512 << 20
@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cost:
-    """What a check will take, said before it begins."""
+    """The cost of a check, reported before it begins."""
 
     hosts: int
     seconds: float
@@ -75,11 +75,11 @@ class Cost:
     pairs: int = 0
     """Links that are measured."""
     links_s: float = 0.0
-    """Time for that."""
+    """Time for measuring the links."""
 
     @property
     def node_seconds(self) -> float:
-        """Time that all hosts are busy, together, where none is suspect."""
+        """Sum of the times that the hosts are busy if none is suspect."""
         return self.hosts * VISITS[0] * (self.seconds + START_S)
 
     @property
@@ -104,9 +104,9 @@ def check(
 ) -> tuple[RunDirectory, HealthFile]:
     """Visit every host of a site and keep what was measured in a run directory.
 
-    `given`: settings of an experiment by their keys, such as `launcher.hosts`. `past`, `kept`: the folder of
-    earlier checks, and others; a node that is slower than in those is measured again, too. Raises UsageError
-    where there is no such host, no batch job for srun, or no compiler.
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`. `past`: the folder of earlier
+    checks; `kept`: others. A node that is slower than in these is measured again, too. Raises UsageError if there
+    is no such host, no batch job for srun, or no compiler.
     """
     site = _reach(given, options.at_once, options.watch)
     topology = None if options.topology is None else topologies.read(Path(options.topology), rates=False)
@@ -150,7 +150,7 @@ def check(
 
 
 def read(folder: Path) -> HealthFile:
-    """Return what an earlier check measured; UsageError where the folder has none."""
+    """Return what an earlier check measured; UsageError if the folder has none."""
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder}: has no {FILE}; must be the directory of a run of `scope health`")
     return read_json(folder / FILE, HealthFile)
@@ -169,7 +169,7 @@ def topology_of(directory: RunDirectory) -> Topology | None:
 
 
 def references(path: Path) -> list[verdict.Reference]:
-    """Return what a run directory of a check, its file, or a TOML file of the site says of sound nodes."""
+    """Return the reference values of sound nodes from a check's run directory or file, or a site's TOML file."""
     if path.suffix == ".toml":
         return site_file.read(path)
     return verdict.references(read(path) if path.is_dir() else read_json(path, HealthFile))
@@ -183,7 +183,7 @@ def earlier(folder: Path, record: HealthFile, kept: Kept = nothing_kept) -> dict
 
 
 def _below(folder: Path, record: HealthFile) -> Iterator[HealthFile]:
-    """Yield the checks before one below a folder; what is damaged, or of a later version, is passed by."""
+    """Yield the checks before one below a folder; damaged files and those of a later version are skipped."""
     files = [path / FILE for path in folder.iterdir() if not path.is_symlink()] if folder.is_dir() else []
     for file in sorted(files, reverse=True):  # their names begin with the time
         with suppress(UsageError):
@@ -197,7 +197,7 @@ def judged(
     known: Sequence[verdict.Reference] = (),
     topology: Topology | None = None,
 ) -> verdict.Health:
-    """Return the verdicts on a record beside its nodes' past and references, and on its links."""
+    """Return the verdicts on a record and its links, judged by its nodes' past and by references."""
     against, remarks = links.evidence(record, topology)
     made = verdict.judge(record, known, [*history.evidence(record, past), *against])
     return replace(made, remarks=[*made.remarks, *remarks])
@@ -256,14 +256,14 @@ class _Tour:
     """The facts of each host's first answer."""
 
     def into(self, record: HealthFile) -> HealthFile:
-        """Return a record with what was measured until now."""
+        """Return a record with what was measured so far."""
         now = {"visits": list(self.visits), "links": list(self.links), "finished_unix_s": time.time()}
         return record.model_copy(update=now)
 
     def visit(self, hosts: Iterable[str], stage: int, tell: Tell) -> None:
-        """Visit each host several times, in rounds of all hosts; one that is silent is left out then.
+        """Visit each host several times, in rounds of all hosts; one that does not answer is left out after that.
 
-        In rounds, so that a machine that changes its state does so for all hosts alike.
+        With rounds, a change of the machine's state affects all hosts alike.
         """
         going = list(hosts)
         for number in range(VISITS[stage - 1]):
@@ -296,7 +296,7 @@ class _Tour:
             time.sleep(0 if done else WATCH_PAUSE_S)
 
     def _visit(self, host: str, *options: Any) -> Visit:
-        """Visit a host and leave out facts that it said already: they are the most of what it says."""
+        """Visit a host and leave out facts that it has already reported, which are most of its answer."""
         made = visit(self.reach, host, *options)
         known = self.facts.setdefault(host, made.facts) if made.answered else None
         again = known is not made.facts and known == made.facts
@@ -329,7 +329,7 @@ class _Tour:
 
 
 def _members(record: HealthFile, past: Mapping[str, NodePast]) -> list[str]:
-    """Return the hosts to visit again: silent ones, suspects, and partners that did not stand out."""
+    """Return the hosts to visit again: silent ones, suspects and their partners, and those slower than before."""
     with_suspects = [sight for sight in verdict.sights(record) if sight.suspects]
     silent = [visit.host for visit in record.visits if not visit.answered]
     again = [host for sight in with_suspects for host in (*sight.suspects, *sight.partners)]
@@ -338,7 +338,7 @@ def _members(record: HealthFile, past: Mapping[str, NodePast]) -> list[str]:
 
 
 def _disk(given: Mapping[str, Any]) -> list[str]:
-    """Return where the disk is measured: the folder that is asked for, else the private one of the visit."""
+    """Return the option for where the disk is measured; without one it is the visit's private folder."""
     asked = resolve(None, given).launcher.storage or os.environ.get(FOLDER)
     return [f"--disk={asked}"] if asked else []
 

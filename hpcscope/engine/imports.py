@@ -1,4 +1,4 @@
-"""Runs made of what other benchmarks printed."""
+"""Runs made from the output of other benchmarks."""
 
 import hashlib
 import math
@@ -39,19 +39,19 @@ from hpcscope.version import VERSION
 
 LARGEST_BYTES = 256 << 20
 KEPT_LINES = 200
-"""Lines kept of those that were not understood: a job's output may have millions."""
+"""Most lines kept that were not understood: a job's output may have millions of them."""
 MOST_VALUES = 200_000
-"""Of one import: each takes 9 kB of memory until the report is written."""
+"""Most values of one import: each takes 9 kB of memory until the report is written."""
 KEPT_CHARACTERS = 200
 _CASE = {"benchmark", "parameters", "ranks", "transport", "placement", "origin", "metric", "definition"}
-"""What figures of several launches have in common."""
+"""The fields that values of several launches have in common."""
 PROFILES = {"mpip": mpip}
 """Formats of monitored programs."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A file, and what each format that claims it reads there."""
+    """A file, and what each format that claims it reads from it."""
 
     name: str
     content: bytes
@@ -60,7 +60,7 @@ class Output:
 
     @property
     def figures(self) -> list[PrintedFigure]:
-        """The figures in the order in which they were printed."""
+        """The values in the order in which they were printed."""
         return sorted(filter(_is_possible, self._printed), key=lambda printed: printed.line)
 
     @property
@@ -69,7 +69,7 @@ class Output:
 
     @property
     def unread(self) -> list[TextLine]:
-        """The lines that no format understood; rulers between sections say nothing."""
+        """The lines that no format understood, except those without letters or digits, such as rulers."""
         understood = {number for reading in self.readings for number in reading.understood}
         understood |= {printed.line for printed in self.figures}
         understood -= {printed.line for printed in self._printed if not _is_possible(printed)}
@@ -78,7 +78,7 @@ class Output:
 
 
 def _is_possible(printed: PrintedFigure) -> bool:
-    """Return whether a figure is one that a program can have found: a line that is damaged may say others."""
+    """Return whether a program can have measured a value: a damaged line may contain impossible ones."""
     counts = [count for count in (printed.ranks, printed.repetitions) if count is not None]
     return all(map(math.isfinite, [*printed.values, *printed.beside.values()])) and all(
         count > 0 for count in counts
@@ -91,10 +91,10 @@ def names() -> list[str]:
 
 
 def imported(format_: str | None, files: Sequence[Path], ranks: int | None, output: Path | None) -> Path:
-    """Make a run of the outputs of other programs, derive everything from it, and return its folder.
+    """Make a run from the outputs of other programs, derive everything from it, and return its folder.
 
-    `format_`: of all files; None finds it by their contents. `ranks`: of figures whose program does not print how
-    many processes it had. Raises UsageError for a file that holds no figure, or is in no format that is known.
+    `format_`: of all files; None detects it from their contents. `ranks`: for values whose program does not print
+    its number of ranks. Raises UsageError for a file without values, or in an unknown format.
     """
     if format_ is not None and format_ not in names():
         raise UsageError(f"{format_}: unknown format; must be one of {', '.join(names())}")
@@ -118,7 +118,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
 
 
 def _is_profile(file: Path) -> bool:
-    """Return whether a file is called like a profile, or begins like one."""
+    """Return whether a file is named like a profile, or begins like one."""
     return file.suffix == mpip.SUFFIX or (file.is_file() and _content(file).lstrip().startswith(mpip.TITLE))
 
 
@@ -136,7 +136,7 @@ def _read(file: Path, format_: str | None) -> Output:
                     readings.append(imports.read(reader, all_lines))
             except UsageError as refusal:
                 refusals.append(refusal)
-    except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
+    except (ValueError, ArithmeticError) as error:  # a number with thousands of digits
         raise UsageError(f"{file}: cannot be understood: {error}") from error
     if refusals and not any(reading.figures for reading in readings):
         raise UsageError(f"{file}: {refusals[0]}") from refusals[0]
@@ -167,7 +167,7 @@ def _content(file: Path) -> bytes:
 
 
 def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> Iterable[PrintedRecord]:
-    """Yield the lines of `samples.jsonl`; what is printed again is a further launch."""
+    """Yield the lines of `samples.jsonl`; a case that is printed again counts as a further launch."""
     launches: Counter[str] = Counter()
     for output in outputs:
         for printed in output.figures:
@@ -184,7 +184,7 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
     known = printed.ranks or ranks
     if known is None:
         raise UsageError(f"{where}: {benchmark.title}: does not print the number of ranks; give it with --ranks")
-    # What a program does not vary is what a plain program does: the declared default.
+    # A parameter that a program does not vary has the declared default: what a plain program does.
     parameters = {**catalog.defaults(printed.benchmark), **printed.parameters}
     if unknown := sorted(set(parameters) - set(benchmark.parameter)):
         raise UsageError(
@@ -276,7 +276,7 @@ def _safe(name: str) -> str:
 
 
 def _machine() -> Machine:
-    """Return the facts of a machine of which nothing is known."""
+    """Return the facts of a machine about which nothing is known."""
     return Machine(
         format=FORMAT,
         hosts=[],

@@ -31,7 +31,7 @@ class LabRow(NamedTuple):
 
     name: str
     title: str
-    """What is wrong with a lab whose state is damaged, and how the lab is ended."""
+    """Title of the lab or, if its state is damaged, what is wrong and how to end the lab."""
     hosts: int
     up: bool
 
@@ -51,7 +51,7 @@ def all_labs() -> list[LabRow]:
 
 
 def up(name: str, check: bool, progress: LinkProgress) -> Emulation:
-    """Bring a lab up, to stay until it is taken down, and measure every kind of link where `check` says so."""
+    """Bring a lab up, to stay until it is taken down, and if `check`, measure every kind of link."""
     known, lab = description.read(name)
     emulated = emulation.up(known, lab)
     try:
@@ -69,7 +69,7 @@ def down(name: str | None) -> None:
 
 
 def find(name: str) -> Emulation:
-    """Return the lab of this name that is up; UsageError where there is none."""
+    """Return the lab of this name that is up; UsageError if there is none."""
     found = emulation.find(description.name_of(name))
     if found is None:
         _refuse_unknown(name)
@@ -78,19 +78,19 @@ def find(name: str) -> Emulation:
 
 
 def _refuse_unknown(name: str) -> None:
-    """Raise UsageError for a name that is neither that of a lab nor a file; say which labs there are."""
+    """Raise UsageError, with a list of the labs, for a name that is neither a lab nor a file."""
     known = sorted({*description.presets(), *emulation.all_up()})
     if name not in known and not Path(name).is_file():
         raise UsageError(f"lab {name}: unknown lab: must be one of {', '.join(known)}, or a .toml file")
 
 
 def spaces(name: str) -> list[storage.Space]:
-    """Return the space on the disks and mounts of a lab that is up; UsageError where it has no storage."""
+    """Return the space on the disks and mounts of a lab that is up; UsageError if it has no storage."""
     return storage.spaces(find(name))
 
 
 def storage_folder(emulated: Emulation) -> str:
-    """Return the folder of a lab's file system; empty where it has none."""
+    """Return the folder of a lab's file system; empty if it has none."""
     return str(emulated.storage or "")
 
 
@@ -101,7 +101,7 @@ def check(name: str, progress: LinkProgress) -> Emulation:
 
 @contextmanager
 def present(name: str, progress: LinkProgress) -> Iterator[Emulation]:
-    """Yield the lab of this name that is up, else one that was checked and lives as long as the context."""
+    """Yield the lab of this name if it is up, else start, check and yield one for the time of the context."""
     if (found := emulation.find(description.name_of(name))) is not None:
         yield found
         return
@@ -114,7 +114,7 @@ def present(name: str, progress: LinkProgress) -> Iterator[Emulation]:
 def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Callable[[Emulation], None]) -> int:
     """Run a command of Scope on the first host with ranks of a lab and return its exit code.
 
-    `told` gets the lab before the command starts, for example to warn where it is not faithful.
+    `told` gets the lab before the command starts, for example to warn if it is not faithful.
     """
     with present(name, progress) as emulated:
         told(emulated)
@@ -125,9 +125,9 @@ def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Cal
 def over_transport(
     emulated: Emulation, host: str, words: Sequence[str], transport: str
 ) -> tuple[Emulation, str, Sequence[str], dict[str, str]]:
-    """Return what `run_on_host` takes so that the MPI messages of a command take a transport.
+    """Return the arguments of `run_on_host` with which a command sends its MPI messages over a transport.
 
-    Raises UsageError where the command is no launcher of an MPI that can do this.
+    Raises UsageError if the command is not a launcher of an MPI that can do this.
     """
     if transport not in OF_COMMANDS:
         raise UsageError(f"--transport {transport}: must be one of {', '.join(OF_COMMANDS)}")
@@ -144,7 +144,7 @@ def run_on_host(
 ) -> int:
     """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code.
 
-    `variables` are set for it besides those of the lab.
+    `variables` are set for it in addition to those of the lab.
     """
     terminal = os.isatty(0)
     started: list[subprocess.Popen[bytes]] = []
@@ -156,7 +156,7 @@ def run_on_host(
         else:
             early.append(number)
 
-    # Answered before the command starts: a signal in between would leave the command behind.
+    # Handlers are set before the command starts: a signal in between would orphan the command.
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     # A terminal sends Ctrl-C to the command, too. Not SIG_IGN, which the command would inherit.
     before[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_alone if terminal else pass_on)
@@ -179,16 +179,16 @@ def run_on_host(
 
 
 def _leave_alone(_number: int, _frame: object) -> None:
-    """Do nothing about a signal."""
+    """Ignore a signal."""
 
 
 def faithful(emulated: Emulation) -> bool:
-    """Say whether every measured link of a lab has its declared rate."""
+    """Return whether every measured link of a lab has its declared rate."""
     return all(map(fidelity.faithful, emulated.state.checks))
 
 
 def _link_fault(asked: Disturbance) -> tuple[str, float]:
-    """Return the kind of the fault of a link, and its amount."""
+    """Return the kind of a link fault, and its amount."""
     amounts = {
         "slow": asked.rate_mbit_per_s,
         "queue": asked.queue_bytes,
@@ -200,7 +200,7 @@ def _link_fault(asked: Disturbance) -> tuple[str, float]:
 
 
 def _refuse(asked: Disturbance) -> None:
-    """Raise UsageError for what is no single disturbance of a host or of a trunk."""
+    """Raise UsageError unless exactly one disturbance of a host or of a trunk is requested."""
     options = {setting.key: f"--{setting.option}" for setting in declared_settings(Disturbance)}
     where = {"host", "trunk", "direction"}
     given = {key for key in options if getattr(asked, key) not in (None, False)} - where

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hpcscope.report.profile.contents import ProfileContents
 
 NONE = "none"
-"""As the measured run to compare with: compare with none."""
+"""Value of `against` that turns the comparison off."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class MonitorOutcome:
     code: int
     """Its exit code."""
     contents: ProfileContents | None
-    """Its profile; None where no process left one, or where it could not be derived."""
+    """Its profile; None if no process left one, or if it could not be derived."""
     problem: str = ""
     """Why the profile could not be derived, such as a full disk."""
 
@@ -46,7 +46,7 @@ def monitor(
     """Run a command under the monitor and derive everything from its profiles.
 
     `against`: the measured run to compare the program with; None: the newest one of these hosts, `none`: none.
-    While the command starts, the modules are loaded that its end needs.
+    The modules that are needed at its end are loaded while the command starts.
     """
     measured = _measured(against)
     directory = new_directory("monitor", output)
@@ -82,7 +82,7 @@ def monitor(
 
 
 def _load() -> None:
-    """Load what is needed at the program's end, with low priority; with the lowest, other programs delay it."""
+    """Load the modules for the program's end at low priority; at the lowest, other programs would delay it."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     from hpcscope.engine import profile
@@ -93,7 +93,7 @@ def _load() -> None:
 
 
 def _measured(against: str | None) -> Path | None:
-    """Return the named measured run; UsageError where it is none."""
+    """Return the named measured run; UsageError if it is not one."""
     if against is None or against == NONE:
         return None
     path = Path(against)

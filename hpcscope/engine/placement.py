@@ -18,7 +18,7 @@ from hpcscope.settings.programs import PlacementSettings
 def head_of(
     program: Sequence[str], options: PlacementSettings, given: Mapping[str, Any], command: Sequence[str]
 ) -> Head:
-    """Return the head of a placement study; UsageError where nothing can be compared on these hosts.
+    """Return the head of a placement study; UsageError if nothing can be compared on these hosts.
 
     `program`: its words, without a launcher. `given`: settings of an experiment by their keys: hosts, MPI, seed.
     """

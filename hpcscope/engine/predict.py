@@ -35,18 +35,18 @@ class Predicted:
 
     validation: Prediction
     size: str
-    """As the benchmark has it: `1680`, `T42`."""
+    """The size in the benchmark's notation: `1680`, `T42`."""
     points: list[PredictedPoint]
     best_grids: list[BestGrid]
-    """Best grids for each number of ranks, where all grids were predicted."""
+    """Best grids for each number of ranks, if all grids were predicted."""
     steps: int | None
-    """The steps of a program that reports the time of one; None of others."""
+    """The steps of a program that reports the time per step; None for others."""
 
 
 def predict(run: Path, options: PredictOptions) -> Predicted:
     """Predict an algorithm on some numbers of processes from the measurements of a run.
 
-    Raises UsageError where nothing measured can validate the prediction, or where no number of processes fits.
+    Raises UsageError if no measured point can validate the prediction, or if no number of processes fits.
     """
     known = Run(run)
     benchmark = _benchmark(options.algorithm, known.benchmarks)
@@ -74,7 +74,7 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
 
 
 def size_of(text: str, benchmark: str, catalog: Catalog) -> int:
-    """Return the size as a number; UsageError for what the benchmark has not."""
+    """Return the size as a number; UsageError for a size that the benchmark does not have."""
     declared = catalog.get(benchmark)
     sizes = [parameter for parameter in declared.parameters if parameter.role == "size"] if declared else []
     choices = next((parameter.choices for parameter in sizes if parameter.choices), [])
@@ -93,7 +93,7 @@ def size_of(text: str, benchmark: str, catalog: Catalog) -> int:
 
 
 def _refuse_grids(options: PredictOptions, benchmark: str, catalog: Catalog) -> None:
-    """Raise UsageError where the grids cannot be compared."""
+    """Raise UsageError if the grids cannot be compared."""
     if options.grids and options.grid_rows:
         raise UsageError(f"--grid-rows {options.grid_rows}: not valid with --grids, which predicts all grids")
     if options.grids and (

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 def analyze(folder: Path, against: Path | None = None, search: bool = True) -> ProfileContents:
     """Derive everything that the profiles of a monitored run show, write it into its folder and return it.
 
-    `against`: the measured run to compare with; without one the run of the last comparison, else the newest one
-    that fits (`search`).
+    `against`: the measured run to compare with. Without it, `search` takes the run of the last comparison, else
+    the newest run that fits.
     """
     merged = merge(folder, monitored_run.wrappers(folder))
     write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
@@ -61,7 +61,7 @@ def explain(folder: Path) -> ProfileContents:
 
 
 def prepare() -> None:
-    """Load what `analyze` and `page.write` would load only when they are called."""
+    """Import in advance what `analyze` and `page.write` would import when they are called."""
     from hpcscope.findings.find import kinds as load
 
     load(kinds.__name__)
@@ -69,9 +69,9 @@ def prepare() -> None:
 
 
 def import_profile(file: Path, output: Path | None = None) -> Path:
-    """Make a monitored run of a profile by mpiP, derive everything from it, and return its folder."""
+    """Make a monitored run from an mpiP profile, derive everything from it, and return its folder."""
     text = read_text(file)
-    mpip.read(file)  # a file that is no such profile is refused before anything is made
+    mpip.read(file)  # a file that is not such a profile is refused before anything is made
     folder = new_directory("import", output).path
     (folder / PROFILES).mkdir()
     kept = folder / PROFILES / f"{file.stem}{mpip.SUFFIX}"
@@ -88,7 +88,7 @@ def _fitting(folder: Path, merged: Merged) -> MeasuredRun | None:
         if RunDirectory(before).statistics.is_file():
             return measured_run(before)
     mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None
-    folders = {Path("runs").absolute(), folder.absolute().parent}  # mostly one and the same
+    folders = {Path("runs").absolute(), folder.absolute().parent}  # usually the same directory
     return newest(sorted(folders), merged.hosts, mpi)
 
 

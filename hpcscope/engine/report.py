@@ -14,8 +14,8 @@ from hpcscope.rundirectory import RunDirectory
 def write(run: Path, output: Path | None = None, kept: Kept = nothing_kept, nodes: Sequence[str] = ()) -> Path:
     """Write the report of a run of any kind to `output`, else into the run directory, and return its path.
 
-    Of a check of health, `kept`: those before it that are kept elsewhere; `nodes`: those whose pages are asked
-    for. Raises UsageError for nodes of another kind of run.
+    For a health check, `kept`: earlier checks that are kept elsewhere; `nodes`: the nodes whose pages are wanted.
+    Raises UsageError if `nodes` are given for another kind of run.
     """
     kind = analysis.kind_of(run)
     if nodes and kind != "health":

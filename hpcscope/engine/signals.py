@@ -23,9 +23,9 @@ def as_interrupt(*numbers: signal.Signals) -> Iterator[None]:
 
 @contextmanager
 def held(number: signal.Signals) -> Iterator[Callable[[], None]]:
-    """Hold a signal back, and yield what releases it: one that came is answered then, or at the end.
+    """Hold a signal back, and yield a function that releases it; a held signal is delivered then or at the end.
 
-    Threads besides the main one get no signals; there it does nothing.
+    In threads other than the main one, which get no signals, it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None

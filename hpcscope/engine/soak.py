@@ -14,7 +14,7 @@ from hpcscope.settings.programs import SoakSettings
 def head_of(
     program: Sequence[str], options: SoakSettings, given: Mapping[str, Any], command: Sequence[str]
 ) -> Head:
-    """Return the head of a soak; UsageError where the options contradict each other.
+    """Return the head of a soak; UsageError if the options contradict each other.
 
     `program`: the words of a program, or of a whole command that begins with mpiexec or srun. `given`: settings of
     an experiment by their keys: hosts, MPI.

@@ -1,4 +1,4 @@
-"""The throughput of a mix of jobs: begun or resumed, measured round by round, analysed."""
+"""The throughput of a mix of jobs: begun or resumed, measured round by round, analyzed."""
 
 import secrets
 import time
@@ -57,8 +57,8 @@ def run(
 ) -> Throughput:
     """Measure the throughput of the mix in a file, derive everything and draw the report.
 
-    `changes` of the mix: rounds, time_s, seed, mpi, launcher.hosts. UsageError names the file, key and value where
-    a job cannot run here. A job that fails is recorded; its figures are no results.
+    `changes` of the mix: rounds, time_s, seed, mpi, launcher.hosts. UsageError names file, key and value of a
+    job that cannot run here. A job that fails is recorded; its values are not results.
     """
     hosts = changes.get("launcher.hosts")
     mix = mixes.read(file, {key: value for key, value in changes.items() if key != "launcher.hosts"})
@@ -76,7 +76,7 @@ def run(
 def resume(folder: Path, listener: Listener = ignore) -> Throughput:
     """Measure the rounds that an interrupted measurement lacks, derive everything and draw the report.
 
-    UsageError for a folder of another user, which names programs, and for other hosts or another native program.
+    Raises UsageError for another user's folder, since it names programs to start, and if hosts or program differ.
     """
     directory = RunDirectory(folder.resolve())
     if not directory.mix.exists():
@@ -92,7 +92,7 @@ def resume(folder: Path, listener: Listener = ignore) -> Throughput:
 
 @dataclass(frozen=True)
 class _Ready:
-    """What the rounds of a mix need here."""
+    """What the rounds of a mix need on this machine."""
 
     cluster: Cluster
     machine: Machine
@@ -132,7 +132,7 @@ def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequenc
 
 
 def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
-    """Measure the rounds that are not recorded yet, as long as there is time for them, then analyse."""
+    """Measure the rounds that are not recorded yet, as long as there is time for them, then analyze."""
     folder = mixes.working_folder(mix, ready.where)
     place = MixRounds(
         mix,
@@ -164,7 +164,7 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
 def _rounds(directory: RunDirectory, mix: Mix, place: MixRounds) -> int:
     """Measure further rounds and return how many there are now.
 
-    One that was interrupted is left out and measured again under another number.
+    An interrupted round is left out and measured again under another number.
     """
     done: list[RoundRecord] = []
     last, spent_s = 0, 0.0

@@ -48,9 +48,9 @@ class Loaded:
 
 
 def discover(given: Mapping[str, Any], progress: StageProgress | None = None) -> Discovered:
-    """Find groups of hosts, their uplinks and rates; raises UsageError where there is only one host.
+    """Find groups of hosts, their uplinks and rates; raises UsageError if there is only one host.
 
-    `given`: settings of an experiment by their keys, such as `launcher.hosts`; `seed` is of the choice of hosts.
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`; `seed` is for the choice of hosts.
     """
     with _probing(given, progress) as (cluster, probe, tell):
         lab = active()
@@ -65,7 +65,7 @@ def discover(given: Mapping[str, Any], progress: StageProgress | None = None) ->
 def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = None) -> Loaded:
     """Measure every trunk of a topology file, and the bisection, under controlled load.
 
-    Raises UsageError where the file has a host that the cluster lacks, or no two hosts on both sides of any trunk.
+    Raises UsageError if the file has a host that the cluster lacks, or no trunk with two hosts on each side.
     """
     topology = read(file)
     if not loading.cuts(topology):
@@ -83,7 +83,7 @@ def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = 
 def _probing(
     given: Mapping[str, Any], progress: StageProgress | None
 ) -> Iterator[tuple[Cluster, Probe, Callable[[str], None]]]:
-    """Start what measures between the hosts."""
+    """Start the program that measures between the hosts, and yield it."""
     asked = resolve(None, given)
     mpi = installations.find(asked.mpi)
     site = site_of(mpi, asked.launcher, COMMAND_LINE)
@@ -101,7 +101,7 @@ def _probing(
 
 
 def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) -> tuple[dict[str, float], str]:
-    """Return the nominal rates of the hosts' ports in bytes per second, and where they come from."""
+    """Return the nominal rates of the hosts' ports in bytes per second, and their source."""
     if lab is not None:
         description = lab.description
         rates = {
@@ -113,7 +113,7 @@ def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) ->
             if medium is not None:
                 rates[host.name] = min(rates[host.name], medium * 1e6 / 8)
         return rates, "the rate in the lab file"
-    # Without a name it is not known which interface carries the messages, unless a host has only one.
+    # Without a name, the interface that carries the messages is known only if a host has just one.
     rates = {}
     for facts in cluster.hosts:
         wired = [

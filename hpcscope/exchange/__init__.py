@@ -1,1 +1,1 @@
-"""Formats of other tools, read and written."""
+"""Import and export of the formats of other tools."""

@@ -1,6 +1,6 @@
-"""The verdicts of `scope health` for other programs: JUnit XML, OpenMetrics, and lines of Node Health Check.
+"""The verdicts of `scope health` for other programs: JUnit XML, OpenMetrics, and Node Health Check lines.
 
-Names of hosts and what hosts say of themselves may hold anything: each format escapes it in its own way.
+Host names and the facts that hosts report may contain any characters; each format escapes them in its own way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TAGS = {BAD: "failure", SILENT: "error"}
 
 
 def junit(record: HealthFile, health: Health) -> str:
-    """Return a suite with a test for each node: bad ones fail, silent ones are errors, suspects pass."""
+    """Return a suite with a test for each node: bad nodes fail, silent nodes are errors, suspects pass."""
     suite = ElementTree.Element("testsuite", name="scope health", tests=str(len(health.nodes)))
     started = datetime.fromtimestamp(record.started_unix_s, UTC)
     suite.set("timestamp", started.isoformat(timespec="seconds"))
@@ -44,7 +44,7 @@ def junit(record: HealthFile, health: Health) -> str:
 
 
 def openmetrics(record: HealthFile, health: Health) -> str:
-    """Return gauges: the verdict of each node, 1 for the one that holds, and the median of each check."""
+    """Return gauges: each node's verdict (1 for the verdict that applies, else 0) and the median of each check."""
     gauges: dict[str, list[str]] = {}
     add(gauges, "scope_health_finished_timestamp_seconds", "time of the check's end", {}, record.finished_unix_s)
     for node in health.nodes:
@@ -60,9 +60,9 @@ def openmetrics(record: HealthFile, health: Health) -> str:
 
 
 def nhc(_record: HealthFile, health: Health) -> str:
-    """Return a line for each node that must not be used, as LBNL Node Health Check prints it; none where all may.
+    """Return a line for each node that must not be used, as LBNL Node Health Check prints it; empty without any.
 
-    https://github.com/mej/nhc, `die` in the script `nhc`; TORQUE takes a line that begins with ERROR as a failure.
+    https://github.com/mej/nhc, `die` in the script `nhc`; TORQUE treats lines that begin with ERROR as failures.
     """
     said = [
         " ".join(f"{node.host} is {node.verdict}: {node.evidence[0].text}".split())
@@ -80,17 +80,17 @@ FORMATS: Mapping[str, Callable[[HealthFile, Health], str]] = {
 
 
 def written(name: str, record: HealthFile, health: Health) -> str:
-    """Return the verdicts in a format; UsageError names the formats that there are."""
+    """Return the verdicts in a format; UsageError for an unknown format lists the known ones."""
     if name not in FORMATS:
         raise UsageError(f"{name}: unknown format; for a check of health it must be one of {', '.join(FORMATS)}")
     return visible(FORMATS[name](record, health))
 
 
 def drain_commands(template: Sequence[str], health: Health) -> list[list[str]]:
-    """Return the words of a command for each node that must not be used; no shell reads them.
+    """Return the words of a command for each node that must not be used; the command is run without a shell.
 
-    `{node}` and `{reason}` are replaced inside of words. A reason keeps no character that has a meaning to a shell
-    of another host; a node whose name could be taken for several, or for an option, has no command.
+    `{node}` and `{reason}` are replaced inside words. In a reason, characters that a shell on another host would
+    interpret become `_`. A node whose name could denote several nodes or an option gets no command.
     """
     nodes = [
         node

@@ -9,17 +9,17 @@ from typing import Any
 from hpcscope.findings.finding import Finding
 
 Kind = Callable[[Any], list[Finding]]
-"""A kind of finding: the function `find` of one file; its argument holds the facts that its package is about."""
+"""A kind of finding: the function `find` of one file; its argument holds the facts that its package needs."""
 
 _MOST_EVIDENCE = 24
-"""Figures of a finding that several were made into."""
+"""Maximum number of evidence items in a finding that several findings were merged into."""
 
 _SEVERITIES = ["error", "warning", "advice", "information"]
 
 
 @cache
 def kinds(package: str) -> dict[str, Kind]:
-    """Return the kinds in a package and the packages inside it, by the names of their modules."""
+    """Return the kinds in a package and its subpackages, by the names of their modules."""
     path = importlib.import_module(package).__path__
     modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(path, f"{package}.")]
     return {module.__name__.rpartition(".")[2]: module.find for module in modules if hasattr(module, "find")}
@@ -31,7 +31,7 @@ def find_all(package: str, facts: object) -> list[Finding]:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort: the cluster before the measurement, then by severity, what is at stake, and the share that is lost."""
+    """Sort: cluster before measurement, then by severity, by `at_stake` and by the fraction that is lost."""
     return sorted(
         findings,
         key=lambda f: (
@@ -44,7 +44,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def one_of_each_cause(ordered: Sequence[Finding]) -> list[Finding]:
-    """Make findings of one cause on one host one: the worst, with titles, evidence and trials of the others."""
+    """Merge the findings with one cause on one host into the worst, with titles, evidence and trials of all."""
     causes: dict[tuple[object, ...], list[Finding]] = {}
     for index, finding in enumerate(ordered):
         causes.setdefault((finding.about, finding.cause or index, finding.where.get("host")), []).append(finding)

@@ -5,10 +5,10 @@ from typing import Literal
 from hpcscope.strict import Strict
 
 Severity = Literal["error", "warning", "advice", "information"]
-"""From worst: data wrong or missing; not to be trusted or much lost; worth a look; good to know."""
+"""Worst first: data wrong or missing; untrustworthy, or much is lost; worth a look; good to know."""
 
 About = Literal["cluster", "measurement"]
-"""The cluster and the programs on it; or the measurement, and how far its figures can be trusted."""
+"""The cluster and the programs on it; or the measurement, and how far its results can be trusted."""
 
 
 class Evidence(Strict):
@@ -24,9 +24,9 @@ class Trial(Strict):
     """A change of the MPI library's settings that may help, and the case on which a measurement decides."""
 
     environment: dict[str, str]
-    """Variables that only the changed launches have."""
+    """Variables that are set only in the changed launches."""
     case: str
-    """As `scope run --case` reads it."""
+    """The case, in the form that `scope run --case` reads."""
 
 
 class Finding(Strict):
@@ -37,21 +37,21 @@ class Finding(Strict):
     severity: Severity
     about: About = "cluster"
     cause: str = ""
-    """What brings it about, such as `late starts`; findings of one cause are one. Empty: it stands alone."""
+    """The cause, such as `late starts`; findings with the same cause are merged. Empty: never merged."""
     title: str
-    """One sentence with the figure in it."""
+    """One sentence that contains the value."""
     also: list[str] = []
-    """Titles of further findings of the same cause."""
+    """Titles of further findings with the same cause."""
     where: dict[str, str | int | float]
     """The location: host, pair, layer, benchmark, message_bytes."""
     evidence: list[Evidence]
     advice: str
     trials: list[Trial] = []
-    """What the advice asks to try, for `scope run --try-advice`."""
+    """Trials of what the advice suggests, for `scope run --try-advice`."""
     lost: float | None = None
-    """Share of the performance lost in the case where it was found, where known."""
+    """Fraction of the performance that is lost in the case of the finding; None if it is not known."""
     at_stake: float | None = None
-    """At most this share of the time of the programs of the run: what is lost, times what they spend on it."""
+    """Upper bound on the lost fraction of the programs' time: `lost` times the fraction that they spend on it."""
 
 
 class Findings(Strict):
@@ -59,9 +59,9 @@ class Findings(Strict):
 
     format: int
     findings: list[Finding]
-    """Worst first: about the cluster, then about the measurement."""
+    """Worst first: the findings about the cluster, then those about the measurement."""
 
 
 def about(findings: list[Finding], what: About) -> list[Finding]:
-    """Return the findings about one of the two."""
+    """Return the findings about the cluster, or those about the measurement."""
     return [finding for finding in findings if finding.about == what]

@@ -39,17 +39,17 @@ PARTS = (
     *("record", "experiment", "machine", "benchmarks", "plan", "simulation", "topology", "unchanged"),
     *("raw_samples", "course", "statistics", "models", "findings"),
 )
-"""What a run consists of; everything else follows from these."""
+"""The parts of a run from which everything else follows."""
 
 
 class Run:
     """A run directory: its samples, and everything that was derived from them.
 
-    Raises UsageError naming the file, key and value where a file is missing or wrong.
+    Raises UsageError naming the file, key and value if a file is missing or wrong.
     """
 
     def __init__(self, path: Path | str, **known: Any) -> None:
-        """Open a run directory; parts that are `known` by their names are not read."""
+        """Open a run directory; parts passed in `known` under their names are not read from files."""
         self.directory = RunDirectory(Path(path))
         if not self.directory.run.is_file():
             raise not_a_run(self.path)
@@ -59,7 +59,7 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     def replaced(self, **parts: Any) -> Run:
-        """Return the same run with other parts, such as `machine` or `statistics`."""
+        """Return the same run with some parts replaced, such as `machine` or `statistics`."""
         kept = {name: part for name, part in vars(self).items() if name in PARTS}
         if "statistics" in parts:
             parts["statistics"] = Statistics(parts["statistics"])
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def path(self) -> Path:
-        """The directory."""
+        """The path of the run directory."""
         return self.directory.path
 
     @cached_property
@@ -77,7 +77,7 @@ class Run:
 
     @cached_property
     def experiment(self) -> str:
-        """The text of experiment.toml; empty where there is none."""
+        """The text of experiment.toml; empty if there is none."""
         return read_text(self.directory.experiment) if self.directory.experiment.exists() else ""
 
     @cached_property
@@ -102,18 +102,18 @@ class Run:
 
     @cached_property
     def simulation(self) -> Simulation | None:
-        """How wrong the results of a simulated run are; None for a measured one."""
+        """The record of the simulation, with the errors of its results; None for a measured run."""
         return read_simulation(self.directory)
 
     @cached_property
     def unchanged(self) -> Statistics:
-        """Results of the same cases on the platform as measured; empty unless a changed one was simulated."""
+        """Simulated results of the same cases on the unchanged platform; empty unless a changed one was used."""
         known = self.directory.unchanged.is_dir()
         return Statistics(read_statistics(self.directory.unchanged).summaries if known else [])
 
     @cached_property
     def topology(self) -> Topology | None:
-        """The groups of hosts and their speeds; None where the run was not given them."""
+        """The groups of hosts and their speeds; None if the run was not given a topology."""
         return read_topology(self.directory.topology) if self.directory.topology.exists() else None
 
     @cached_property
@@ -127,7 +127,7 @@ class Run:
 
     @cached_property
     def course(self) -> Course:
-        """The states of the machine along the run; from the samples in runs of before they were recorded."""
+        """The states of the machine during the run; from the samples if an older run did not record them."""
         return self._statistics_file.course or course_of(self.raw_samples)
 
     @cached_property
@@ -159,11 +159,11 @@ class Run:
 
     @property
     def mpi(self) -> str:
-        """The family of the MPI library: `openmpi`, `mpich`, ...; empty where it is not known."""
+        """The family of the MPI library: `openmpi`, `mpich`, ...; empty if it is not known."""
         return self.machine.build.mpi.name if self.machine.build else ""
 
     def host(self, name: str) -> Host | None:
-        """Return the facts of a host, by its name with or without its domain."""
+        """Return the facts about a host, by its name with or without its domain."""
         return self._finder(name)
 
     @cached_property
@@ -171,7 +171,7 @@ class Run:
         return finder(self.machine)
 
     def usable(self, host: str) -> int | None:
-        """Return how many processors the run may use on a host, by its name; None where that is not known."""
+        """Return how many processors the run may use on a host, by the host's name; None if that is not known."""
         return usable(self.host(host))
 
     def benchmark(self, case: Case) -> Benchmark:
@@ -179,17 +179,17 @@ class Run:
         return self.benchmarks[case.benchmark]
 
     def calls(self, case: Case, *routines: str) -> bool:
-        """Return whether all ranks of a case call one of the MPI routines together, in any way of calling."""
+        """Return whether all ranks of a case call one of these MPI routines together, in any form of the call."""
         return not in_groups(case.parameters) and any(
             called.routine in routines for called in self.benchmark(case).routines
         )
 
     def shares_processors(self, case: Case) -> bool:
-        """Return whether the processes of a case outnumbered the processors of some host."""
+        """Return whether a case had more ranks than processors on some host."""
         return self.measurements.is_oversubscribed(case)
 
     def computes_undisturbed(self, case: Case) -> bool:
-        """Return whether each rank of a case had a processor; the hosts of a lab share those of one machine."""
+        """Return whether each rank of a case had its own processor; all hosts of a lab share one machine's."""
         room = shared_processors(self.machine) if self.machine.lab else None
         return not self.shares_processors(case) and (room is None or case.ranks <= room)
 
@@ -210,12 +210,12 @@ class Run:
         return [case for case in cases.values() if benchmark in (None, case.benchmark) and matches(case, choices)]
 
     def samples(self, benchmark: str, *, definition: Definition | None = None, **choices: Value) -> CaseTimes:
-        """Return the times of the one case that these choices leave.
+        """Return the times of the one case that matches these choices.
 
-        `choices`: parameters of the benchmark, ranks, transport, placement; where several cases match, those that
-        are not named have their defaults. `definition`: of time; None takes the headline definition of the
-        benchmark. Raises UsageError naming what still differs where several cases are left, and the existing cases
-        where none is.
+        `choices`: parameters of the benchmark, ranks, transport, placement. If several cases match, parameters
+        that are not named have their defaults. `definition`: definition of time; None takes the benchmark's
+        headline definition. Raises UsageError naming the parameters that still differ if several cases match, or
+        listing the existing cases if none matches.
         """
         case = self._single_case(benchmark, choices)
         asked = definition or self._headline(benchmark)
@@ -251,7 +251,7 @@ class Run:
         raise UsageError(f"{self.path}: {len(cases_left)} cases of {benchmark}: choose one by {open_choices}")
 
     def _with_defaults(self, benchmark: str, cases: list[Case], choices: Mapping[str, Value]) -> list[Case]:
-        """Return the cases in which everything that was not chosen has its default, as far as there are any."""
+        """Return the cases in which every parameter that was not chosen has its default, if any case has it."""
         declared = {parameter.name: parameter.default for parameter in self.benchmarks[benchmark].parameters}
         for name, default in {**declared, **DEFAULTS}.items():
             if name not in choices:
@@ -260,7 +260,7 @@ class Run:
 
 
 def derived(path: Path) -> Run:
-    """Return a run whose statistics and models are derived from its samples again, whatever its files say."""
+    """Return a run whose statistics and models are recomputed from its samples, whatever its files contain."""
     from hpcscope.models.models import derive
 
     run = Run(path)

@@ -1,4 +1,4 @@
-"""Settings of the MPI libraries that advice refers to, as a person writes them and as a trial sets them.
+"""Settings of the MPI libraries that advice refers to, as a user writes them and as a trial sets them.
 
 `benchmarks/advice_effect.py` applies each of them on the libraries that are installed.
 """
@@ -16,17 +16,17 @@ Change = dict[str, str]
 """Environment variables."""
 
 MCA = "OMPI_MCA_"
-"""What the variables begin with that are `--mca` on the command line of Open MPI."""
+"""Prefix of the variables that correspond to `--mca` on the command line of Open MPI."""
 TRY = "`scope run --try-advice` measures it"
 _ALGORITHMS = {f"{MCA}coll": "^han,adapt", f"{MCA}coll_tuned_use_dynamic_rules": "1"}
-"""Let Open MPI's component `tuned` carry out collectives by the algorithm that is asked for."""
+"""Let the component `tuned` of Open MPI carry out collectives by the requested algorithm."""
 
 _TUNED = {
     **{"allgather": 6, "allgatherv": 5, "allreduce": 6, "alltoall": 5, "alltoallv": 2, "barrier": 6, "bcast": 9},
     **{"exscan": 2, "gather": 3, "reduce": 7, "reduce_scatter": 4, "reduce_scatter_block": 4, "scan": 2},
     "scatter": 3,
 }
-"""The algorithms of each routine in Open MPI 4.1, from 1 on (`ompi_info --param coll tuned --level 9`)."""
+"""Number of algorithms of each routine in Open MPI 4.1 (`ompi_info --param coll tuned --level 9`)."""
 _MPICH = {
     "allgather": ("brucks", "recursive_doubling", "ring"),
     "allgatherv": ("brucks", "recursive_doubling", "ring"),
@@ -48,7 +48,7 @@ _LIMITS = {
     "openmpi": ("btl_sm_eager_limit", "btl_vader_eager_limit", "btl_tcp_eager_limit"),
     "mpich": ("UCX_RNDV_THRESH", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD"),
 }
-"""Eager limits; a library minds those of the modules that it uses. Open MPI 4 calls vader what is now sm."""
+"""Eager limits; a library reads those of the modules that it uses. Open MPI 4 calls today's sm vader."""
 
 _OTHERWISE: dict[Topic, str] = {
     "memory copies": "the manual of the library names the setting for copies in shared memory",
@@ -66,7 +66,7 @@ class Advised(NamedTuple):
 
 
 def spelt(change: Change) -> str:
-    """Return a change as a person writes it: `--mca smsc ^cma`, or variables of the environment."""
+    """Return a change as a user writes it: `--mca smsc ^cma`, or environment variables."""
     words = [
         f"--mca {name.removeprefix(MCA)} {value}" if name.startswith(MCA) else f"{name}={value}"
         for name, value in change.items()
@@ -75,14 +75,14 @@ def spelt(change: Change) -> str:
 
 
 def advised(run: Run, topic: Topic, case: Case | None) -> Advised:
-    """Return how to change a library in some way, as a trial on a case; general words for an unknown library."""
+    """Return how to change a library in some way, with trials on a case; general words for an unknown library."""
     known = run.machine.environment.items()
     changes = [change for change in _changes(run, topic) if not change.items() <= known]
     return _tried(changes, case) if changes else Advised(_OTHERWISE[topic], [])
 
 
 OF_COLLECTIVES = "the library's algorithms of collectives"
-"""The cause of what another algorithm of the library may mend."""
+"""The cause of findings that another algorithm of the library may remedy."""
 
 
 def another_algorithm(run: Run, routine: str, case: Case | None) -> Advised:
@@ -96,7 +96,7 @@ def another_algorithm(run: Run, routine: str, case: Case | None) -> Advised:
 
 
 def algorithms(mpi: str, routine: str) -> list[Change]:
-    """Return a change for each algorithm of `MPI_Scan`, `MPI_Bcast`, ...; none where the library has no choice."""
+    """Return a change for each algorithm of `MPI_Scan`, `MPI_Bcast`, ...; none if the library offers no choice."""
     name = routine.removeprefix("MPI_").lower()
     if mpi == "openmpi":
         variable = f"{MCA}coll_tuned_{name}_algorithm"
@@ -106,7 +106,7 @@ def algorithms(mpi: str, routine: str) -> list[Change]:
 
 
 def another_limit(run: Run, settings: Sequence[LibrarySetting], moved_bytes: int, case: Case) -> Advised:
-    """Return how to move the size at which a library switches: by settings that it names, or its eager limits."""
+    """Return how to move the size at which a library switches: by these settings, else by its eager limits."""
     prefix = MCA if run.mpi == "openmpi" else ""
     collective = run.benchmarks.routine(case.benchmark) not in ("", "MPI_Send")
     limits = _LIMITS.get(run.mpi, ()) if not collective else ()

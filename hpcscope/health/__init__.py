@@ -1,1 +1,1 @@
-"""Health of a whole cluster: each node beside its peers, its counters, and the facts in which nodes differ."""
+"""Health of a whole cluster: each node compared with its peers, its counters, and facts in which nodes differ."""

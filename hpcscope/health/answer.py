@@ -17,18 +17,18 @@ LINK = ("latency_s", "forward", "backward", "forward_at_once", "backward_at_once
 
 THERE = {"begun": "begun_there_unix_s", "ended": "ended_there_unix_s"}
 LONGEST = 2_000_000
-"""Characters of an answer; a host with 1,000 interfaces prints fewer."""
+"""Most characters of an answer; a host with 1,000 interfaces prints fewer."""
 
 
 class Place(Strict):
-    """Where a host of a link listens."""
+    """Where a host at the end of a link listens."""
 
     port: int = Field(gt=0, lt=65536)
     addresses: list[IPvAnyAddress] = Field(min_length=1, max_length=64)
 
 
 def place(line: str) -> Place | None:
-    """Return where a host listens; None where its first line says nothing of that."""
+    """Return where a host listens; None if its first line does not say so."""
     try:
         return Place.model_validate_json(line)
     except ValidationError:
@@ -36,7 +36,7 @@ def place(line: str) -> Place | None:
 
 
 def read(text: str, visit: dict[str, Any], reason: str) -> Visit:
-    """Return a visit with what was printed; `reason`: why it is not whole, where the last line is missing."""
+    """Return a visit with what was printed; `reason`: why it is incomplete if the last line is missing."""
     found: dict[str, Any] = {"values": []}
     for said in _lines(text):
         _take(said, found)

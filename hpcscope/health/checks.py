@@ -14,11 +14,11 @@ class HealthCheck:
     unit: str
     higher_is_better: bool
     cause: str
-    """The likely cause of a node that is slower than its peers in this."""
+    """The likely cause if a node is slower than its peers in this check."""
     advice: str
 
     def cost(self, value: float) -> float:
-        """Return a value as a cost: of a rate the reciprocal."""
+        """Return a value as a cost: the reciprocal if it is a rate."""
         return 1 / value if self.higher_is_better else value
 
 

@@ -1,4 +1,4 @@
-"""Counters of a host that stand still while nothing is wrong, and clocks that agree."""
+"""Checks of a host's fault counters, which stay constant if nothing is wrong, and of its clock."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hpcscope import units
 from hpcscope.health.records import Visit
 
 MOST_STOLEN = 0.05
-"""Share of the processors' time that a hypervisor may take before a node is suspect."""
+"""Fraction of CPU time that a hypervisor may take before a node is suspect."""
 LARGEST_OFFSET_S = 0.1
-"""Disagreement of clocks that names a host: NTP keeps hosts within milliseconds, certificates allow minutes."""
+"""Largest disagreement of clocks in seconds: NTP keeps hosts within milliseconds, certificates allow minutes."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """Something that a host counted, or its clock."""
+    """A sign of a fault: from a host's counters, or from its clock."""
 
     bad: bool
-    """The host must not be used; else it is suspect."""
+    """Whether the host must not be used; else it is suspect."""
     evidence: str
     cause: str
     advice: str
@@ -44,7 +44,7 @@ RULES = (
 
 
 def signs(visits: Sequence[Visit]) -> list[Sign]:
-    """Return what the counters of one host and its clock say, from its visits in the order of time."""
+    """Return what the counters of one host and its clock say, from its visits in chronological order."""
     answered = [visit for visit in visits if visit.before and visit.after]
     if not answered:
         return []
@@ -81,7 +81,7 @@ def _grown(visit: Visit, name: str) -> int:
 
 
 def _clock(visits: Sequence[Visit]) -> list[Sign]:
-    """Compare clocks by bounds that assume nothing about delays: the visit was between its start and its end."""
+    """Compare clocks without assumptions about delays: the visit took place between its start and its end."""
     low = max(visit.ended_there_unix_s - visit.ended_unix_s for visit in visits)
     high = min(visit.begun_there_unix_s - visit.started_unix_s for visit in visits)
     offset = low if low > LARGEST_OFFSET_S else -high if high < -LARGEST_OFFSET_S else 0.0

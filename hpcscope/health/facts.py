@@ -1,4 +1,4 @@
-"""Facts in which the nodes of a fleet differ, and the odd ones out."""
+"""Facts in which the nodes of a fleet differ, and the nodes that deviate."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 HARDWARE = ("architecture", "processor", "sockets", "cores")
 """Nodes with these in common are peers. Memory is left out: a node that lost a module is compared with others."""
 USUAL = 2 / 3
-"""Share of a group that must agree before the others are called odd; else there are several kinds."""
+"""Fraction of a group that must agree before the others are called odd; else there are several kinds."""
 FEWEST = 3
 MEMORY_TOLERANCE = 0.02
-"""Firmware and kernel reserve different amounts on equal nodes."""
+"""Relative difference: firmware and kernel reserve different amounts on equal nodes."""
 NOT_SHOWN = "not shown"
 FEWEST_PEERS = 5
-"""Fewer nodes whose sockets or cores are not the usual ones of their processor are odd; more are another kind."""
+"""Fewer nodes whose sockets or cores are unusual for their processor are odd; more are another kind."""
 MATTERS = re.compile(
     r"governor|highest frequency|turbo|SMT|offline processors|clock source|memory|NUMA nodes|NUMA balancing"
     r"|transparent huge pages|interface .* (MTU|state|speed|duplex)|InfiniBand .* (rate|state)"
 )
-"""Facts whose difference alone makes a node suspect, since they change how fast it is."""
+"""Facts in which a difference alone makes a node suspect, since they affect its speed."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,20 @@ class Difference:
 
     fact: str
     usual: str | None
-    """What most nodes have; None where no value has a clear majority."""
+    """The value of most nodes; None if no value has a clear majority."""
     nodes: int
-    """Of the group."""
+    """Number of nodes in the group."""
     odd: dict[str, tuple[str, ...]]
-    """By each other value the nodes that have it; all values where none is usual."""
+    """The nodes with each other value, by value; all values if none is usual."""
 
     @property
     def matters(self) -> bool:
-        """Whether it changes the speed of a node."""
+        """Whether the fact affects the speed of a node."""
         return self.fact in HARDWARE or MATTERS.fullmatch(self.fact) is not None
 
 
 def groups(facts: Mapping[str, Mapping[str, str]], names: Sequence[str] = HARDWARE) -> list[list[str]]:
-    """Return the nodes of equal hardware together, in the order in which they are given."""
+    """Return the nodes in groups of equal hardware, in the given order."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for host, known in facts.items():
         found[tuple(known.get(name, "") for name in names)].append(host)
@@ -69,7 +69,7 @@ def differences(facts: Mapping[str, Mapping[str, str]]) -> list[Difference]:
 
 
 def usual(group: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the facts that matter and in which nodes of equal hardware agree."""
+    """Return the facts that matter, with the value on which most nodes of equal hardware agree."""
     found = {}
     for name in sorted({name for known in group for name in known if MATTERS.fullmatch(name)}):
         by_value = _by_value(name, [(str(row), known.get(name, NOT_SHOWN)) for row, known in enumerate(group)])
@@ -80,7 +80,7 @@ def usual(group: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def others(known: Mapping[str, str], asked: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the facts of a node that are not as asked, with what it has instead."""
+    """Return the facts of a node that differ from those asked for, with its own values."""
     found = [(name, known.get(name, NOT_SHOWN)) for name in asked]
     return [(name, value) for name, value in found if not _same(name, value, asked[name])]
 

@@ -1,4 +1,4 @@
-"""Nodes that are slower than they were in earlier checks: each beside its own past."""
+"""Nodes that are slower than in earlier checks: each node is compared with its own past."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from hpcscope.health.slow_nodes import FEWEST, LEVEL, MOST_NAMED
 from hpcscope.health.verdict import BAD, FEWEST_VISITS, SUSPECT, NodeEvidence, Place, by_host, value_of
 
 MOST_PAST = 12
-"""Earlier checks that are read."""
+"""Most earlier checks that are read."""
 FEWEST_PAST = 4
-"""Earlier checks of a node, from which its scatter is known."""
+"""Fewest earlier checks of a node that show its scatter."""
 
 
 @dataclass
 class Past:
-    """What a node did in one check earlier, oldest first."""
+    """Earlier results of a node for one measured quantity, oldest first."""
 
     unix_s: list[float] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
-    """Median over the visits of each check, as logarithms."""
+    """Median over the visits of each check, as logarithm of the cost."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class NodePast:
     """Earlier checks of a node with the hardware that it has now."""
 
     facts: Mapping[str, str]
-    """As they were in the last one."""
+    """The facts of the node in the last of these checks."""
     places: dict[Place, Past]
 
 
@@ -49,15 +49,15 @@ class Slower:
     host: str
     place: Place
     excess: float
-    """Logarithm of its cost over its typical one."""
+    """Logarithm of the ratio of its cost to its typical cost."""
     confirmed: bool | None
-    """None where it was not measured again."""
+    """None if the node was not measured again."""
 
 
 def pasts(records: Iterable[HealthFile], now: HealthFile) -> dict[str, NodePast]:
-    """Return the past of each node of a check, from the newest earlier ones; they come in any order, some twice.
+    """Return the past of each node of a check, from the newest earlier checks.
 
-    Each is reduced to medians as it comes: the record of a large cluster takes much memory.
+    `records` may be in any order, some twice. Each is reduced to medians at once, since records may be large.
     """
     hardware = {host: _hardware(own[0].facts) for host, own in _answered(now).items()}
     reduced = {

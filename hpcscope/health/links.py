@@ -1,7 +1,7 @@
 """Slow links of a cluster, from rounds of disjoint pairs: a host's own link, a switch, or a path between switches.
 
-Each host is measured with about log2 of all hosts as partners. What stands out is measured again among other
-partners, and named where it stands out there, too.
+Each of n hosts is measured with about log2(n) partners. What stands out is measured again with other partners, and
+is named if it stands out there, too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hpcscope.statistics.distributions import student_quantile
 from hpcscope.topology.topology import Topology
 
 PARTNERS = 8
-"""Sound hosts that take part in the second stage, at least; of many suspects two for each."""
+"""Fewest sound hosts that take part in the second stage; with many suspects, two for each."""
 ROUNDS_AGAIN = 8
 FOR_PATHS = 4
-"""Further rounds of the first stage where paths between switches can be told, of which few pairs speak."""
-MOST_PAIRS = 8  # of a metric, the slowest; among few hosts none, which would leave no sound partners
+"""Further rounds of the first stage if paths between switches are distinguished: few pairs measure each path."""
+MOST_PAIRS = 8  # per metric, the slowest ones; none with few hosts, since no sound partners would be left
 MOST_TESTED = 4
-"""Hosts by which a switch, or each end of a path, is tested."""
+"""Most hosts that test a switch, or each end of a path."""
 FEWEST_AGAIN = 3
 FEWEST_CONTROLS = 6
 CAUSE = "a cable, transceiver or port; another speed or duplex mode; or a busy host"
@@ -49,7 +49,7 @@ class Metric:
     label: str
     unit: str
     fields: tuple[str, ...]
-    """Fields of a visit; the slowest of them counts."""
+    """Fields of a visit; the slowest one counts."""
 
     def costs(self, visits: Sequence[LinkVisit]) -> Floats:
         """Return the logarithm of the cost of each repetition, a row for each visit."""
@@ -78,14 +78,14 @@ METRICS = (
 
 @dataclass(frozen=True)
 class SlowLink:
-    """A host, a switch or a path between two switches whose messages are slow in both stages."""
+    """A host, a pair, a switch or a path between two switches whose messages are slow in the first stage."""
 
     kind: str
-    """`host`, `pair`, or what the topology calls its groups, with ` path` for a path between two."""
+    """`host`, `pair`, or the topology's name for its groups, with ` path` for a path between two."""
     members: tuple[str, ...]
     metric: Metric
     own: float
-    """Median cost of its links in the first stage, and of all others, as logarithms."""
+    """Logarithm of the median cost of its links in the first stage; `others`: of all other links."""
     others: float
     pairs: int
     confirmed: bool | None
@@ -95,7 +95,7 @@ class SlowLink:
 def rounds(hosts: Sequence[str], random: Random, more: int = 0) -> list[list[Pair]]:
     """Return rounds of disjoint pairs in which no pair occurs twice: log2 of the hosts, and `more`.
 
-    The circle method of tournaments (Kirkman 1850), on hosts in random order; of an odd number one rests.
+    The circle method of tournaments (Kirkman 1850), on hosts in random order; with an odd number, one host rests.
     """
     order: list[str | None] = [*hosts]
     random.shuffle(order)
@@ -130,7 +130,7 @@ def _round(suspects: Sequence[_Suspect], partners: Sequence[str], hosts_first: b
     sound = random.sample(partners, len(partners))
     pairs: list[Pair] = []
     used: set[str] = set()
-    # In turn: a host may be a suspect, and one end of a suspect pair, too.
+    # Hosts and pairs take turns: a host may be both a suspect and one end of a suspect pair.
     order = random.sample(suspects, len(suspects))
     for way in sorted(order, key=lambda each: (each.ends is None) == hosts_first, reverse=True):
         if way.ends is not None:
@@ -178,9 +178,9 @@ def _ends(visits: Sequence[LinkVisit], number: Mapping[str, int]) -> Integers:
 
 
 def _confirmed(own: Floats, sound: Floats, tests: int) -> bool:
-    """Say whether links are slower than sound ones of the same time: one-sided t test at `LEVEL` over all tests.
+    """Return whether links are slower than sound ones at the same time (one-sided t test, `LEVEL` over all tests).
 
-    Their median is compared with a single new value of the sound ones: pairs of one host are not independent.
+    Their median is treated like a single new value of the sound ones, since pairs of one host are not independent.
     """
     excess = float(np.median(own)) - float(sound.mean())
     error = float(sound.std(ddof=1)) * (1 + 1 / sound.size) ** 0.5
@@ -196,14 +196,14 @@ class _Suspect:
     members: tuple[str, ...]
     found: Found
     ends: tuple[Sequence[str], Sequence[str]] | None
-    """The hosts at both ends of a pair or path; None of a host or a switch."""
+    """The hosts at both ends of a pair or path; None for a host or a switch."""
     own: Sequence[str] = ()
     """The host, or the hosts of the switch."""
     implied: bool = False
-    """An end of a slow pair: of few pairs of a host, two may have been slow for their other ends."""
+    """Whether it is only an end of a slow pair: two of its few pairs may be slow because of their other ends."""
 
     def hosts(self) -> list[str]:
-        """Return all hosts that are no sound partners."""
+        """Return all hosts that are not sound partners."""
         return [*self.own, *(host for side in self.ends or () for host in side)]
 
     def tested(self) -> Sequence[str]:
@@ -211,7 +211,7 @@ class _Suspect:
         return self.own[:MOST_TESTED]
 
     def measured_by(self, ends: Integers, number: Mapping[str, int], involved: Iterable[str]) -> Booleans:
-        """Return which measurements join both ends, or a host of this with one that is not involved."""
+        """Return which measurements join both ends, or one of its own hosts with a host that is not involved."""
 
         def among(hosts: Iterable[str]) -> Booleans:
             found: Booleans = np.isin(ends, [number[host] for host in hosts])
@@ -252,7 +252,7 @@ def _suspects(record: HealthFile, topology: Topology | None) -> list[_Suspect]:
 def evidence(
     record: HealthFile, topology: Topology | None = None
 ) -> tuple[list[tuple[str, NodeEvidence]], list[str]]:
-    """Return the evidence against hosts, and what is to be said of switches, paths and the whole."""
+    """Return the evidence against hosts, and remarks on switches, paths and the whole."""
     against: list[tuple[str, NodeEvidence]] = list(_unreached(record))
     remarks = []
     for link in slow(record, topology):
@@ -278,7 +278,7 @@ def evidence(
 
 
 def sentence(record: HealthFile) -> str:
-    """Return what the links do in one line; empty where none was measured."""
+    """Return the results of the links in one line; empty if none was measured."""
     measured = [visit for visit in record.links if not visit.error]
     if not measured:
         return ""
@@ -298,7 +298,7 @@ def _hosts(record: HealthFile, stage: int) -> list[str]:
 
 
 def _located(record: HealthFile, topology: Topology | None) -> list[tuple[Metric, list[str], Localisation]]:
-    """Return what is slow in the first stage, by metric; empty with too few hosts to tell."""
+    """Return what is slow in the first stage, by metric; empty if there are too few hosts."""
     visits = [visit for visit in record.links if visit.stage == 1 and not visit.error]
     hosts = _hosts(record, 1)
     if len(hosts) < FEWEST:
@@ -313,7 +313,7 @@ def _located(record: HealthFile, topology: Topology | None) -> list[tuple[Metric
 
 
 def _unreached(record: HealthFile) -> Iterable[tuple[str, NodeEvidence]]:
-    """Yield hosts that no partner reached, where others were reached, but which answered otherwise."""
+    """Yield hosts that no partner reached, although other hosts were reached."""
     sound = {host for visit in record.links if not visit.error for host in (visit.first, visit.second)}
     failed: dict[str, list[LinkVisit]] = {}
     for visit in record.links if sound else ():

@@ -1,4 +1,4 @@
-"""The native program of `measure/health`: compiled by any C++ compiler, without MPI, for bare hosts."""
+"""The native program of `measure/health`: compiled by any C++ compiler, without MPI, for hosts without Scope."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ NAME = "health"
 
 
 def program(compile_it: bool = True) -> Path:
-    """Return the path of the program that came with Scope, or is compiled here.
+    """Return the path of the program that came with Scope or is compiled here.
 
-    It is linked statically, so that hosts with another C library run it, too; where the system has no static C
-    library, only the C++ library is part of it. Raises UsageError without a compiler, ScopeError where it must not
-    be compiled.
+    It is linked statically, so that hosts with another C library can run it, too; if the system has no static C
+    library, only the C++ library is linked in. Raises UsageError without a compiler, ScopeError if it must not be
+    compiled.
     """
     if (ready := prebuilt.without_mpi(NAME)) is not None:
         return ready

@@ -27,12 +27,12 @@ SCRIPT = (
     " trap 'cd / && rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM;"
     ' cd "$d" && cat > health && chmod 700 health && ./health "$@"'
 )
-"""Takes a token, in a line, and the program from its standard input: others could read the words of a command. The
+"""Reads a token, as one line, and the program from standard input, since other users can read command lines. The
 program runs in a private directory, which is removed."""
 CONNECT_S = 10
 GRACE_S = 2.0
 ANSWER_S = 20.0
-"""Beyond the time of the program, until a host counts as one that hangs."""
+"""Seconds beyond the program's time limit after which a host counts as hanging."""
 
 Words = Callable[[str, Sequence[str]], list[str]]
 """Returns the command that runs words on a host."""
@@ -45,7 +45,7 @@ class Reach:
     hosts: tuple[str, ...]
     words: Words
     at_once: int
-    """Hosts that are visited at the same time; 1 where they share processors."""
+    """Hosts that are visited at the same time; 1 if they share processors."""
 
     @property
     def pairs_at_once(self) -> int:
@@ -79,7 +79,7 @@ def by_srun(srun: str) -> Words:
 
 
 def by_jobs(srun: str) -> Words:
-    """Run words as a small job that starts at once or never: it waits in no queue, and blocks none."""
+    """Run words as a small job that starts at once or never: it neither waits in a queue nor blocks one."""
 
     def words_of(host: str, words: Sequence[str]) -> list[str]:
         job = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--immediate=5", "--exclusive", "--time=2"]
@@ -89,12 +89,12 @@ def by_jobs(srun: str) -> Words:
 
 
 def is_busy(visit: Visit) -> bool:
-    """Say whether a host was left alone since others use it: it said so itself, or Slurm did."""
+    """Return whether a host was left alone because others use it, as it or Slurm said."""
     return re.search(r"^busy: |Unable to allocate resources|nodes are busy", visit.error) is not None
 
 
 def visit(reach: Reach, host: str, stage: int, program: bytes, options: Sequence[str], limit_s: float) -> Visit:
-    """Visit a host once; one that dies or hangs costs the time limit, and its own answer."""
+    """Visit a host once; one that dies or hangs costs only its own answer and, at most, the time limit."""
     started = time.time()
     said, reason = started_on(reach, host, program, options, limit_s).ended(limit_s + ANSWER_S)
     times = {"started_unix_s": started, "ended_unix_s": time.time()}
@@ -131,7 +131,7 @@ def started_on(
 
 
 class Started:
-    """A command that runs and gets its input; what it prints is kept, errors among the lines of JSON."""
+    """A running command that gets its input; its output is kept, with errors between the lines of JSON."""
 
     def __init__(self, words: Sequence[str], given: bytes) -> None:
         self._said: list[str] = []
@@ -148,12 +148,12 @@ class Started:
         self._talking.start()
 
     def first_line(self, limit_s: float) -> str:
-        """Return the first line of JSON that it prints; empty where none comes in time."""
+        """Return the first line of JSON that it prints; empty if none comes in time."""
         self._line.wait(limit_s)
         return next((line for line in self._said if line.startswith("{")), "")
 
     def ended(self, limit_s: float) -> tuple[str, str]:
-        """Wait until it ends, for this long at most; return its output and, where it failed, why."""
+        """Wait until it ends, for this long at most; return its output and, if it failed, why."""
         if self._process is None:
             return "", self._said[0]
         try:
@@ -161,13 +161,13 @@ class Started:
         except subprocess.TimeoutExpired:
             self.end()
             return "", f"no answer within {limit_s:.0f} s"
-        self._talking.join(GRACE_S)  # a process that it left may hold its pipes
+        self._talking.join(GRACE_S)  # a process that it left behind may hold its pipes
         _running.discard(self)
         errors = " ".join(" ".join(line for line in self._said if not line.startswith("{")).split())[-200:]
         return "".join(self._said), (errors or "ended early") if code else ""
 
     def end(self) -> None:
-        """End it, with what it started here; on another host its own limit ends it."""
+        """End the command and what it started here; on another host, the program's own time limit ends it."""
         if self._process is not None and self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -190,6 +190,6 @@ _running: set[Started] = set()
 
 
 def end_all() -> None:
-    """End everything that was started and runs: a check that is interrupted leaves no process here."""
+    """End every started command that still runs: an interrupted check leaves no process here."""
     for process in list(_running):
         process.end()

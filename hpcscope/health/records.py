@@ -15,7 +15,7 @@ FILE = "health.json"
 NAME = "health"
 """The name of a check among other runs."""
 PREFIX = f"{NAME}."
-"""Begins the names of its values, as in `health.memory_bandwidth`."""
+"""Start of the names of its values, as in `health.memory_bandwidth`."""
 
 
 class Value(Strict):
@@ -25,7 +25,7 @@ class Value(Strict):
     place: str
     """A NUMA node; empty for the whole host."""
     value: float = Field(gt=0, allow_inf_nan=False)
-    """In the unit of the check: bytes or operations per second, seconds, or a share."""
+    """The value in the unit of the check: bytes or operations per second, seconds, or a fraction."""
 
 
 class Visit(Strict):
@@ -35,23 +35,23 @@ class Visit(Strict):
     stage: Literal[1, 2]
     """2: the host was visited again, as a suspect or as a partner of one."""
     started_unix_s: Unix
-    """By the clock of the host of the command, before the start."""
+    """Time before the start, by the clock of the host where the command runs."""
     ended_unix_s: Unix
     begun_there_unix_s: Unix = 0
-    """By the clock of the visited host; 0 where it did not answer."""
+    """Time by the clock of the visited host; 0 if it did not answer."""
     ended_there_unix_s: Unix = 0
     values: list[Value] = []
     facts: dict[str, Printable] = {}
-    """Empty if the host's first answer had the same."""
+    """Facts of the host; empty if its first answer had the same facts."""
     before: dict[str, int] = {}
-    """Counters of faults when the visit began."""
+    """Fault counters when the visit began."""
     after: dict[str, int] = {}
     error: str = ""
-    """Why the answer is incomplete; empty where it is complete."""
+    """Why the answer is incomplete; empty if it is complete."""
 
     @property
     def answered(self) -> bool:
-        """Whether the visit came to its end."""
+        """Whether the visit was completed."""
         return not self.error
 
 
@@ -65,18 +65,18 @@ class LinkVisit(Strict):
 
     first: str
     second: str
-    """It listens; forward is from the first to it."""
+    """The host that listens; forward means from the first host to this one."""
     stage: Literal[1, 2]
     """2: measured again, with suspects and partners."""
     started_unix_s: Unix
     ended_unix_s: Unix
     latency_s: list[Positive] = []
-    """Half round trips of 64 bytes."""
+    """One-way latency (RTT/2) of 64 bytes."""
     forward: list[Positive] = []
     """Bytes per second, one direction alone."""
     backward: list[Positive] = []
     forward_at_once: list[Positive] = []
-    """Bytes per second while the other direction is at work, too."""
+    """Bytes per second while the other direction is busy, too."""
     backward_at_once: list[Positive] = []
     error: str = ""
 
@@ -96,9 +96,9 @@ class HealthFile(Strict):
     command: list[str]
     origin: Literal["measured", "emulated"]
     hosts: list[str]
-    """In the order of the site."""
+    """Hosts in the order of the site."""
     seconds: float = Field(gt=0, allow_inf_nan=False)
-    """Of measuring in each visit."""
+    """Measuring time of each visit."""
     seed: int
     started_unix_s: Unix
     finished_unix_s: Unix
@@ -117,11 +117,11 @@ class HealthFile(Strict):
 
 
 Kept = Callable[[HealthFile], Iterable[HealthFile]]
-"""Returns the checks before one that are kept elsewhere, the newest first."""
+"""Returns the checks that precede a given one and are kept elsewhere, the newest first."""
 
 
 def nothing_kept(_record: HealthFile) -> Iterable[HealthFile]:
-    """Return no check, as there is no repository."""
+    """Return no checks, for use without a repository."""
     return ()
 
 

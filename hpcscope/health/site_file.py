@@ -1,4 +1,4 @@
-"""A reference file of a site: what its nodes do when they are sound, for each kind of hardware, as TOML.
+"""A site's reference file: the performance of its sound nodes for each kind of hardware, as TOML.
 
 [[node]]
 processor = "AMD EPYC 7763 64-Core Processor"

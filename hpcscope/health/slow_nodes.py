@@ -1,7 +1,7 @@
-"""Nodes that are slower than their peers in one check: named after two independent stages, never after one.
+"""Nodes that are slower than their peers in one check: named only after two independent stages.
 
 A table has a row for each node of one group of equal hardware, and a column for each visit. Its values are
-logarithms of costs: of seconds, or of the reciprocal of a rate. A difference of 0.105 is a rate 10 % lower.
+logarithms of costs (seconds, or the reciprocal of a rate). A difference of 0.105 means a rate 10 % lower.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from hpcscope.samples.samples import Floats
 from hpcscope.statistics.distributions import normal_quantile, student_quantile
 
 LEVEL = 0.01
-"""Share of healthy clusters in which any node is named, over all nodes and checks."""
+"""Fraction of healthy clusters in which any node is named, over all nodes and checks."""
 SMALLEST = 0.05
-"""A rate that is lower by less is not named, however certain: equal parts differ by some percent."""
+"""Smallest reduction of a rate that is named, however certain smaller ones are: equal parts differ, too."""
 SMALLEST_LOG = -log(1 - SMALLEST)
 PARTNERS = 8
-"""Nodes that did not stand out and are visited again with the suspects."""
+"""Number of nodes that did not stand out and are visited again with the suspects."""
 POWER_MARGIN = 2.58
 """Normal quantile of 99.5 %: a slowness 2.58 standard deviations above the threshold exceeds it in both stages
-in 99 %."""
+with 99 % probability."""
 FEWEST = 5
-"""Nodes of a group: among fewer, the scatter of equal nodes is not known, and an outlier cannot be identified."""
+"""Fewest nodes of a group: with fewer, the scatter of equal nodes is unknown and outliers cannot be identified."""
 FEWEST_REST = 3
 FEWEST_FAST = 1 / 3
-"""Share of a group that must agree at the fast end to be what the others are compared with."""
+"""Fraction of a group that must agree at the fast end to be the reference for the others."""
 MOST_NAMED = 0.4
-"""Share of a group that is named as slow; above it the group is said to have two clusters of values."""
+"""Largest fraction of a group that is named as slow; above it, the group counts as two clusters of values."""
 
 
 @dataclass(frozen=True)
@@ -43,33 +43,33 @@ class Screening:
     center: float
     """Mean of the nodes that do not stand out."""
     spread: float
-    """Their standard deviation."""
+    """Standard deviation of the nodes that do not stand out."""
     rest: tuple[int, ...]
     """Rows of the nodes that do not stand out."""
     slow: tuple[int, ...]
-    """Rows of those that do and are slower by at least `SMALLEST`, the slowest first."""
+    """Rows of the nodes that stand out and are slower by at least `SMALLEST`, the slowest first."""
     two_clusters: bool
-    """More stand out than `MOST_NAMED`: which of the two is the sound one, the values alone do not say."""
+    """Whether more than `MOST_NAMED` stand out: the values alone do not say which cluster is sound."""
     visible: float | None
-    """The smallest reduction of a rate that both stages notice in 99 %; None among too few nodes."""
+    """The smallest reduction of a rate that both stages detect with 99 % probability; None with too few nodes."""
 
     def slowness(self, row: int) -> float:
-        """Return by which share the rate of a node is below its peers'."""
+        """Return the fraction by which a node's rate is below its peers'."""
         return slowness(float(self.typical[row]) - self.center)
 
 
 def slowness(excess: float) -> float:
-    """Return the reduction of a rate for an excess of the logarithm of its cost."""
+    """Return the fraction by which a rate is reduced, from the excess of the logarithm of its cost."""
     return -expm1(-excess)
 
 
 def screen(costs: Floats, level: float) -> Screening:
-    """Find nodes that are slower than the rest of their group; `level`: chance of any in a healthy group.
+    """Find nodes that are slower than the rest of their group; `level`: probability of any in a healthy group.
 
     The generalized extreme studentized deviate test of Rosner (1983, Technometrics 25, 165-172), one-sided: with
     the i slowest nodes set aside, the i-th is compared with mean and deviation of the rest by Student's t with
     n - i - 1 degrees of freedom at level / (n - i + 1). The largest i that exceeds its bound counts, so that
-    several slow nodes do not hide one another. Nothing is assumed of the majority: i goes up to two thirds.
+    several slow nodes do not hide one another. Slow nodes may be the majority: i goes up to two thirds of n.
     """
     typical = np.median(costs, axis=1)
     n = typical.size
@@ -103,11 +103,11 @@ def confirm(
     """Return for each suspect its excess in values measured again, and whether that confirms it.
 
     `again`: visits of the nodes `rows` at one later time; the first `suspects` of them stood out, the others are
-    partners that did not. Partners take part because a machine changes its state for minutes: a suspect is held
-    against them, not against what they were before. The deviation is that of all sound nodes of the first stage,
-    or that of the partners now, whichever is larger; `level` is shared among the suspects (Bonferroni). Among
-    fewer than `FEWEST` nodes no visit of a suspect may be as fast as any of a partner: with v visits of both,
-    equal nodes are so in 1 of C(2v, v) cases.
+    partners that did not. Partners take part because a machine may change its state for minutes: a suspect is
+    compared with their values now, not with earlier ones. The standard deviation is the larger of two: of all
+    sound nodes in the first stage, and of the partners now. `level` is divided among the suspects (Bonferroni).
+    With fewer than `FEWEST` nodes, every visit of a suspect must be slower than all visits of partners: with v
+    visits of each, this happens to equal nodes with probability 1 / C(2v, v).
     """
     typical = np.median(again, axis=1)
     partners = typical[suspects:]
@@ -126,9 +126,9 @@ def confirm(
 def below_reference(costs: Floats, reference: float, level: float) -> dict[int, float]:
     """Return the excess of each node that is slower than a reference by more than `SMALLEST`, at `level`.
 
-    For a site that knows what its nodes can do, also where all of them are slow. One-sided t test of a node's own
-    median; its standard error is that of a median of normal values, sqrt(pi / 2) times that of the mean
-    (Kenney & Keeping 1951, sec. 8.4), with the variance pooled over nodes, or the node's own where that is larger.
+    For a site that knows what its nodes can do; works even if all of them are slow. One-sided t test of a node's
+    own median, whose standard error is sqrt(pi / 2) times the standard error of the mean, as for normal values
+    (Kenney & Keeping 1951, sec. 8.4). The variance is the median over nodes, or the node's own if that is larger.
     """
     nodes, visits = costs.shape
     if visits < FEWEST_REST:
@@ -143,11 +143,11 @@ def below_reference(costs: Floats, reference: float, level: float) -> dict[int, 
 
 
 def below_past(now: Sequence[float], before: Sequence[Sequence[float]], level: float) -> dict[int, float]:
-    """Return the excess of each node whose median is above its earlier ones by more than `SMALLEST`, at `level`.
+    """Return the excess of each node whose median exceeds its earlier ones by more than `SMALLEST`, at `level`.
 
-    `now` is not a number for a node that has no value. A node is beside its own past alone, so that nodes may
-    differ for good. One-sided t test of a single new value; the variance is pooled over the nodes, or the node's
-    own where that is larger.
+    `now` is NaN for a node that has no value. A node is compared only with its own past, so that nodes may differ
+    permanently. One-sided t test of a single new value; the variance is pooled over the nodes, or the node's own
+    if that is larger.
     """
     if not now:
         return {}
@@ -162,9 +162,9 @@ def below_past(now: Sequence[float], before: Sequence[Sequence[float]], level: f
 
 
 def _outside(descending: Floats, most: int, level: float) -> int:
-    """Return the largest i for which the i-th slowest value stands out of what remains without the i slowest.
+    """Return the largest i for which the i-th slowest value stands out from the values without the i slowest.
 
-    Mean and deviation of what remains come from sums, in time that grows with the number of values.
+    Mean and deviation of the remaining values come from cumulative sums, so the time is linear in their number.
     """
     n = descending.size
     values = descending - np.median(descending)
@@ -173,7 +173,7 @@ def _outside(descending: Floats, most: int, level: float) -> int:
     sums, squares = (np.cumsum(terms[::-1])[::-1][i] for terms in (values, values**2))
     spread = np.sqrt(np.maximum(squares - sums**2 / sizes, 0) / (sizes - 1) * (1 + 1 / sizes))
     apart = values[i - 1] - sums / sizes
-    # Student's quantile is larger than the normal one at the same level, and costs more.
+    # Student's quantile is larger than the normal quantile at the same level, and more expensive.
     far = i[apart > normal_quantile(1 - level / (n - most + 1)) * spread]
     for index in far[::-1].tolist():
         if apart[index - 1] > student_quantile(1 - level / (n - index + 1), n - index - 1) * spread[index - 1]:
@@ -182,7 +182,7 @@ def _outside(descending: Floats, most: int, level: float) -> int:
 
 
 def _largest_deviation(freedom: int) -> float:
-    """Return what an estimated standard deviation reaches in 99.5 %, over the true one.
+    """Return the 99.5 % quantile of an estimated standard deviation relative to the true one.
 
     Wilson & Hilferty (1931, PNAS 17, 684-688): the cube root of chi squared over its degrees of freedom is nearly
     normal.

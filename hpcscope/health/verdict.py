@@ -23,28 +23,28 @@ FEWEST_VISITS = 3
 ODD_CAUSE = "it was set up differently"
 
 EVERY = "*"
-"""Every place of a check."""
+"""Stands for every place of a check."""
 Place = tuple[str, str]
 """A check, and the part of the node in which it was made."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What nodes of one kind of hardware do when they are sound."""
+    """The performance of sound nodes with one kind of hardware."""
 
     hardware: Mapping[str, str]
-    """Facts by which such nodes are known."""
+    """Facts that identify such nodes."""
     costs: Mapping[Place, float]
     """Logarithms of the costs of checks."""
     facts: Mapping[str, str]
     """Facts that change how fast a node is."""
 
     def cost(self, check: str, place: str) -> float | None:
-        """Return the logarithm of a cost, where need be that of every place; None where it is not known."""
+        """Return the logarithm of a cost at a place, else the one for every place; None if neither is known."""
         return self.costs.get((check, place), self.costs.get((check, EVERY)))
 
     def fits(self, known: Mapping[str, str]) -> bool:
-        """Return whether a node with these facts is of the hardware."""
+        """Return whether a node with these facts has this hardware."""
         return all(known.get(name, "") == value for name, value in self.hardware.items())
 
 
@@ -57,25 +57,25 @@ class NodeEvidence:
     cause: str = ""
     advice: str = ""
     weight: float = 0.0
-    """By how much a rate is lower; the heaviest stands first."""
+    """Fraction by which a rate is lower; the largest comes first."""
 
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """One node."""
+    """The verdict on one node."""
 
     host: str
     evidence: list[NodeEvidence]
 
     @property
     def verdict(self) -> str:
-        """The worst that any evidence says."""
+        """The worst verdict of any evidence."""
         return min((evidence.verdict for evidence in self.evidence), key=ORDER.index, default=HEALTHY)
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a check could see in a group of equal nodes."""
+    """The result of a check for a group of equal nodes."""
 
     check: HealthCheck
     place: str
@@ -86,7 +86,7 @@ class Sight:
 
     @property
     def label(self) -> str:
-        """The check with its NUMA node; the first one, often the only one, is left out."""
+        """The check with its NUMA node; the first node, often the only one, is left out."""
         return f"{self.check.label}{f' of {self.place}' if self.place not in ('', 'node0') else ''}"
 
     @cached_property
@@ -108,11 +108,11 @@ class Health:
     """The verdict of a whole cluster."""
 
     nodes: list[NodeVerdict]
-    """The worst first."""
+    """The nodes, the worst first."""
     differences: list[Difference]
     sights: list[Sight]
     remarks: list[str] = field(default_factory=list)
-    """What is true of the whole cluster, or could not be judged."""
+    """Remarks that apply to the whole cluster, or say what could not be judged."""
 
     def hosts(self, verdict: str) -> list[str]:
         """Return the nodes with a verdict."""
@@ -174,7 +174,7 @@ def sights(record: HealthFile) -> list[Sight]:
 
 
 def references(record: HealthFile) -> list[Reference]:
-    """Return what an earlier check found to be typical, for each kind of hardware in it."""
+    """Return the typical values of an earlier check, for each kind of hardware in it."""
     known = {visit.host: visit.facts for visit in reversed(record.visits) if visit.answered}
     seen = sights(record)
     made = []
@@ -187,7 +187,7 @@ def references(record: HealthFile) -> list[Reference]:
 
 
 def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) -> str:
-    """Return why the verdict on a single node says nothing of its speed; empty where it does."""
+    """Return why the verdict on a single node says nothing about its speed; empty if it does."""
     (node,) = health.nodes
     if node.verdict in (BAD, SUSPECT):
         return ""
@@ -198,7 +198,7 @@ def undecided(record: HealthFile, health: Health, known: Sequence[Reference]) ->
 
 
 def values(sight: Sight, host: str) -> tuple[str, str]:
-    """Return what a node does in the first stage, and what its peers do."""
+    """Return the value of a node in the first stage, and its peers' typical value."""
     own = float(sight.screening.typical[sight.rows[host]])
     return value_of(sight.check, own), value_of(sight.check, sight.screening.center)
 
@@ -241,7 +241,7 @@ def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
     silent = [visit for visit in visits if not visit.answered]
     if not visits:
         yield NodeEvidence(UNSEEN, "it was not measured", "an interrupted check, or a busy host", "check it later")
-    elif silent[-2:] == list(visits)[-2:]:  # in stage 2, too, a silent host is tried once
+    elif silent[-2:] == list(visits)[-2:]:  # a silent host is also tried once in stage 2
         cause = "the host is down, hangs, or cannot be reached"
         yield NodeEvidence(SILENT, silent[-1].error, cause, "log in to the host, or restart it")
     elif silent:
@@ -250,7 +250,7 @@ def _answers(visits: Sequence[Visit]) -> Iterator[NodeEvidence]:
 
 
 def _common_pauses(evidence: Mapping[str, list[NodeEvidence]]) -> list[str]:
-    """Remark that most nodes left some measurements unanswered: then this says nothing about one of them."""
+    """Remark that most nodes left some measurements unanswered, and clear their evidence: the cause is common."""
     paused = [host for host, found in evidence.items() if any(one.verdict == SUSPECT for one in found)]
     if 2 * len(paused) <= len(evidence):
         return []
@@ -272,7 +272,7 @@ def _odd(difference: Difference) -> Iterator[tuple[str, NodeEvidence]]:
 def _judge_speed(
     sight: Sight, visits: Mapping[str, list[Visit]], evidence: Mapping[str, list[NodeEvidence]], tests: int
 ) -> list[str]:
-    """Add the evidence of one check; return what is to be said about the whole group."""
+    """Add the evidence of one check; return remarks on the whole group."""
     if not sight.suspects:
         return []
     place = (sight.check.name, sight.place)
@@ -317,7 +317,7 @@ def _against(
     known: Mapping[str, Mapping[str, str]],
     evidence: Mapping[str, list[NodeEvidence]],
 ) -> None:
-    """Add the nodes that are slower than the reference of their hardware, or set up in another way."""
+    """Add evidence against nodes that are slower than the reference for their hardware, or set up differently."""
     own_visits = by_host(known, [visit for visit in record.visits if visit.answered])
     group = [host for host in known if reference.fits(known[host])]
     for host in group:

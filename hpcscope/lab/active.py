@@ -1,4 +1,4 @@
-"""A lab that is up, by its state file; programs inside find the path of the file in `SCOPE_LAB`."""
+"""A lab that is up, read from its state file; programs inside find the path of the file in `SCOPE_LAB`."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Fault(Strict):
     direction: Literal["both", "in", "out"] = "both"
     """Direction of a fault of a link: to the host or first switch, or from it."""
     pid: int = 0
-    """Process number inside the lab of the process that causes it; 0 where there is none."""
+    """Process number inside the lab of the process that causes it; 0 if there is none."""
 
     def words(self) -> str:
         """Return the fault in words."""
@@ -75,11 +75,11 @@ class ActiveLab(Strict):
     name: str
     description: Lab
     holder: int
-    """Its process number outside the lab."""
+    """The process number of its holder outside the lab."""
     holder_started: int
-    """When it started, in clock ticks since boot: its process number may have been reused."""
+    """When the holder started, in clock ticks since boot: its process number may have been reused."""
     holder_network: int
-    """The number of its network namespace."""
+    """The number of the holder's network namespace."""
     rootless: bool
     """Whether the lab is in a user namespace."""
     hosts: list[UpHost]
@@ -107,7 +107,7 @@ class ActiveLab(Strict):
         )
 
     def with_declared_links(self, host: Host) -> Host:
-        """Return the host without the network of launchers, its port at the declared rate."""
+        """Return the host without the launchers' network, with its port at the declared rate."""
         declared = next((lab_host for lab_host in self.description.hosts() if lab_host.name == host.name), None)
         if declared is None:
             return host
@@ -132,11 +132,11 @@ def active() -> ActiveLab | None:
 
 
 def topology_file() -> Path | None:
-    """Return the topology file of the lab of this process; None where it has none."""
+    """Return the topology file of the lab of this process; None if it has none."""
     file = Path(os.environ[VARIABLE]).with_name("topology.toml")
     return file if file.is_file() else None
 
 
 def note_verified(lab: ActiveLab, compiler: str) -> None:
-    """Record, from inside, that the messages of an MPI take the emulated network."""
+    """Record, from inside the lab, that the messages of an MPI take the emulated network."""
     write_json(Path(os.environ[VARIABLE]), lab.model_copy(update={"verified": [*lab.verified, compiler]}))

@@ -29,7 +29,7 @@ class Group(Asked):
     name: str = Field(pattern=f"^{NAME}$")
     hosts: int = Field(ge=1, le=MOST_HOSTS)
     ranks_per_host: int = Field(1, ge=0, le=64)
-    """0: its hosts serve files and run no ranks."""
+    """Ranks per host; 0: the hosts serve files and run no ranks."""
     switch: str = Field("", pattern=f"^({NAME})?$")
     """The switch of its hosts; empty: a switch with the name of the group."""
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
@@ -41,7 +41,7 @@ class Group(Asked):
 
     @property
     def plugged_into(self) -> str:
-        """Name of its switch."""
+        """Name of the group's switch."""
         return self.switch or self.name
 
     @property
@@ -68,7 +68,7 @@ class Trunk(Asked):
 
     @property
     def name(self) -> str:
-        """Its name: giza-router."""
+        """Name of the trunk: giza-router."""
         return "-".join(self.between)
 
     @property
@@ -81,7 +81,7 @@ class Storage(Asked):
     """The file system of a lab."""
 
     kind: Literal["glusterfs", "local"]
-    """GlusterFS that all hosts mount, or a disk of each host's own."""
+    """GlusterFS that all hosts mount, or a separate disk for each host."""
     servers: str = Field("", pattern=f"^({NAME})?$")
     """GlusterFS: the group whose hosts are the servers."""
     copies: int = Field(1, ge=1, le=8)
@@ -89,7 +89,7 @@ class Storage(Asked):
     disk_mb: int = Field(256, ge=32, le=1_000_000)
     """Size of each disk."""
     disk_mb_per_s: float = Field(0.0, ge=0, le=1e6)
-    """Rate of each disk in each direction; 0: that of the disk of this machine."""
+    """Rate of each disk in each direction; 0: as fast as the disk of this machine."""
 
     def words(self) -> str:
         """Return the file system in words."""
@@ -109,9 +109,9 @@ class LabHost:
     group: str
     slots: int
     data_address: str
-    """On the emulated network."""
+    """Address on the emulated network."""
     management_address: str
-    """On the unshaped network of the launchers."""
+    """Address on the unshaped network of the launchers."""
 
 
 class Lab(Asked):
@@ -172,9 +172,9 @@ def presets() -> list[str]:
 
 
 def name_of(name_or_path: str) -> str:
-    """Return the name of a lab: that of a preset, or the stem of its file.
+    """Return the name of a lab: the name of a preset, or the stem of its file.
 
-    Raises UsageError for a name that could not be that of a folder.
+    Raises UsageError for a name that cannot be the name of a folder.
     """
     if not name_or_path.endswith(SUFFIX):
         return refuse_odd_name("lab", name_or_path)

@@ -1,6 +1,6 @@
 """Labs brought up, entered and taken down. A lab lives below one process; when that ends, nothing is left.
 
-Without root a lab is made in a user namespace, where the kernel allows that.
+Without root, a lab is made in a user namespace if the kernel allows it.
 """
 
 import json
@@ -43,7 +43,7 @@ exec nsenter --target "$pid" --net --uts --mount sh -c "$*"
 def find(name: str) -> Emulation | None:
     """Return the lab of this name if it is up; leftovers of a dead one are removed.
 
-    Raises UsageError where its state is damaged.
+    Raises UsageError if its state is damaged.
     """
     state = folder.state(name)
     if state is not None:
@@ -70,7 +70,7 @@ def all_up() -> dict[str, Emulation | UsageError]:
 
 
 def up(name: str, lab: Lab) -> Emulation:
-    """Bring a lab up that stays until `down`; raises UsageError when one of this name is up already."""
+    """Bring up a lab that stays until `down`; raises UsageError if one of this name is already up."""
     with _built(name, lab) as (emulation, holder):
         assert holder.stdin is not None
         holder.stdin.write("stay\n")
@@ -81,7 +81,7 @@ def up(name: str, lab: Lab) -> Emulation:
 
 @contextmanager
 def temporary(name: str, lab: Lab) -> Iterator[Emulation]:
-    """Keep a lab up while the context, and this process, lasts."""
+    """Keep a lab up during the context, at most as long as this process lives."""
     with _built(f"{name}-{os.getpid()}", lab) as (emulation, holder):
         try:
             yield emulation
@@ -90,7 +90,7 @@ def temporary(name: str, lab: Lab) -> Iterator[Emulation]:
 
 
 def down(name: str) -> None:
-    """End a lab and everything inside, whatever its state file says; UsageError when none of this name is up."""
+    """End a lab and everything inside, whatever its state file says; UsageError if none of this name is up."""
     with folder.locked():
         running = folder.holders(name)
         storage.release(folder.folder_of(name))
@@ -155,7 +155,7 @@ def _laid(emulation: Emulation, wiring: Wiring) -> Emulation:
     started = carry(emulation, wiring.ways)
     for host, lines in wiring.hosts.items():
         say(emulation, host, "ip", lines)
-        # Not every kernel lets a route choose its congestion control; the default is used then.
+        # If the kernel does not let a route choose its congestion control, the default is used.
         emulation.run(host, ["ip", "-batch", "-"], given="\n".join(wiring.routes.get(host, [])))
     for place, lines in wiring.buckets.items():
         say(emulation, place, "tc", lines)
@@ -172,13 +172,13 @@ def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[st
 
 
 def carry(emulation: Emulation, ways: Sequence[Way]) -> Relay:
-    """Let the relay, started if it does not run, carry these ways; frames under way are carried on."""
+    """Let the relay, started if it does not run, carry these ways; frames in transit are still delivered."""
     running = emulation.state.relay
     names = ("relay.ways", "relay.log", "relay.json", TRAFFIC)
     ways_file, log, statistics, traffic = (emulation.folder / name for name in names)
     ways_file.write_text("".join(f"{way.line()}\n" for way in ways))
     log.write_text("")
-    # In the background of a shell that prints its number; the relay goes on when the shell has ended.
+    # A shell starts it in the background and prints its process number; the relay outlives the shell.
     start = 'setsid "$5" "$1" "$3" "$4" >>"$2" 2>&1 & echo $!'
     told = f"kill -HUP {running.pid}" if running else start
     words = ["sh", "-c", told + ' && until grep -q . "$2"; do sleep 0.01; done', "sh"]
@@ -224,7 +224,7 @@ def _last_line(log: Path) -> str:
 
 
 def refusal() -> str:
-    """Return why no lab can be made here; empty where it can."""
+    """Return why labs cannot be made here; empty if they can."""
     for tool, package in NEEDED.items():
         if shutil.which(tool) is None:
             return f"{tool}: not found; a lab needs it (Debian package {package})"
@@ -235,12 +235,12 @@ def refusal() -> str:
 
 
 def needs_user_namespace() -> bool:
-    """Say whether this process needs a user namespace to make the others, as even root does in a container."""
+    """Return whether this process needs a user namespace to make the others, as even root does in a container."""
     return bool(_denied(user=False))
 
 
 def _denied(user: bool) -> str:
-    """Return why the namespaces of a lab cannot be made, inside a user namespace or not; empty where they can."""
+    """Return why the namespaces of a lab cannot be made, inside a user namespace or not; empty if they can."""
     words = [*_spaces(user), "true"]
     answer = captured(words, TIMEOUT_S)
     return "" if answer.returncode == 0 else answer.stderr.strip() or "no reason given"
@@ -267,7 +267,7 @@ def _complaint(said: str, lines: Sequence[str]) -> str:
 
 
 def _forget(holder: subprocess.Popen[str]) -> None:
-    """Leave a lab running without this process: close its pipes, do not wait for it."""
+    """Leave a lab running after this process: close its pipes, do not wait for it."""
     for pipe in (holder.stdin, holder.stdout):
         if pipe is not None:
             pipe.close()
@@ -287,6 +287,6 @@ def _end(holder: subprocess.Popen[str], name: str) -> None:
 
 
 def relay() -> str:
-    """Return the path of the relay, compiled by any C++ compiler: a lab needs no MPI. UsageError without one."""
+    """Return the path of the relay, compiled by any C++ compiler (a lab needs no MPI); UsageError without one."""
     compiler = system_compiler("the links of a lab need a program that must be compiled")
     return str(compiled(Path(__file__).with_name("relay.cpp"), compiler))

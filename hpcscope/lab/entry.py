@@ -24,9 +24,9 @@ EMULATED = Conditions(shared_kernel=True, one_host=False, interface=INTERFACE)
 TEMPORARY = "tmp"
 TIMEOUT_S = 30.0
 ENTRY_S = 60.0
-"""Until a command that was started is in the lab, on a busy machine: a signal that is not passed on is lost."""
+"""Time for a command to enter the lab on a busy machine; a signal is held until then, or it would be lost."""
 AGAIN_S = 0.005
-"""Between two looks for a command that is entering a lab."""
+"""Polling interval for a command that is entering a lab."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Emulation:
     state: ActiveLab
 
     def command(self, words: Sequence[str], host: str | None = None) -> list[str]:
-        """Return how a command is run in this working directory on a host of the lab, or (None) in its fabric.
+        """Return how to run a command in this working directory on a host of the lab, or (None) in its fabric.
 
         Raises UsageError for an unknown host.
         """
@@ -53,12 +53,12 @@ class Emulation:
 
     @property
     def storage(self) -> Path | None:
-        """The folder of its file system, on every host with ranks; None where it has none."""
+        """The folder of the lab's file system, on every host with ranks; None if it has none."""
         return self.folder / "storage" if self.state.description.storage else None
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of every command inside; those of this process that steer MPI take precedence over the lab's.
+        """Variables of every command inside; this process's variables for MPI take precedence over the lab's.
 
         A lab has its own temporary folder: launchers name files by process numbers, which labs count separately.
         """
@@ -102,7 +102,7 @@ class Emulation:
 
 
 def variables(remote_shell: str) -> dict[str, str]:
-    """Return the variables of every MPI family, so that `mpiexec --host a1,b1 ./app` works as on a cluster.
+    """Return the variables for all MPI families with which `mpiexec --host a1,b1 ./app` works as on a cluster.
 
     Without them launchers would look for ssh (`remote_shell` replaces it), messages could take the unshaped
     network or memory that all hosts share, and the first rank of every host would be bound to the same processor.
@@ -117,7 +117,7 @@ def variables(remote_shell: str) -> dict[str, str]:
 def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to a command inside: `nsenter` would not forward it.
 
-    `nsenter` starts the command as its child, which takes it a moment; where it has none by then, it has ended.
+    `nsenter` starts the command as its child after a moment; if it has no child by then, it has ended.
     """
     deadline = time.monotonic() + ENTRY_S
     while not (children := _children_of(command.pid)) and time.monotonic() < deadline:
@@ -136,7 +136,7 @@ def _children_of(parent: int) -> list[int]:
 
 
 def _parent_of(process: Path) -> int | None:
-    """Return the parent of a process, by its folder in /proc; None when the process has gone."""
+    """Return the parent of a process, by its folder in /proc; None if the process has gone."""
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:

@@ -1,8 +1,8 @@
 """Fault injection in a lab.
 
 A port or trunk is slow or dead, has another queue, loses, duplicates, reorders or corrupts frames, silently drops
-large packets, stops now and then, or polices connections, in one direction or both, or is half duplex; a host is
-slow or stopped; a storage server is dead, its disk slow or full.
+large packets, stops now and then, or polices connections, in one direction or both, or is half-duplex. A host is
+slow or stopped. A storage server is dead; its disk is slow or full.
 """
 
 import sys
@@ -22,7 +22,7 @@ MOST_QUEUE_BYTES = 100_000_000
 def faulty_link(
     emulation: Emulation, where: str, kind: str, value: float = 0.0, direction: Direction = "both"
 ) -> Emulation:
-    """Disturb the port of a host, or a trunk, besides the faults that it has; established connections stay.
+    """Disturb the port of a host, or a trunk, in addition to its present faults; established connections stay.
 
     `kind` is slow, queue, dead, half-duplex or one of `wiring.IMPAIRMENTS`.
     """
@@ -35,7 +35,7 @@ def faulty_link(
         raise UsageError(f"{name}: --rate {value:g}: must be at most {rate:g} Mbit/s, the declared rate")
     if kind == "half-duplex" and direction != "both":
         raise UsageError(f"--direction {direction}: must be both with --half-duplex")
-    # A segment that the queue could not hold would never pass.
+    # A segment larger than the queue would never pass.
     fastest = max(group.port_mbit_per_s for group in state.description.group)
     least = 10_000 if fastest <= wiring.FASTEST_SEGMENTED_MBIT else 70_000
     if kind == "queue" and not least <= value <= MOST_QUEUE_BYTES:
@@ -62,7 +62,7 @@ def _link(emulation: Emulation, where: str) -> tuple[bool, float]:
 
 
 def _with_faults(emulation: Emulation, faults: list[Fault]) -> Emulation:
-    """Give every link these faults, and no others; return the lab with them recorded."""
+    """Give the links of a lab exactly these faults; return the lab with them recorded."""
     state = emulation.state
     pids = {host.name: host.pid for host in state.hosts}
     before, after = (wiring.wire(state.description, pids, each) for each in (state.faults, faults))
@@ -74,7 +74,7 @@ def _with_faults(emulation: Emulation, faults: list[Fault]) -> Emulation:
 
 
 def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
-    """Stop the processes of a host for a share of the time; 1: all the time."""
+    """Stop the processes of a host for a fraction of the time; 1: all the time."""
     script = '"$@" >/dev/null 2>&1 & echo $!'
     words = [sys.executable, "-I", "-S", str(THROTTLE), str(_pid(emulation, host)), f"{share:g}"]
     answer = emulation.run(None, ["setsid", "sh", "-c", script, "sh", *words])

@@ -20,23 +20,23 @@ from hpcscope.machine.machine import EmulatedLink, EmulatedMessage
 STREAM = Path(__file__).with_name("stream.py")
 SHORTEST_S = 0.5
 SLOWEST_BYTES = 512e3
-"""Bytes that a slow link must carry at least: bytes in its queue must not count."""
+"""Fewest bytes that a slow link must carry, so that bytes in its queue do not count."""
 SEGMENT_BYTES, HEADER_BYTES = 1448, 66
-"""Payload of a full Ethernet frame, and what else of a frame a wire counts: TCP with timestamps over IPv4, without
+"""Payload and headers of a full Ethernet frame as an interface counts them: TCP with timestamps over IPv4, without
 preamble, checksum and gap."""
 PAYLOAD_SHARE = SEGMENT_BYTES / (SEGMENT_BYTES + HEADER_BYTES)
 SHARED_PAYLOAD_SHARE = 2 * SEGMENT_BYTES / (2 * (SEGMENT_BYTES + HEADER_BYTES) + HEADER_BYTES)
-"""Fraction where the acknowledgement of every second frame uses the same medium."""
+"""Fraction of payload if the acknowledgments, one per two frames, use the same medium."""
 MESSAGES_BYTES = (64, 1024, 10_000, 1 << 20)
 SHORT_BYTES, FASTEST_SHORT_MBIT = 64, 100
-"""On faster links a message of so few bytes takes less time than the clock of a program can tell."""
+"""On faster links a message of this few bytes takes less time than a program's clock can resolve."""
 LONGEST_S = 0.1
-"""Messages that take longer are left to the stream."""
+"""Longest time of a message: larger messages are left to the stream."""
 LEAST_DEVIATION = -0.5
-"""A link that is slower has a fault, and messages would take too long."""
+"""Lowest deviation with messages: a slower link has a fault, and messages would take too long."""
 TOLERANCE = 0.03
 BUSY = 0.9
-"""Processor utilization from which a slow link is attributed to the processors."""
+"""Processor utilization above which a slow link is attributed to the processors."""
 TIMEOUT_S = 30.0
 
 
@@ -102,7 +102,7 @@ def wire_s(hops: Sequence[Hop], size: int) -> float:
 
 
 def check(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
-    """Measure one link by a stream, and by messages where it carries them; ScopeError where it carries nothing."""
+    """Measure one link by a stream and, if it is fast enough, by messages; ScopeError if it carries nothing."""
     link = streamed(emulation, probe)
     if not probe.messages_bytes or link.deviation < LEAST_DEVIATION:
         return link
@@ -111,7 +111,7 @@ def check(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
 
 
 def streamed(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
-    """Measure the rate of a stream over one link; ScopeError when the hosts cannot communicate."""
+    """Measure the rate of a stream over one link; ScopeError if the hosts cannot communicate."""
     declared = probe.payload_bytes_per_s
     seconds = max(SHORTEST_S, SLOWEST_BYTES / declared)
     before = _processors()
@@ -140,7 +140,7 @@ def exchanged(emulation: Emulation, probe: LinkProbe, sizes: Sequence[int]) -> l
 def _ends(
     emulation: Emulation, probe: LinkProbe, here: str, given: Sequence[str], there: str, told: Sequence[str]
 ) -> tuple[str, str]:
-    """Run the program on the receiver and the sender of a probe, and return what both said."""
+    """Run the program on the receiver and the sender of a probe, and return what both printed."""
     python = [sys.executable, "-I", "-S", str(STREAM)]
     address = probe.receiver.data_address
     receiver = emulation.started(probe.receiver.name, [*python, here, address, *given])
@@ -160,12 +160,12 @@ def _ends(
 
 
 def faithful(link: EmulatedLink) -> bool:
-    """Say whether a link has its declared rate, for a stream and for messages."""
+    """Return whether a link has its declared rate, for a stream and for messages."""
     return abs(link.worst[1]) <= TOLERANCE
 
 
 def lacks_processors(link: EmulatedLink) -> bool:
-    """Say whether a link is slow because the processors that emulate it were busy."""
+    """Return whether a link is slow because the processors that emulate it were busy."""
     return link.processor_share > BUSY and link.worst[1] < 0
 
 
@@ -190,7 +190,7 @@ def _trunks(lab: Lab) -> Iterator[LinkProbe]:
 
 
 def _across(lab: Lab, trunk: Trunk) -> Iterator[tuple[LabHost, LabHost]]:
-    """Return pairs of hosts whose path crosses a trunk: the first hosts of each pair of groups."""
+    """Yield pairs of hosts whose path crosses a trunk: the first hosts of each pair of groups."""
     first = {host.group: host for host in reversed(lab.hosts())}
     for one, other in permutations(lab.group, 2):
         if trunk in lab.way(one.plugged_into, other.plugged_into):
@@ -214,7 +214,7 @@ def _port_hop(lab: Lab, group: Group) -> Hop:
 def _processors() -> tuple[float, float]:
     """Return busy and total seconds of all processors so far."""
     times = psutil.cpu_times()
-    total = sum(times) - times.guest - times.guest_nice  # guests are part of user and nice
+    total = sum(times) - times.guest - times.guest_nice  # guest times are part of user and nice
     return total - times.idle - times.iowait, total
 
 

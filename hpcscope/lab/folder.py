@@ -19,14 +19,14 @@ from hpcscope.rundirectory import read_json
 STATE = "state.json"
 HOSTS = "hosts"
 HOLDER = Path(__file__).with_name("holder.py")
-"""The program below which a lab lives."""
+"""The program that is the first process of a lab."""
 DEATH_S = 5.0
 
 
 def labs() -> Path:
     """Return the folder of all labs of this user: in the user's runtime directory, else in the temporary one.
 
-    Raises ScopeError where another user could have made it.
+    Raises ScopeError if another user could have made it.
     """
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     base = Path(runtime if runtime and Path(runtime).is_dir() else tempfile.gettempdir())
@@ -44,7 +44,7 @@ def names() -> list[str]:
 
 
 def make(name: str) -> Path:
-    """Make the folder of a lab anew."""
+    """Make a new folder for a lab; an old one is removed."""
     folder = folder_of(name)
     remove_below(folder.parent, name)
     return private_folder(folder)
@@ -57,7 +57,7 @@ def remove(name: str) -> None:
 
 @contextmanager
 def locked(wait: bool = True) -> Iterator[bool]:
-    """Let one process at a time change the labs of this user; without `wait` yield False while another does."""
+    """Let one process at a time change the labs of this user; without `wait`, yield False if another one does."""
     path = labs() / ".lock"
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -75,9 +75,9 @@ def locked(wait: bool = True) -> Iterator[bool]:
 
 
 def state(name: str) -> ActiveLab | None:
-    """Return the state of a lab that is up; None where its holder has ended.
+    """Return the state of a lab that is up; None if its holder has ended.
 
-    Raises UsageError where the file is damaged and a holder still runs.
+    Raises UsageError if the file is damaged and a holder still runs.
     """
     folder = folder_of(name)
     if not folder.is_dir():
@@ -118,7 +118,7 @@ def end_holders(name: str) -> None:
         with suppress(ProcessLookupError):
             handle = os.pidfd_open(pid)
             try:
-                # The handle is of whoever has the number now: asked again before the signal.
+                # The number may have been reused before the handle was opened, so check again before the signal.
                 if pid in holders(name):
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
             finally:
@@ -131,7 +131,7 @@ def end_holders(name: str) -> None:
 
 
 def _lives(pid: int) -> bool:
-    """Say whether a process exists; a child of this one that has ended is still to be waited for."""
+    """Return whether a process is alive; an ended child of this process that is still to be reaped is not."""
     try:
         state, parent, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):
@@ -140,7 +140,7 @@ def _lives(pid: int) -> bool:
 
 
 def started(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot; None when it does not exist."""
+    """Return when a process started, in clock ticks since boot; None if it does not exist."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, IndexError, ValueError):
@@ -148,7 +148,7 @@ def started(pid: int) -> int | None:
 
 
 def network_of(pid: int) -> int | None:
-    """Return the number of the network namespace of a process; None when it does not exist."""
+    """Return the number of the network namespace of a process; None if it does not exist."""
     try:
         return Path(f"/proc/{pid}/ns/net").stat().st_ino
     except OSError:

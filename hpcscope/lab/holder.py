@@ -2,8 +2,8 @@
 
 It is process 1 of its process namespace. Run by path, with the standard library only:
 `unshare --mount --net --pid --fork --kill-child python holder.py HOSTS_FILE HOST...`.
-Its first line gives its process number outside and those of the hosts inside. Until it reads `stay` it ends with
-its standard input, so that a lab never outlives a process that is still building it or uses it for one command.
+Its first output line has its own process number outside the lab and the hosts' numbers inside. Until it reads
+`stay`, it ends with its standard input: a lab never outlives a process that is still building it or uses it once.
 """
 
 import json
@@ -25,7 +25,7 @@ hostname "$0" && mount --bind "$1" /etc/hosts && mount -t tmpfs tmpfs /dev/shm &
 
 
 def main() -> None:
-    """Make the hosts, print their numbers, and wait."""
+    """Make the hosts, print their process numbers, and wait."""
     outside = int(Path("/proc/self").readlink().name)
     subprocess.run(["mount", "-t", "proc", "proc", "/proc"], check=True)
     subprocess.run(["sh", "-c", f"{SILENCE}ip link set lo up"], check=True)
@@ -40,7 +40,7 @@ def main() -> None:
     for name, host in hosts.items():
         if host.stdout is None or host.stdout.readline() != b"ready\n":
             sys.exit(f"host {name} cannot be created")
-    # Orphans of the lab become children of this process, which the kernel reaps.
+    # Orphans of the lab become children of this process; the kernel then reaps them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     print(json.dumps({"holder": outside, "hosts": {name: host.pid for name, host in hosts.items()}}), flush=True)
     if sys.stdin.readline() == "stay\n":

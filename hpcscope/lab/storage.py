@@ -32,14 +32,14 @@ NEEDED = {
 }
 SUPERUSER_FOLDERS = "/usr/sbin:/sbin"
 THROTTLE = Path("/sys/fs/cgroup/blkio")
-"""The controller of version 1, whose root limits a device also where the kernel writes pages back later."""
+"""The version 1 controller, whose root limits a device even when the kernel writes pages back later."""
 DIRECTIONS = ("read", "write")
 TIMEOUT_S = 30.0
 SLACK_BYTES = 2_000_000
 FILL = """fallocate -l "$2" "$1"
 ! dd if=/dev/zero of="$1" bs=4096 oflag=append conv=notrunc 2>/dev/null
 """
-"""Allocate nearly all, which writes nothing, then write until nothing is left."""
+"""Allocate nearly all space, which writes nothing, then write until nothing is left."""
 
 DISK = """set -e
 truncate -s "$1M" "$2/image"
@@ -48,7 +48,7 @@ mount -o loop "$2/image" "$2/disk"
 rm "$2/image"
 stat -c '%Hd:%Ld' "$2/disk"
 """
-"""Make a disk of $1 MB in the folder $2 and print its device; the loop device goes when the mount does."""
+"""Make a disk of $1 MB in the folder $2 and print its device; the loop device is released with the mount."""
 SERVER = """mkdir -p "$1/disk/$2/.glusterfs"
 glusterfsd -f "$1/server.vol" -l "$1/server.log" -p "$1/server.pid" && exit
 grep -m1 ' E ' "$1/server.log" >&2
@@ -58,14 +58,14 @@ CLIENT = """glusterfs --attribute-timeout=0 --entry-timeout=0 --fopen-keep-cache
 grep -m1 ' E ' "$2" >&2
 exit 1
 """
-"""Mount a client's graph. A file's pages go when it is opened, as with NFS: some that stay would be old."""
+"""Mount a client's graph. Opening a file drops its cached pages, as with NFS: some might be stale."""
 CONNECTED = """graph=$1/.meta/graphs/active
 shift
 for number in "$@"; do
   until grep -qs '^connected = 1' "$graph/files-client-$number/private"; do sleep 0.02; done
 done
 """
-"""A client tries again every three seconds."""
+"""Wait until a client is connected to the servers; it tries again every three seconds."""
 
 
 class Space(NamedTuple):
@@ -77,11 +77,11 @@ class Space(NamedTuple):
     total_bytes: int
     available_bytes: int
     server: bool | None
-    """Whether the server of the disk lives; None for a mount."""
+    """Whether the server of the disk is alive; None for a mount."""
 
 
 def refusal(lab: Lab, rootless: bool) -> str:
-    """Return why the file system of a lab cannot be made here; empty where it can."""
+    """Return why the file system of a lab cannot be made here; empty if it can."""
     if lab.storage is None:
         return ""
     if rootless:
@@ -118,7 +118,7 @@ def bring_up(emulation: Emulation) -> None:
 
 
 def disks(lab: Lab) -> list[str]:
-    """Return the hosts with a disk: the servers, or of local disks the hosts with ranks."""
+    """Return the hosts with a disk: the servers or, with local disks, the hosts with ranks."""
     storage = lab.storage
     if storage is None:
         return []
@@ -143,7 +143,7 @@ def spaces(emulation: Emulation) -> list[Space]:
 
 
 def start_server(emulation: Emulation, host: str) -> None:
-    """Start the server of a host; ScopeError with its last words where it does not start."""
+    """Start the server of a host; ScopeError with its last output if it does not start."""
     _said(emulation, host, SERVER, str(_disk(emulation, host)), BRICK)
 
 
@@ -159,7 +159,7 @@ def kill_server(emulation: Emulation, host: str) -> None:
 
 
 def server_lives(emulation: Emulation, host: str) -> bool:
-    """Say whether the server of a host runs."""
+    """Return whether the server of a host runs."""
     words = ["sh", "-c", 'kill -0 "$(cat "$1/server.pid")"', "sh", str(_disk(emulation, host))]
     return emulation.run(host, words).returncode == 0
 
@@ -172,12 +172,12 @@ def fill_disk(emulation: Emulation, host: str) -> None:
 
 
 def empty_disk(emulation: Emulation, host: str) -> None:
-    """Give the space back that `fill_disk` took."""
+    """Free the space that `fill_disk` took."""
     _said(emulation, host, 'rm -f "$1"', str(_disk_mount(emulation, host) / FILLER))
 
 
 def throttle_disk(emulation: Emulation, host: str, mb_per_s: float) -> None:
-    """Limit the rate of the disk of a host in both directions; 0: to what it was before the lab."""
+    """Limit the rate of the disk of a host in both directions; 0: restore the limit from before the lab."""
     if reason := _unthrottled():
         raise UsageError(reason)
     device = _said(emulation, host, "stat -c '%Hd:%Ld' \"$1\"", str(_disk_mount(emulation, host))).strip()
@@ -189,13 +189,13 @@ def throttle_disk(emulation: Emulation, host: str, mb_per_s: float) -> None:
 
 
 def release(folder: Path) -> None:
-    """Give the devices of a lab that has ended their former limits: the kernel keeps limits with the number."""
+    """Restore the former limits of the devices of an ended lab: the kernel keeps limits by device number."""
     for device, limits in _before(folder / THROTTLED).items():
         _set_limits(device, limits)
 
 
 def refuse_without_disk(emulation: Emulation, host: str, server: bool = False) -> None:
-    """Raise UsageError where a host has no disk, or (for `server`) no server."""
+    """Raise UsageError if a host has no disk, or (for `server`) no server."""
     storage = emulation.state.description.storage
     hosts = disks(emulation.state.description) if storage and (storage.kind == "glusterfs" or not server) else []
     if host not in hosts:
@@ -224,8 +224,8 @@ def server_graph(brick: Path) -> str:
 def client_graph(servers: Sequence[str], copies: int) -> str:
     """Return the translators of a client, as `glusterd` generates them without two caches.
 
-    Those of attributes and small files remember the size of a file for a second: processes that share one would
-    read it too short. Files are distributed over sets of servers; each server of a set has a copy.
+    The caches of attributes and of small files remember the size of a file for a second: processes that share a
+    file would read it too short. Files are distributed over sets of servers; each server of a set has a copy.
     """
     text = ""
     names = [f"files-client-{number}" for number in range(len(servers))]
@@ -249,7 +249,7 @@ def client_graph(servers: Sequence[str], copies: int) -> str:
 
 
 def _stack(stem: str, layers: Iterable[tuple[str, list[str]]], below: tuple[str, ...]) -> tuple[str, str]:
-    """Return translators one on the other, and the name of the uppermost."""
+    """Return translators stacked one on the other, and the name of the top one."""
     text = ""
     for kind, options in layers:
         name = f"{stem}-{kind.partition('/')[2]}"
@@ -280,7 +280,7 @@ def _mount(emulation: Emulation) -> Path:
 
 
 def _await_connections(emulation: Emulation) -> None:
-    """Wait until every client is connected to every server that lives."""
+    """Wait until every client is connected to every server that is alive."""
     servers = disks(emulation.state.description)
     alive = [str(number) for number, host in enumerate(servers) if server_lives(emulation, host)]
     for host in _clients(emulation.state.description):
@@ -300,7 +300,7 @@ def _disk_mount(emulation: Emulation, host: str) -> Path:
 
 
 def _space(emulation: Emulation, host: str, path: Path) -> tuple[int, int]:
-    """Return the total and the available bytes of a file system; (0, 0) where it does not answer."""
+    """Return the total and the available bytes of a file system; (0, 0) if it does not answer."""
     answer = emulation.run(host, ["timeout", "5", "stat", "-f", "-c", "%S %b %a", str(path)])
     if answer.returncode != 0:
         return 0, 0
@@ -309,7 +309,7 @@ def _space(emulation: Emulation, host: str, path: Path) -> tuple[int, int]:
 
 
 def _said(emulation: Emulation, host: str, script: str, *words: str) -> str:
-    """Run a script on a host and return its output; ScopeError with its complaint."""
+    """Run a script on a host and return its output; ScopeError with its error message."""
     path = f'PATH="$PATH:{SUPERUSER_FOLDERS}"\n'
     answer = emulation.run(host, ["timeout", f"{TIMEOUT_S:.0f}", "sh", "-c", path + script, "sh", *words])
     if answer.returncode != 0:
@@ -324,7 +324,7 @@ def _found(tool: str) -> str | None:
 
 
 def _unthrottled() -> str:
-    """Return why disks cannot be limited here; empty where they can."""
+    """Return why disks cannot be limited here; empty if they can."""
     if os.access(_limits("write"), os.W_OK):
         return ""
     return f"{_limits('write')}: cannot be written; disk_mb_per_s and --disk-rate need cgroups of version 1"

@@ -2,7 +2,7 @@
 
 `stream.py receive ADDRESS` prints its port, then payload and seconds of the later part of the stream, when queues
 are full and the sender has reached its rate. `stream.py send ADDRESS PORT SECONDS BUFFER_BYTES` fills the link for
-so long. `stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS
+this time. `stream.py answer ADDRESS BYTES...` prints its port and sends each message back. `stream.py ask ADDRESS
 PORT BYTES...` prints half of the shortest round trip of each size, in seconds.
 """
 
@@ -15,16 +15,16 @@ from collections.abc import Callable
 
 CHUNK = 1 << 16
 LARGEST_BUFFER_BYTES = 200_000
-"""What every Linux grants; without a wish it grants more."""
+"""Largest send buffer that every Linux grants on request; by default it grants more."""
 LONGEST_WAIT_S = 60.0
 SETTLING = 0.4
-"""Share of the duration of a stream that is not counted."""
+"""Fraction of the duration of a stream that is not counted."""
 ASKED_S = 0.1
-"""So long messages of each size go back and forth."""
+"""Least total time for which messages of each size go back and forth."""
 FEWEST, MOST = 3, 200
-"""Round trips of each size."""
+"""Fewest and most round trips of each size."""
 LONGEST_S = 2.0
-"""No further round trip begins then, on a link that is much slower than declared."""
+"""Total time after which no further round trip begins, for links that are much slower than declared."""
 
 
 def receive(address: str) -> None:
@@ -39,7 +39,7 @@ def receive(address: str) -> None:
             while taken := len(connection.recv(CHUNK)):
                 total += taken
                 arrivals.append((time.monotonic(), total))
-    # The queue of the sender empties after it has stopped: those bytes crossed the link, too.
+    # The sender's queue drains after the sender has stopped: these bytes crossed the link, too.
     first, last = arrivals[0][0], arrivals[-1][0]
     settled = next(mark for mark in arrivals if mark[0] - first >= SETTLING * (last - first))
     print(json.dumps({"bytes": arrivals[-1][1] - settled[1], "seconds": last - settled[0]}), flush=True)
@@ -48,7 +48,7 @@ def receive(address: str) -> None:
 def send(address: str, port: str, seconds: str, buffer_bytes: str) -> None:
     """Send as much as the link carries.
 
-    The buffer is what the queue of the link can hold: what follows a lost frame would arrive late.
+    The send buffer is as large as the queue of the link: with a larger one frames would be lost and repeated late.
     """
     data = bytes(CHUNK)
     with socket.create_connection((address, int(port))) as connection:
@@ -60,7 +60,7 @@ def send(address: str, port: str, seconds: str, buffer_bytes: str) -> None:
 
 
 def answer(address: str, *sizes: str) -> None:
-    """Send the messages of each size back; a connection for each size."""
+    """Send back the messages of each size, with one connection for each size."""
     with socket.create_server((address, 0)) as server:
         server.settimeout(LONGEST_WAIT_S)
         print(server.getsockname()[1], flush=True)
@@ -82,7 +82,7 @@ def ask(address: str, port: str, *sizes: str) -> None:
     times: list[list[float]] = [[] for _ in sizes]
     while pending := [number for number, taken in enumerate(times) if not _enough(taken)]:
         for number in pending:
-            _exchange(*asked[0])  # both ends are awake then, whatever came before
+            _exchange(*asked[0])  # wakes both ends up, whatever came before
             times[number].append(_exchange(*asked[number]))
     print(json.dumps([min(taken) / 2 for taken in times]), flush=True)
 
@@ -105,7 +105,7 @@ def _without_delay(connection: socket.socket) -> socket.socket:
 
 
 def _fill(connection: socket.socket, message: memoryview) -> bool:
-    """Receive a message; say whether it came."""
+    """Receive a message; return whether it came."""
     while message and (taken := connection.recv_into(message)):
         message = message[taken:]
     return not message

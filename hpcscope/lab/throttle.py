@@ -1,7 +1,7 @@
-"""Slows a host down: stops its processes for a share of the time; run by path inside a lab.
+"""Slows a host down: stops its processes for a fraction of the time; run by path inside a lab.
 
 `throttle.py PID SHARE`: the processes in the network namespace of PID are stopped for SHARE of every 20 ms. With
-a share of 1 they stay stopped until this program ends, which continues them all.
+SHARE 1 they stay stopped until this program ends and continues them all.
 """
 
 import os
@@ -14,9 +14,9 @@ PERIOD_S = 0.02
 
 
 def members(holder: int) -> list[int]:
-    """Return the processes of the host that `holder` holds, without itself.
+    """Return the processes of the host that `holder` holds, except `holder`.
 
-    Processes entered from outside are left alone: their `nsenter` stops with them and would not continue.
+    Processes that entered from outside are left alone: their `nsenter` stops with them and would not continue.
     """
     home = Path(f"/proc/{holder}/ns/net").readlink()
     found = []

@@ -14,17 +14,17 @@ from hpcscope.lab.active import INTERFACE, MANAGEMENT, Fault
 from hpcscope.lab.description import Lab, LabHost, Trunk
 
 SEGMENT_BYTES = 9000
-"""Largest segment of a host on a link of up to 200 Mbit/s: six frames, which cost the processors little more than
-one, so that many hosts can be busy at once."""
+"""Largest segment of a host on a link of up to 200 Mbit/s: six frames take little more CPU time than one, so that
+many hosts can be busy at once."""
 FASTEST_SEGMENTED_MBIT = 200
 LARGEST_SEGMENT_BYTES = 65_536
-"""Largest segment on Linux, unless something else is said."""
+"""Default largest segment on Linux."""
 TRAFFIC = "relay.traffic"
 """The relay's file of counters, in the folder of the lab."""
 COUNTERS = "SCOPE_LINK_COUNTERS"
 """The environment variable that passes `counters` to the native program."""
 BUS_QUEUE_BYTES = 500 * 1514
-"""What is kept of a host that waits for a bus: as much as a device of the kernel keeps."""
+"""Queue of a host that waits for a bus: as long as the queue of a kernel device."""
 IMPAIRMENTS = {
     "lossy": "loss",
     "duplicating": "duplication",
@@ -34,7 +34,7 @@ IMPAIRMENTS = {
     "pausing": "paused_ms",
     "policing": "policed_mbit_per_s",
 }
-"""Kinds of faults of the frames of a link, and the field of each in `Way`."""
+"""Kinds of faults that affect the frames of a link, and the field of each in `Way`."""
 
 
 @dataclass(frozen=True)
@@ -42,32 +42,32 @@ class Way:
     """One direction of a link that a relay carries."""
 
     source: str
-    """A port, `PID:INTERFACE` with the process number inside the lab, or a switch; so the next one."""
+    """A port, `PID:INTERFACE` with the process number inside the lab, or a switch; the same for `target`."""
     target: str
     rate_mbit: float = 0.0
-    """0: frames take no time; so all of the following."""
+    """0: frames take no time; 0 turns each of the following off, too."""
     latency_us: float = 0.0
     queue_bytes: float = 0.0
     counted: str = ""
     """The name under which the relay counts the bytes of both directions."""
     loss: float = 0.0
-    """A fraction of the frames, 0 to 1; so the next three."""
+    """A fraction of the frames, 0 to 1; the same for the next three."""
     duplication: float = 0.0
     reordering: float = 0.0
-    """Delivered after the frames that follow them."""
+    """Frames delivered after the frames that follow them."""
     corruption: float = 0.0
-    """With a wrong bit."""
+    """Frames with a wrong bit."""
     largest_packet_bytes: float = 0.0
-    """Larger IP packets are dropped, and nobody is told."""
+    """Larger IP packets are dropped silently."""
     paused_ms: float = 0.0
-    """The link stops for so long ten times a second."""
+    """The link stops for this long ten times a second."""
     policed_mbit_per_s: float = 0.0
-    """What every second TCP connection sends above is dropped."""
+    """What every second TCP connection sends above this rate is dropped."""
     medium: str = ""
     """Ways that name the same medium share it."""
 
     def line(self) -> str:
-        """Return the line by which the relay learns of it."""
+        """Return the line that declares it to the relay."""
         said = {one.name.replace("_", "-"): getattr(self, one.name) for one in fields(self)[2:]}
         texts = {key: value if isinstance(value, str) else f"{value:.10g}" for key, value in said.items() if value}
         return " ".join([self.source, self.target, *(f"{key}={text}" for key, text in texts.items())])
@@ -93,18 +93,18 @@ def _changes(fault: Fault) -> dict[str, Any]:
 
 @dataclass
 class Wiring:
-    """Commands in this order: links, then the relay, then the hosts, then the buckets."""
+    """What sets a lab up, in this order: links, then the relay, then the hosts, then the buckets."""
 
     links: list[str] = field(default_factory=list)
-    """For `ip` in the fabric."""
+    """Commands for `ip` in the fabric."""
     ways: list[Way] = field(default_factory=list)
     """What the relay carries."""
     hosts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """For `ip` on each host."""
+    """Commands for `ip` on each host."""
     routes: dict[str, list[str]] = field(default_factory=dict)
-    """For `ip` on each host; may fail without consequences."""
+    """Commands for `ip` on each host; they may fail without consequences."""
     buckets: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """For `tc` on each host."""
+    """Commands for `tc` on each host."""
 
 
 def wire(lab: Lab, pids: Mapping[str, int], faults: Sequence[Fault] = ()) -> Wiring:
@@ -140,15 +140,15 @@ def bucket(device: str, way: Way) -> str:
 
 
 def bucket_bytes(rate_mbit_per_s: float) -> float:
-    """Return how much comes to the relay at once: a segment, or a millisecond where the timer is too coarse."""
+    """Return the size of a burst to the relay: a segment, or 1 ms of traffic on links too fast for the timer."""
     return 10_000 if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT else rate_mbit_per_s * 1e6 / 8e3
 
 
 def segment_bytes(rate_mbit_per_s: float) -> int:
     """Return the largest segment that a host sends to a link.
 
-    On fast links two segments fit into the bucket. Linux divides those that do not fit into frames, which costs so
-    much that a stream of 400 Mbit/s took a whole processor.
+    On fast links two segments fit into the bucket. Linux divides larger ones into frames, which is so expensive
+    that a stream of 400 Mbit/s took a whole processor.
     """
     if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT:
         return SEGMENT_BYTES
@@ -172,7 +172,7 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, faults: Sequence
     ways = [_port(lab, host, pid, enters, faults) for enters in (True, False)]
     wiring.ways += ways
     if lab.shared_mbit_per_s(group.plugged_into) is None:
-        # The kernel then lets no connection fill the queue of the wire.
+        # With a bucket, the kernel lets no connection fill the queue of the wire.
         wiring.buckets[host.name].append(bucket(INTERFACE, ways[0]))
         commands.append(f"link set {INTERFACE} gso_max_size {segment_bytes(group.port_mbit_per_s)}")
     commands += [
@@ -208,7 +208,7 @@ def _hardware_address(host: LabHost) -> str:
 
 
 def _gate(lab: Lab, switch: str) -> str:
-    """Return where frames from other switches come to a switch: before a bus, for which they wait."""
+    """Return where frames from other switches enter a switch; at a bus, the gate at which they wait for it."""
     return switch if lab.shared_mbit_per_s(switch) is None else f"{switch}/gate"
 
 

@@ -1,1 +1,1 @@
-"""Starting the native program and staying with it until it ends."""
+"""Starting the native program and supervising it until it ends."""

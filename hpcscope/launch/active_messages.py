@@ -1,6 +1,6 @@
 """What `transport=active-messages` means for a launch: the provider that carries every MPI message.
 
-`around` serves commands that start their own ranks, which know TCP as well.
+`around` is for commands that start their own ranks; it also supports TCP.
 """
 
 import os
@@ -18,11 +18,11 @@ from hpcscope.plan.case import over_active_messages
 from hpcscope.settings.transports import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL
 
 SETTINGS = ("FI_SCOPE_WIRE", "FI_SCOPE_PEER_TIMEOUT_S", "FI_SCOPE_EAGER_BYTES", "FI_SCOPE_PROGRESS")
-"""What the user may set for the provider. A launcher takes variables to other hosts only when it is told to."""
+"""Variables that users may set for the provider. A launcher exports variables to other hosts only if told to."""
 
 
 def check(transports: Iterable[str], site: Site) -> None:
-    """Compile the provider where a launch needs it; UsageError where it cannot be had, or has no wire."""
+    """Compile the provider if a launch needs it; UsageError if it cannot be built, or has no wire."""
     if not any(map(over_active_messages, transports)):
         return
     if not site.one_host and not site.interface:
@@ -37,7 +37,7 @@ def variables(program: MpiProgram, site: Site) -> dict[str, str]:
     """Return the variables by which the ranks find the provider, its wire and the key of this launch.
 
     The key is a secret: it travels in the environment, never in a command line. Inside one host messages need no
-    wire. `check` says beforehand whether the provider can be had.
+    wire. `check` finds out beforehand whether the provider is available.
     """
     if not over_active_messages(program.transport):
         return {}
@@ -45,7 +45,7 @@ def variables(program: MpiProgram, site: Site) -> dict[str, str]:
 
 
 def around(mpi: MpiInstallation, transport: str = ACTIVE_MESSAGES, lab: ActiveLab | None = None) -> dict[str, str]:
-    """Return all variables under which a command of the user starts programs of `mpi` over a transport.
+    """Return all variables with which a user's command starts programs of `mpi` over a transport.
 
     `transport`: tcp, active-messages or active-messages.no-flow-control. Between hosts the wire of active messages
     is FI_SCOPE_IFACE, in a lab (`lab`, else the one of this process) its emulated network.

@@ -1,4 +1,4 @@
-"""The hosts of a site as they are found: facts of each, slots of each, and how programs are started on them."""
+"""The hosts of a site as probed: the facts and slots of each, and how programs are started on them."""
 
 import shlex
 import signal
@@ -28,9 +28,9 @@ TIMEOUT_S = 120
 TRIES = 3
 """MPICH 4.0's mpiexec dies of SIGPIPE, and prints nothing, in 7 of 900 starts of a program that ends at once."""
 FIRST_SHARE = 0.5
-"""Of the time limit, for the first start. The launcher of Open MPI 5 waits for ever where its daemon on another
-host misses the end of a program that ends at once: in 9 of 65 starts of `true` on two hosts of a busy machine, in
-none of 150 of a program that takes 0.3 s."""
+"""Fraction of the time limit for the first start. Open MPI 5's launcher hangs if its daemon on another host misses
+the end of a program that ends at once: in 9 of 65 starts of `true` on two hosts of a busy machine, in none of 150
+starts of a program that takes 0.3 s."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Cluster:
     site: Site
     hosts: list[Host]
     programs: Mapping[str, str] = field(default_factory=dict)
-    """Paths of the native program by the architecture that it was compiled for, where there are several."""
+    """Paths of the native program by the architecture that it was compiled for, if there are several."""
 
     @property
     def architectures(self) -> dict[str, HostSlots]:
-        """The first listed host of each architecture; empty where there is one host, or one did not answer."""
+        """The first listed host of each architecture; hosts that did not answer are left out."""
         slots: dict[str, HostSlots] = {}
         for host in self.site.hosts:
             facts = _facts_of(host.name, self.hosts)
@@ -74,7 +74,7 @@ class Cluster:
         )
 
     def _types(self) -> tuple[tuple[int, ...], ...]:
-        """Return the node types of the hosts; none where a listed host is not among those that answered."""
+        """Return the node types of the hosts; none if a listed host is not among those that answered."""
         facts = [fact for host in self.site.hosts if (fact := _facts_of(host.name, self.hosts)) is not None]
         if len(facts) < len(self.site.hosts):
             return ()
@@ -82,7 +82,7 @@ class Cluster:
 
 
 def _for_each_architecture(program: MpiProgram, programs: Mapping[str, str]) -> MpiProgram:
-    """Return the native program as each host starts the one for its architecture, where there are several."""
+    """Return the native program so that each host starts the build for its architecture, if there are several."""
     if len(programs) < 2 or program.path not in programs.values():
         return program
     choices = " ".join(f'{name}) exec {shlex.quote(path)} "$@";;' for name, path in sorted(programs.items()))
@@ -93,8 +93,8 @@ def _for_each_architecture(program: MpiProgram, programs: Mapping[str, str]) -> 
 def probe_cluster(site: Site) -> Cluster:
     """Probe every host of a site, and in a lab verify that messages take its emulated network.
 
-    Raises ScopeError where a host cannot be reached, UsageError where there is no such host, or where the launcher
-    does not start.
+    Raises ScopeError if a host cannot be reached, UsageError if there is no such host, or if the launcher does not
+    start.
     """
     if not site.hosts:
         return Cluster(site, [this_host()])
@@ -102,7 +102,7 @@ def probe_cluster(site: Site) -> Cluster:
     wire.verify(site, start_once_per_host)
     hosts = every_host(lambda words: run_once_per_host(site, words))
     listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
-    # Hosts keep the order of the list, so that node types are numbered alike everywhere.
+    # Hosts keep the order of the list, so that node types have the same numbers everywhere.
     return Cluster(with_slots(site, hosts), listed + [host for host in hosts if host not in listed])
 
 
@@ -120,8 +120,8 @@ def start_once_per_host(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command once on each host and wait for its end, whatever that is.
 
-    A launcher that says nothing is ended and started again. Raises ScopeError where the hosts do not answer then
-    either, UsageError where the launcher does not start.
+    A launcher that prints nothing is ended and started again. Raises ScopeError if the hosts do not answer then
+    either, UsageError if the launcher does not start.
     """
     once = replace(site, hosts=tuple(HostSlots(host.name, 1) for host in site.hosts), ranks_per_host=1)
     program = MpiProgram(path=words[0], arguments=tuple(words[1:]), ranks=max(1, len(site.hosts)))
@@ -137,7 +137,7 @@ def start_once_per_host(
 
 
 class _SilentError(subprocess.TimeoutExpired):
-    """A launcher said nothing until it was ended."""
+    """A launcher printed nothing until it was ended."""
 
 
 def run_to_end(start: Command, timeout_s: float) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ OPEN_MPI = re.compile(
 )
 HYDRA = re.compile(r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)")
 SRUN = re.compile(r"^srun: error: (?P<host>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)$", re.MULTILINE)
-"""One line per cause of death and host; Terminated are the ranks that srun ended itself."""
+"""One line per host and cause of death; `Terminated` is printed for ranks that srun ended itself."""
 HYDRA_SIGNAL = re.compile(r"\(signal (\d+)\)")
 HYDRA_EXIT_CODES = re.compile(r"\[(?P<host>[^\]\s]+)\] (?P<codes>-?\d+(?:,-?\d+)*)$", re.MULTILINE)
 """Statuses of the processes of a host, as waitpid(2) returns them, in the order of their ranks."""
@@ -23,21 +23,21 @@ MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
 """The last line of an error stack is the deepest cause."""
 NATIVE = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
 RANK = re.compile(r"(?:[\w.]+: )?rank (?P<rank>\d+) on (?P<host>[^\s:]+): ")
-"""Of the native program's own message, after the name of a benchmark."""
+"""Start of the native program's own message, after the name of a benchmark."""
 
 
 @dataclass(frozen=True)
 class Death:
-    """How a launch ended; None where the launcher does not tell."""
+    """How a launch ended; None for what the launcher does not tell."""
 
     text: str
     ranks: tuple[int, ...] = ()
-    """The rank that died; several, where it is one of them."""
+    """The rank that died; several if it is one of these."""
     host: str | None = None
     pid: int | None = None
     signal: int | None = None
     statuses: Mapping[int, int] = field(default_factory=dict)
-    """How the process that died ended, or those of which it is one; by their places after `pid` on its host."""
+    """Status of the process that died, or of several if that is unclear; by position after `pid` on its host."""
 
     @property
     def disk_full(self) -> bool:
@@ -47,7 +47,7 @@ class Death:
         )
 
     def no_room(self, path: str, full: bool) -> str:
-        """Return one line that says what cannot be written; `full`: whether the disk of `path` is."""
+        """Return one line that says what cannot be written; `full`: whether the disk of `path` is full."""
         if full and path not in self.text:  # the program's own message had no room either
             return f"{path}: cannot be written: {os.strerror(errno.ENOSPC)}"
         if self.signal == signal.SIGXFSZ:
@@ -60,7 +60,7 @@ class Death:
 
 
 def kills_for_lack_of_memory() -> int:
-    """Return how often the kernel of this host killed a process for lack of memory, of control groups too."""
+    """Return how often the kernel of this host killed a process for lack of memory, also in control groups."""
     try:
         counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
         return int(counters.get("oom_kill", 0))
@@ -91,10 +91,10 @@ def diagnose(output: str) -> Death:
 
 
 def _of_hydra(named: re.Match[str], output: str) -> Death:
-    """Read how all processes of the host ended where one died first.
+    """Read how all processes ended on the host where one died first.
 
-    The process that mpiexec names is only the first of that host which a signal ended. The signal that it names is
-    the OR of all: 13 where one died of signal 4, whereupon mpiexec killed the others with signal 9.
+    The process that mpiexec names is merely the first on that host that was ended by a signal. The signal that it
+    names is the OR of all: 13 if one process died of signal 4 and mpiexec then killed the others with signal 9.
     """
     host, pid, code = named["host"], int(named["pid"]), int(named["code"])
     printed = {match["host"]: match["codes"] for match in HYDRA_EXIT_CODES.finditer(output)}
@@ -115,7 +115,7 @@ def _of_hydra(named: re.Match[str], output: str) -> Death:
 
 
 def _of_srun(victim: re.Match[str]) -> Death:
-    """Read `srun: error: node1: task 0: Killed`, where signals are spelt as by strsignal(3)."""
+    """Read `srun: error: node1: task 0: Killed`, with signals spelled as by strsignal(3)."""
     rank, host, how = int(victim["rank"]), victim["host"], victim["how"].removesuffix(" (core dumped)")
     number = next((signals for signals in signal.valid_signals() if signal.strsignal(signals) == how), None)
     if number is None:

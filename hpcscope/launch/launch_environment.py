@@ -16,16 +16,16 @@ from hpcscope.launch.launcher import FOLDER, MARK
 from hpcscope.private import home, temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
-"""The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
+"""Sets the session directory of Open MPI 5 on the launcher's host. Version 4 rejects parameters of this form."""
 PARAMETERS = "mca-params.conf"
-"""How the names of the files end in which a user or a site sets such parameters."""
+"""Suffix of the files in which a user or a site sets such parameters."""
 
 
 @contextmanager
 def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Yield this process's variables with those of a launch; what its processes leave is removed at the end.
 
-    What killed launches left is removed first. A session directory chosen by the user is kept.
+    Leftovers of killed launches are removed first. A session directory chosen by the user is kept.
     """
     given = {**os.environ, **environment}
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
@@ -37,7 +37,7 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _is_set_in_a_file(path: str) -> bool:
-    """Return whether the user or a site chose session directories; beside that choice SESSION would be refused."""
+    """Return whether the user or a site chose session directories; SESSION would conflict with that choice."""
     launchers = (shutil.which("prterun", path=path), shutil.which("mpiexec", path=path))
     prefixes = {Path(launcher).resolve().parents[1] for launcher in launchers if launcher}
     folders = (home() / ".prte", home() / ".openmpi", *(prefix / "etc" for prefix in sorted(prefixes)))

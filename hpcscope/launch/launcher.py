@@ -30,19 +30,19 @@ class MpiProgram:
     oversubscribed: bool = False
     ranks_per_host: int | None = None
     exit_codes: bool = False
-    """Whether the launcher prints how every process ended, where it can."""
+    """Whether the launcher prints how every process ended, if it can."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The folder in which the ranks make their files, and the mark in the names of all that they make there."""
+    """The folder in which the ranks create their files, and the mark in the names of these files."""
 
     folder: str
     mark: str
 
     @property
     def variables(self) -> dict[str, str]:
-        """The variables by which the native program learns of both."""
+        """The variables that tell the native program both."""
         return {FOLDER: self.folder, MARK: self.mark}
 
 
@@ -58,10 +58,10 @@ class Site:
     """Path of the launcher: mpiexec or srun."""
     kind: str = MPIEXEC
     hosts: tuple[HostSlots, ...] = ()
-    """Empty: this host."""
+    """The hosts; empty: this host."""
     ranks_per_host: int | None = None
     binding: Binding = "core"
-    """Of launches whose placement prescribes no binding."""
+    """Binding of launches whose placement prescribes none."""
     remote_shell: str | None = None
     """The program that replaces ssh."""
     interface: str | None = None
@@ -72,7 +72,7 @@ class Site:
     """The topology file of the topology-aware collectives."""
     storage: Storage | None = None
     shared_kernel: bool = False
-    """The hosts are emulated: they share one kernel, its memory and its processors."""
+    """Whether the hosts are emulated: they share one kernel, its memory and its processors."""
 
     @property
     def one_host(self) -> bool:
@@ -88,11 +88,11 @@ class Site:
 
     @property
     def _embedded(self) -> bool:
-        """Whether the MPI is the wheel beside Scope, which no administrator has configured."""
+        """Whether the MPI is the wheel installed with Scope, which no administrator has configured."""
         return Path(self.mpi.compiler).parent == Path(sysconfig.get_path("scripts"))
 
     def binding_of(self, program: MpiProgram) -> Binding:
-        """Return how the ranks are bound: a bound one would wait for another that shares its processor."""
+        """Return how ranks are bound: not at all if they share processors, since bound ranks would wait then."""
         return "none" if program.oversubscribed or self.shared_kernel else program.binding
 
     def conditions(self, program: MpiProgram) -> Conditions:
@@ -111,7 +111,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Command:
-    """What is executed, and the variables that are set for it."""
+    """A command line, and the variables that are set for it."""
 
     arguments: list[str]
     environment: dict[str, str] = field(default_factory=dict)
@@ -121,13 +121,13 @@ class Launcher(Protocol):
     """One way to start ranks."""
 
     kind: str
-    """As an experiment's `launcher.kind` spells it."""
+    """The kind, as spelled in an experiment's `launcher.kind`."""
     mpis: tuple[str, ...]
     """Names of the MPI implementations whose programs it starts."""
     scheduler: str | None
-    """The batch system in whose jobs alone it works."""
+    """The batch system if it works only in that system's jobs; else None."""
     program: str | None
-    """The program that it runs; None: the mpiexec beside the compiler."""
+    """The program that it runs; None: the mpiexec next to the compiler."""
 
     def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
         """Return how `program` is started at `site`; every rank must get the variables of `environment`."""

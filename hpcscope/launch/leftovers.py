@@ -1,9 +1,9 @@
 """What killed launches leave behind: listed while a launch lives, removed when it is over.
 
 MPI libraries keep the memory that the ranks of a host share in files below /dev/shm, and some launchers have a
-folder among the temporary files. Where launcher and ranks are killed together, nobody removes them. A launch lists
-those of its own processes in its private folder: whoever sees it dead, its supervisor or the next launch, removes
-them.
+folder among the temporary files. If launcher and ranks are killed together, nobody removes these. A launch lists
+those of its own processes in its private folder. Once the launch is dead, its supervisor or the next launch
+removes them.
 """
 
 import os
@@ -27,14 +27,14 @@ MEMORY = Path("/dev/shm")
 LIST = "leftovers"
 """The list in the folder of a launch: a path and the number of its inode on each line."""
 STORAGE_LIST = "storage"
-"""In the folder of a launch: how the paths of the folders begin that its ranks make for files."""
+"""The list in the folder of a launch of how the paths begin of folders that its ranks create for files."""
 FIRST_LOOK_S, LONGEST_WAIT_S = 0.05, 0.5
-"""Between two looks; longer and longer: ranks share memory first of all, and looking disturbs a measurement."""
+"""Growing time between two looks: ranks create shared memory early, and looking disturbs a measurement."""
 TICK_NS = 50_000_000
 LOOKS = 4
-"""At a new file, before it is taken for one of other programs."""
+"""Looks at a new file before it is attributed to another program."""
 DYING_S = 2.0
-"""How long killed ranks may take to let go of their memory."""
+"""How long killed ranks may take to release their memory."""
 
 Identity = tuple[int, int]
 """Device and inode of a file."""
@@ -42,7 +42,7 @@ Identity = tuple[int, int]
 
 @contextmanager
 def listed(folder: Path) -> Iterator[None]:
-    """List in `folder` what all processes that this one starts while the context lasts would leave behind."""
+    """List in `folder` what the processes started by this one during the context would leave behind."""
     over = threading.Event()
     _remove_empty_sessions()
     known = dict(_shared_memory())
@@ -118,7 +118,7 @@ def _list(file: Path, known: dict[Path, Identity], over: threading.Event) -> Non
     wait_s = FIRST_LOOK_S
     changed_ns = 0
     looks: dict[Identity, int] = {}
-    """At files that no process of ours has mapped yet."""
+    """Number of looks at each file that no process of ours has mapped yet."""
     while not over.wait(wait_s):
         wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         with suppress(OSError, psutil.Error):
@@ -136,7 +136,7 @@ def _list(file: Path, known: dict[Path, Identity], over: threading.Event) -> Non
             looks = {process: looks.get(process, 0) + 1 for process in new.values() if process not in mapped}
             known |= ours | {path: each for path, each in new.items() if looks.get(each) == LOOKS}
             looks = {each: times for each, times in looks.items() if times < LOOKS}
-            # The file system's clock ticks slowly: what comes within this tick does not change the time.
+            # The file system's clock is coarse: further files within the same tick do not change the time.
             changed_ns = last_ns if time.time_ns() - last_ns > TICK_NS else 0
 
 
@@ -167,7 +167,7 @@ def _session(pattern: str, launcher: int) -> Path:
 
 
 def _remove_empty_sessions() -> None:
-    """Remove folders around session directories that hold none, which ranks that lose their launcher may leave."""
+    """Remove empty parents of session directories, which ranks that lose their launcher may leave behind."""
     for place in {_session(pattern, 0).parent for pattern in registry.SESSIONS}:
         with suppress(OSError, ScopeError):
             refuse_shared(place)
@@ -176,7 +176,7 @@ def _remove_empty_sessions() -> None:
 
 
 def _remove_session(path: Path, inode: str) -> None:
-    """Remove a session directory whose launcher is dead, and the one around it if that was its last."""
+    """Remove a session directory whose launcher is dead, and its parent if that was the last one."""
     with suppress(OSError, ScopeError):
         refuse_shared(path.parent)
         refuse_shared(path)

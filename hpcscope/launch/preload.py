@@ -15,7 +15,7 @@ OPERATIONS = ("broadcast", "reduce", "allreduce", "barrier", "gather", "scatter"
 
 
 def preloaded(program: MpiProgram, site: Site) -> MpiProgram:
-    """Return the program with the library preloaded, where its transport asks for that.
+    """Return the program with the library preloaded, if its transport asks for that.
 
     `hpcscope.topology.preloading` checks beforehand that the library can do what the transport asks for. `env`
     sets the variables on the hosts of the ranks, since the launcher itself must not load the library.
@@ -30,7 +30,7 @@ def preloaded(program: MpiProgram, site: Site) -> MpiProgram:
 
 
 def settings(transport: str, topology: Path | None) -> dict[str, str]:
-    """Return the environment in which the library does what a transport asks for; empty where it asks for none."""
+    """Return the environment in which the library does what a transport asks for; empty if it asks for nothing."""
     name, *choice = transport.split(".")
     if name != TRANSPORT:
         return {}
@@ -40,7 +40,7 @@ def settings(transport: str, topology: Path | None) -> dict[str, str]:
 def by_rules(rules: str, operations: Collection[str], topology: Path) -> dict[str, str]:
     """Return the environment in which the library follows the rules of an MPI library in some operations.
 
-    The others are left to MPI.
+    The other operations are left to MPI.
     """
     choices = ",".join(f"{name}={rules if name in operations else 'library'}" for name in OPERATIONS)
     return {"SCOPE_TOPOLOGY": str(topology), "SCOPE_COLLECTIVES": choices}

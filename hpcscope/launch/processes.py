@@ -1,7 +1,7 @@
 """The processes of a launch as this host's kernel sees them, and how they are ended.
 
-Only processes that carry the mark of this very launch, an argument or an environment variable, are ever signalled.
-A process number that was reused meanwhile is left alone.
+Only processes that carry the mark of this very launch, an argument or an environment variable, are ever signaled.
+A process number that has been reused is left alone.
 """
 
 import os
@@ -24,7 +24,7 @@ STATES = {
     psutil.STATUS_TRACING_STOP: "stopped",
 }
 NO_PIDFD_S = 0.1
-"""Interval of looking for the end of a process where the kernel cannot tell of it."""
+"""Polling interval for the end of a process if the kernel cannot report it."""
 SIGNAL_S = 1.0
 GRACE_S = 3.0
 """How long a launcher may take to end its ranks itself."""
@@ -47,7 +47,7 @@ def with_argument(argument: str) -> list[psutil.Process]:
 
 
 def with_variable(name: str, value: str) -> list[psutil.Process]:
-    """Return the living processes of this host in whose environment `name` is `value`."""
+    """Return the living processes of this host that have `name` set to `value` in their environment."""
     return _living(lambda process: process.environ().get(name) == value)
 
 
@@ -58,16 +58,16 @@ def end(
     try:
         _signal_group(launcher.pid, signal.SIGTERM)
         has_ended(launcher, grace_s)
-    finally:  # also when another Ctrl-C arrives meanwhile
+    finally:  # even if another Ctrl-C arrives in between
         _signal_group(launcher.pid, signal.SIGKILL)
         kill(find)
         has_ended(launcher, KILL_S)
 
 
 def has_ended(process: subprocess.Popen[bytes] | subprocess.Popen[str], seconds: float = inf) -> bool:
-    """Wait for the end of a process, and say whether it came; a signal to this one is answered within a second.
+    """Wait for the end of a process and return whether it ended; signals to this process are handled within 1 s.
 
-    `Popen.wait` answers one that comes just before it sleeps only when the process has ended.
+    `Popen.wait` handles a signal that arrives just before it sleeps only after the process has ended.
     """
     until_s = time.monotonic() + seconds
     while process.poll() is None and (left_s := until_s - time.monotonic()) > 0:
@@ -76,10 +76,10 @@ def has_ended(process: subprocess.Popen[bytes] | subprocess.Popen[str], seconds:
 
 
 def await_end(process: subprocess.Popen[bytes] | subprocess.Popen[str], seconds: float) -> None:
-    """Return when a process has ended, or after some time; its processor is not disturbed meanwhile."""
+    """Return when a process has ended or the time is over, without disturbing its processor."""
     try:
         descriptor = os.pidfd_open(process.pid)
-    except OSError:  # before Linux 5.3, or ended and waited for
+    except OSError:  # before Linux 5.3, or already ended and reaped
         time.sleep(min(seconds, NO_PIDFD_S))
         return
     try:
@@ -94,28 +94,28 @@ class Ends:
     """The order in which processes of this host end, which the kernel notes without disturbing them."""
 
     def __init__(self) -> None:
-        """Watch none yet."""
+        """Begin without any process."""
         self._events = select.epoll()
         self._ranks: dict[int, int] = {}
 
     def watch(self, rank: int, pid: int, argument: str) -> None:
-        """Watch the process of a rank that has `argument`, where the kernel can (Linux 5.3)."""
+        """Watch the process of a rank that has `argument`, if the kernel can (Linux 5.3)."""
         try:
             descriptor = os.pidfd_open(pid)
         except OSError:
             return
         self._ranks[descriptor] = rank
-        if state(pid, argument) != "gone":  # else the number may be another's
+        if state(pid, argument) != "gone":  # else the number may be another process's
             self._events.register(descriptor, select.EPOLLIN)
 
     def order(self) -> list[int]:
-        """Return the ranks whose processes have ended, the first first."""
-        # The events of a file descriptor that nobody has asked for yet stand in the order in which they came.
+        """Return the ranks whose processes have ended, in the order of their ends."""
+        # epoll returns events that have not been polled yet in the order in which they occurred.
         ended = self._events.poll(0, maxevents=max(1, len(self._ranks)))
         return [self._ranks[descriptor] for descriptor, _ in ended]
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         for descriptor in self._ranks:
             os.close(descriptor)
         self._events.close()

@@ -14,16 +14,16 @@ class Qsub:
     submits = "qsub"
     tells_end = False
     own_command: str
-    """No other batch system with a qsub has it."""
+    """A command that no other batch system with a qsub has."""
     options: tuple[str, ...] = ()
     """Options of every call of qsub."""
     array: re.Pattern[str]
     """The option of qsub that makes an array of jobs."""
     keys: tuple[tuple[str, str], ...]
-    """Which key of an experiment an error of qsub is about."""
+    """Patterns for errors of qsub, and the key of the experiment that each is about."""
 
     def require(self) -> None:
-        """Raise UsageError where its commands are not on PATH."""
+        """Raise UsageError if its commands are not on PATH."""
         for command in (self.submits, self.own_command):
             require(command, self.title)
 
@@ -36,9 +36,9 @@ class Qsub:
         return answer.stdout.split()[-1]
 
     def cancel(self, job: str) -> None:
-        """Cancel a job; one that has ended meanwhile is left alone."""
+        """Cancel a job; one that has already ended is left alone."""
         ask(self.title, "qdel", job)
 
     def reason(self, printed: str) -> str:
-        """Return what a command printed as the reason of an error."""
+        """Return the reason for an error from what a command printed."""
         raise NotImplementedError

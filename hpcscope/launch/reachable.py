@@ -1,4 +1,4 @@
-"""Hosts of which no launcher could know the address: refused before it starts, in our words instead of its own."""
+"""Hosts whose address a launcher could not find: refused before it starts, with a clearer message than its own."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from hpcscope.launch.launcher import MPIEXEC, Site
 
 
 def refuse_unknown(site: Site) -> None:
-    """Raise UsageError naming the first host that this one cannot find.
+    """Raise UsageError naming the first host whose address this host cannot find.
 
     Hosts of a batch job, and those of a remote shell that replaces ssh, need no address here.
     """
@@ -38,7 +38,7 @@ def refuse_unknown(site: Site) -> None:
 
 
 def _unknown(name: str) -> str:
-    """Return why a name has no address; empty where it has one."""
+    """Return why a name has no address; empty if it has one."""
     try:
         socket.getaddrinfo(name, None)
     except (OSError, UnicodeError) as error:
@@ -47,7 +47,7 @@ def _unknown(name: str) -> str:
 
 
 def _ssh_knows(name: str) -> bool:
-    """Say whether the settings of ssh lead a name elsewhere: to another name, or through another host."""
+    """Return whether ssh's settings redirect a name: to another name, or through another host."""
     settings = dict(line.partition(" ")[::2] for line in ask(["ssh", "-G", name]).splitlines())
     if settings.get("proxyjump", "none") != "none" or settings.get("proxycommand", "none") != "none":
         return True

@@ -1,6 +1,6 @@
 """What a batch system must be able to do: say what a job was granted, and write the directives of a job script.
 
-To a `Queue` Scope submits the script, too.
+Scope also submits the script to a `Queue`.
 """
 
 import re
@@ -18,7 +18,7 @@ from hpcscope.errors import ScopeError, UsageError
 TIMEOUT_S = 60
 """How long a command of a batch system may take."""
 END = "SCOPE_JOB_END_UNIX_S"
-"""Set by the scripts for batch systems that do not tell a job when it ends."""
+"""Variable set by the job scripts for batch systems that do not tell a job when it ends."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Allocation:
     slots: Mapping[str, int | None]
     """Ranks of each host, in the job's order; None: one per usable core."""
     end_unix_s: float | None
-    """When the job ends; None without a limit, or where the batch system does not say."""
+    """When the job ends; None without a limit, or if the batch system does not say."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Scheduler(Protocol):
     """One batch system."""
 
     name: str
-    """As an experiment's `launcher.scheduler` spells it."""
+    """The name, as spelled in an experiment's `launcher.scheduler`."""
     title: str
-    """As its authors spell it."""
+    """The name as its authors spell it."""
     submits: str
-    """The command that submits a script, whose path follows."""
+    """The command that submits a script, to be followed by its path."""
     tells_end: bool
     """Whether a job can ask when it ends."""
 
@@ -81,16 +81,16 @@ class JobState:
     """The state of a job in the queue."""
 
     state: str
-    """As the batch system calls it; `GONE` when it does not know the job (any more)."""
+    """The state in the batch system's words; `GONE` if it does not know the job (any more)."""
     reason: str = ""
     exit_code: int | None = None
-    """Of the script, once it has ended and where the batch system says so."""
+    """Exit code of the script, once it has ended and if the batch system reports it."""
     pending: bool = False
     """Whether the job has not started."""
     stuck: bool = False
     """Whether the job is pending for a reason that does not go away by itself."""
     ended: bool = False
-    """Whether the job has ended, however."""
+    """Whether the job has ended, in whatever way."""
 
 
 @runtime_checkable
@@ -101,7 +101,7 @@ class Queue(Scheduler, Protocol):
     """How long after the end of a job its exit code may stay unknown."""
 
     def require(self) -> None:
-        """Raise UsageError where its commands are not on PATH."""
+        """Raise UsageError if its commands are not on PATH."""
 
     def submit(self, script: Path, request: Request) -> str:
         """Submit a job and return its number; raises UsageError with the reason of a rejection."""
@@ -110,11 +110,11 @@ class Queue(Scheduler, Protocol):
         """Return the state of a job; raises ScopeError while the batch system does not respond."""
 
     def cancel(self, job: str) -> None:
-        """Cancel a job; one that has ended meanwhile is left alone."""
+        """Cancel a job; one that has already ended is left alone."""
 
 
 def require(command: str, title: str) -> None:
-    """Raise UsageError where a command of the batch system `title` is not on PATH."""
+    """Raise UsageError if a command of the batch system `title` is not on PATH."""
     if shutil.which(command) is None:
         raise UsageError(f"{command}: no such program; {title}'s commands must be on PATH")
 
@@ -130,7 +130,7 @@ def ask(title: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
-    """Raise UsageError where the arguments have the `option` of an array, which is many jobs for one run."""
+    """Raise UsageError if the arguments have the `option` for an array, which would be many jobs for one run."""
     if array := next((word for word in arguments if option.match(word)), None):
         raise UsageError(
             f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job. In an array "
@@ -139,12 +139,12 @@ def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
 
 
 def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], request: Request) -> str:
-    """Return one line with the reason of a rejection and, where `keys` has a pattern, the experiment's key.
+    """Return one line with the reason for a rejection and, if a pattern in `keys` matches, the experiment's key.
 
     A key is a field of `Request`, too.
     """
     found = [key for pattern, key in keys if re.search(pattern, reason, re.IGNORECASE)]
-    key = found[0] if len(found) == 1 else None  # a reason that names several leaves open which is wrong
+    key = found[0] if len(found) == 1 else None  # a reason that names several keys does not say which one is wrong
     if key == "nodes" and request.nodelist:
         key = "nodelist"
     value = getattr(request, key) if key else None
@@ -154,14 +154,14 @@ def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], reques
 def counted(names: Iterable[str]) -> dict[str, int | None]:
     """Return the slots of each host by how often it is named.
 
-    Hosts of which each is named once may have been granted whole; their usable cores count.
+    If each host is named only once, whole hosts may have been granted: then None, one slot per usable core.
     """
     found = Counter(names)
     return dict(found) if max(found.values(), default=1) > 1 else dict.fromkeys(found)
 
 
 def end_of_job(environment: Mapping[str, str]) -> float | None:
-    """Return when this job ends, as its script computed; None where the script did not."""
+    """Return when this job ends, as its script computed; None if the script did not."""
     end = environment.get(END, "")
     return float(end) if end.isdigit() else None
 

@@ -1,4 +1,4 @@
-"""What this host is short of where programs do not start: what is needed, what was found, and what helps."""
+"""What this host is short of when programs do not start: what is needed, what was found, and what helps."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from hpcscope.machine import memory_copies
 from hpcscope.units import size
 
 SUFFICIENT_FILE_BYTES = 64 * 1024**2
-"""Open MPI 5 needs files of 16 MiB (btl_sm_segment_size), other installations may be configured to need more."""
+"""Open MPI 5 needs files of 16 MiB (btl_sm_segment_size); other installations may be configured to need more."""
 SUFFICIENT_MEMORY_BYTES = 1024**3
 """Address space of a rank with the libraries of its MPI."""
 TEMPORARY_BYTES = 64 * 1024
@@ -19,13 +19,13 @@ OWN_FILES, FILES_OF_A_RANK = 32, 8
 """Open MPI 5.0.11 starts 2 ranks with 32 open files and none with 28."""
 OWN_THREADS, THREADS_OF_A_RANK = 16, 8
 MOST_THREADS, MANY_THREADS = 64, 1024
-"""OpenBLAS has at most the first number; limits above the second are not looked at, since counting takes time."""
+"""OpenBLAS has at most MOST_THREADS; limits above MANY_THREADS are not checked, since counting takes time."""
 NUMPY_BYTES, THREAD_BYTES = 256 << 20, 40 << 20
-"""Address space of numpy, and of each thread of its OpenBLAS: without it, it waits for ever."""
+"""Address space of numpy and of each thread of its OpenBLAS, which hangs without it."""
 
 
 def own_shortage() -> str:
-    """Return what this process lacks for the libraries of Scope; empty where it has all."""
+    """Return what this process lacks for the libraries of Scope; empty if nothing is lacking."""
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     memory_bytes = NUMPY_BYTES + THREAD_BYTES * threads
     return _limited("memory of a process", "v", resource.RLIMIT_AS, memory_bytes, 1024) or _without_threads(
@@ -34,7 +34,7 @@ def own_shortage() -> str:
 
 
 def shortage(ranks: int) -> str:
-    """Return what may have kept a launcher from starting any rank on this host; empty where nothing is known."""
+    """Return what may have kept a launcher from starting any rank on this host; empty if nothing is known."""
     return (
         _limited("size of a file", "f", resource.RLIMIT_FSIZE, SUFFICIENT_FILE_BYTES, 1024)
         or _limited("open files of a process", "n", resource.RLIMIT_NOFILE, OWN_FILES + FILES_OF_A_RANK * ranks)
@@ -46,7 +46,7 @@ def shortage(ranks: int) -> str:
 
 
 def hindrance(bus_error: bool) -> str:
-    """Return what of this host may explain that a case died or hung; empty where nothing is known.
+    """Return what on this host may explain why a case died or hung; empty if nothing is known.
 
     `bus_error`: a rank used a page of a mapped file (SIGBUS) for which there is no room.
     """
@@ -95,7 +95,7 @@ def _without_temporary_files() -> str:
 
 
 def _without_shared_memory(needed: int | None) -> str:
-    """Say how much room for shared memory is free where that is less than what is needed; None: in any case."""
+    """Say how much room for shared memory is free if that is less than `needed` (None: in any case)."""
     try:
         room = os.statvfs(SHARED_FOLDER)
     except OSError as error:

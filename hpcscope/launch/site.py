@@ -1,4 +1,4 @@
-"""The site that an experiment asks for: its hosts, its launcher, and what else ranks are started with."""
+"""The site that an experiment asks for: its hosts, its launcher, and everything else that starting ranks needs."""
 
 import os
 import secrets
@@ -27,7 +27,7 @@ THREADS = {
 }
 """A rank is one thread unless the environment says otherwise."""
 NETWORK = "SCOPE_INTERFACE"
-"""The variable by which the native program learns which interface carries messages below MPI, too."""
+"""The variable that tells the native program which interface carries the messages, also those below MPI."""
 
 
 def site_of(mpi: MpiInstallation, asked: LauncherSettings, where: str) -> Site:
@@ -62,7 +62,7 @@ def site_of(mpi: MpiInstallation, asked: LauncherSettings, where: str) -> Site:
 
 
 def start_command(program: MpiProgram, site: Site) -> Command:
-    """Return how `program` is started at `site`; every rank gets the variables that steer MPI and threads."""
+    """Return how `program` is started at `site`; every rank gets the environment variables for MPI and threads."""
     threads = {name: os.environ.get(name, value) for name, value in THREADS.items()}
     storage = site.storage.variables if site.storage else {}
     messages = active_messages.variables(program, site)
@@ -118,7 +118,7 @@ def _topology(name: str, where: str) -> Path:
 
 
 def _storage(asked: str | None, where: str) -> Storage | None:
-    """Return the folder that was asked for; raises UsageError where no files can be made in it."""
+    """Return the folder that was asked for; raises UsageError if no files can be made in it."""
     named = asked or os.environ.get(FOLDER)
     if not named:
         return None

@@ -1,7 +1,7 @@
-"""Whether messages between hosts of a lab take its emulated network: counted once for each MPI.
+"""Whether messages between hosts of a lab take its emulated network: checked once for each MPI.
 
 MPI libraries find ways around an emulated network: memory that both hosts share, or the network of the launchers.
-A measurement over either would be one of something else.
+A measurement over either would measure something else.
 """
 
 import re

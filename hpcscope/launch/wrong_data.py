@@ -1,4 +1,4 @@
-"""A minimal C program that shows wrong data of one MPI routine without Scope, and what it says when it is run."""
+"""A minimal C program that shows wrong data of one MPI routine without Scope, and what it prints."""
 
 import re
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ WAYS = ("send", "completion", "call")
 TIMES = 5
 """How often each size is sent."""
 _SIZES = (1024, 4096, 16384)
-"""Tried beside the size of the case, in bytes."""
+"""Sizes in bytes that are tried besides that of the case."""
 
 
 class _Exchange(NamedTuple):
-    """What a routine exchanges, in C; each rank has room for a block for each rank on both sides."""
+    """What a routine exchanges, in C; both buffers of a rank have room for one block per rank."""
 
     arguments: str
     arrives: str = "1"
-    """On which ranks something arrives."""
+    """Condition for the ranks at which data arrive."""
     blocks: str = "1"
     expected: str = "0, ranks - 1, i"
-    """The first and the last rank whose contents arrive at place i, and the place where they sent them."""
+    """First and last rank whose words arrive at index i, and the index of these words in what they sent."""
 
 
 _BLOCK, _WORDS = "8 * words, MPI_BYTE", "words, MPI_UNSIGNED_LONG_LONG, MPI_BXOR"
@@ -64,7 +64,7 @@ class Called(NamedTuple):
 
 
 def called_by(benchmark: str, parameters: Mapping[str, Value], catalog: Catalog) -> Called:
-    """Return what a case calls, by the parameters of its declaration; its routine is empty where it names none."""
+    """Return what a case calls, by its parameters and declaration; the routine is empty if neither names one."""
     mode = MODES.get(str(parameters.get("mode")))
     asked = next((str(parameters[name]) for name in WAYS if name in parameters), "blocking")
     way = {"overlapped": "nonblocking", "nonblocking": asked, "persistent": asked}.get(asked, "blocking")
@@ -72,7 +72,7 @@ def called_by(benchmark: str, parameters: Mapping[str, Value], catalog: Catalog)
 
 
 def source(case: Case, catalog: Catalog) -> str | None:
-    """Return the program for a case; None where its routine has none."""
+    """Return the program for a case; None if there is none for its routine."""
     called = called_by(case.benchmark, case.parameters, catalog)
     sends = called.plain in MODES.values()
     exchange = _SEND if sends else _EXCHANGES.get(called.plain)
@@ -106,32 +106,32 @@ def source(case: Case, catalog: Catalog) -> str | None:
 
 
 def sizes(case: Case, catalog: Catalog) -> list[int]:
-    """Return the sizes in bytes that are tried: some smaller ones, and that of the case."""
+    """Return the sizes in bytes that are tried: some smaller ones, and the size of the case."""
     size = catalog.size(case.benchmark, case.parameters) or 8
     return [*(smaller for smaller in _SIZES if smaller < size), size]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the program says."""
+    """What the program printed."""
 
     library: str
     right: list[int]
     """Sizes in bytes that were right."""
     wrong: list[int]
     first_time: int
-    """How often a size had been sent when it first was wrong."""
+    """How often a size had been sent when it was first wrong."""
     kinds: list[str]
     """What arrived instead: `old`, `shifted`, `untouched`, `foreign`."""
     details: list[str]
-    """The same with its time: `old, of time 0`, before the first call."""
+    """The same in full, with the time the data are from: `old, of time 0` (before the first call)."""
 
 
 def read(text: str) -> Shown | None:
-    """Return what the program printed; None where it did not come to its end."""
+    """Return what the program printed; None if it did not finish."""
     verdicts = re.findall(r"^(\d+) B: (right|WRONG)$", text, re.M)
     seen = re.findall(r"^\d+ B, time (\d+), rank \d+: wrong from byte \d+: ((\w+).*)$", text, re.M)
-    library = re.search(r"^library (.+)$", text, re.M)  # the lines of several ranks come in any order
+    library = re.search(r"^library (.+)$", text, re.M)  # lines of several ranks come in any order
     if not verdicts or library is None:
         return None
     return Shown(

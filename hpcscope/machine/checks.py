@@ -14,7 +14,7 @@ from hpcscope.machine.machine import Host
 
 STEADY_GOVERNORS = {"", "performance"}
 FREE_BYTES = 200e6
-"""A standard run with its page stays well below."""
+"""Free disk space: a standard run with its report needs much less."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Check:
     ok: bool
     found: str
     advice: str = ""
-    """Advice; empty when all is well."""
+    """Advice; empty if all is well."""
     needed: bool = False
     """Whether nothing can be measured without it."""
 
@@ -113,7 +113,7 @@ def _devices(host: Host) -> Iterator[Check]:
 
 
 def _copy_between_processes() -> Check:
-    """Single-copy transfers inside a host read the other process's memory."""
+    """Check that processes may read each other's memory, as single-copy transfers inside a host do."""
     if words := memory_copies.refusal():
         advice = "large intra-node messages fail or are slow; a container needs --cap-add SYS_PTRACE"
         return Check("CMA (process_vm_readv)", False, f"{memory_copies.CALL}: {words}", advice)

@@ -7,7 +7,7 @@ from hpcscope.machine.kernel_files import text_of
 
 
 class ControlGroup(NamedTuple):
-    """One group; the versions name their files differently."""
+    """One group and its version; the versions name their files differently."""
 
     folder: Path
     version: int

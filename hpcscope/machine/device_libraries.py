@@ -1,7 +1,7 @@
-"""Libraries that drive graphics processors on this host, and cards that none of them drives.
+"""Libraries that drive graphics processors on this host, and cards that no library drives.
 
-`python -m hpcscope.machine.device_libraries` prints the libraries as JSON. `scope doctor` starts it as a process
-of its own, since a driver may hang or crash. The native program opens the same files (`measure/src/devices/`).
+`python -m hpcscope.machine.device_libraries` prints the libraries as JSON. `scope doctor` starts it as a separate
+process, since a driver may hang or crash. The native program opens the same files (`measure/src/devices/`).
 """
 
 import json
@@ -19,9 +19,9 @@ from hpcscope.machine.kernel_files import text_of
 from hpcscope.machine.machine import Device
 
 CLASSES = ("0x0302", "0x0380", "0x12")
-"""How the PCI classes of cards that compute begin: 3D and other controllers, accelerators."""
+"""Prefixes of the PCI classes of cards that compute: 3D and other controllers, accelerators."""
 GRAPHICS = "0x0300"
-"""The class of a card with a screen: one that computes, too, if NVIDIA made it."""
+"""The PCI class of a card with a display; such a card also computes if NVIDIA made it."""
 NVIDIA = "0x10de"
 VENDORS = {
     NVIDIA: ("NVIDIA", "needs the driver, which has libcuda.so.1"),
@@ -31,11 +31,11 @@ VENDORS = {
 """PCI vendors: their names, and what drives their cards."""
 HIDING = "CUDA_VISIBLE_DEVICES"
 PACKAGES = {"NVRTC": "cuda-nvrtc", "cuBLAS": "cublas"}
-"""Of Python, for libraries of CUDA, after the vendor's name."""
+"""Python packages for CUDA libraries, after the vendor's name."""
 
 
 class Library(NamedTuple):
-    """A library, or what lacks one."""
+    """A library, or a card that lacks one."""
 
     name: str
     ok: bool
@@ -44,7 +44,7 @@ class Library(NamedTuple):
 
 
 def libraries() -> list[Library]:
-    """Return what the libraries of devices say of themselves."""
+    """Return what the device libraries report about themselves."""
     command = [sys.executable, "-m", "hpcscope.machine.device_libraries"]
     try:
         ended = subprocess.run(command, capture_output=True, timeout=devices.PATIENCE_S, stdin=subprocess.DEVNULL)
@@ -87,7 +87,7 @@ def _cuda(library: CDLL, file: str) -> Library:
 
 
 def _nvrtc(newest: int | None) -> Iterator[Library]:
-    """Yield what compiles kernels for a driver that takes this major version of CUDA; nothing without both."""
+    """Yield the kernel compiler for a driver with this major version of CUDA; nothing if both are missing."""
     usual = [*(f"libnvrtc.so.{major}" for major in range(newest or 0, 11, -1)), "libnvrtc.so.11.2"]
 
     def version(library: CDLL) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def _nvrtc(newest: int | None) -> Iterator[Library]:
 
 
 def _cublas(newest: int | None) -> Iterator[Library]:
-    """Yield what multiplies matrices, in the same way."""
+    """Yield the library for matrix products, in the same way."""
     usual = [f"libcublas.so.{major}" for major in range(newest or 11, 10, -1)]
 
     def version(library: CDLL) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def _of_cuda(
     version: Callable[[CDLL], tuple[int, int]],
     lost: str,
 ) -> Iterator[Library]:
-    """Yield a library that must not be newer than the driver; nothing without both."""
+    """Yield a library, which must not be newer than the driver; nothing if both are missing."""
     named = os.environ.get(variable) or devices.variables().get(variable)
     stem = f"nvidia-{PACKAGES[name]}"
     package = f"{stem}-cu{newest}" if newest in {11, 12} else f"{stem}=={newest}.*"

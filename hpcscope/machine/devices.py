@@ -1,6 +1,6 @@
-"""Graphics processors and other devices of this host, as CUDA, OpenCL and the kernel tell.
+"""Graphics processors and other devices of this host, as reported by CUDA, OpenCL and the kernel.
 
-`python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a process of its own: a driver
+`python -m hpcscope.machine.devices` prints them as JSON. The probe starts it as a separate process: a driver
 that hangs or crashes costs these facts, never the probe. The native program numbers devices in the same order
 (`measure/src/devices/`).
 """
@@ -22,31 +22,31 @@ from hpcscope.machine.kernel_files import number_of, text_of
 PATIENCE_S = 20
 """How long drivers may take to start."""
 LIBRARIES = {"SCOPE_CUDA": "libcuda.so.1", "SCOPE_OPENCL": "libOpenCL.so.1"}
-"""The variables that name other files, and the files by default."""
+"""The variables that name other library files, and the default files."""
 COMPILER = "SCOPE_NVRTC"
-"""The variable that names the library that compiles kernels for CUDA."""
+"""The variable for the library that compiles kernels for CUDA."""
 PRODUCTS = "SCOPE_CUBLAS"
-"""The variable that names the library of matrix products for CUDA."""
+"""The variable for the library of matrix products for CUDA."""
 ALL_DEVICES = 0xFFFFFFFF
 KINDS = ("gpu", "accelerator", "cpu")
-"""In the order in which devices are numbered."""
+"""Kinds of devices, in the order in which devices are numbered."""
 OF_CPU, OF_GPU = 2, 4
 PLATFORM_NAME = 0x902
 TYPE, COMPUTE_UNITS, MEMORY, NAME, DRIVER, EXTENSIONS = 0x1000, 0x1002, 0x101F, 0x102B, 0x102D, 0x1030
 PCI_BUS = 0x410F
-"""Of cl_khr_pci_bus_info: domain, bus, device and function."""
+"""Query of cl_khr_pci_bus_info: domain, bus, device and function."""
 PCI_BUS_NVIDIA, PCI_SLOT_NVIDIA, PCI_DOMAIN_NVIDIA = 0x4008, 0x4009, 0x400A
-"""Of cl_nv_device_attribute_query."""
+"""Queries of cl_nv_device_attribute_query."""
 CUDA_MULTIPROCESSORS, CUDA_PCI, CUDA_MEMORY = 16, (50, 33, 34), (36, 37)
-"""Attributes of CUDA: a number; domain, bus and device; clock of the memory in kHz and its width in bits."""
+"""Attributes of CUDA: multiprocessors; PCI domain, bus and device; memory clock in kHz and width in bits."""
 MOST_LANES = 32
-"""Of a PCI Express link; kernels write more where they do not know."""
+"""Most lanes of a PCI Express link; a kernel that does not know the number reports more."""
 
 Number = TypeVar("Number", c_uint32, c_uint64)
 
 
 def devices(root: Path) -> list[dict[str, Any]]:
-    """Return the devices of this host in the shape of `machine.Device`; none where no library is."""
+    """Return the devices of this host in the shape of `machine.Device`; none if there is no library."""
     if not any(map(library, LIBRARIES)):
         return []
     command = [sys.executable, "-m", "hpcscope.machine.devices"]
@@ -66,13 +66,13 @@ def devices(root: Path) -> list[dict[str, Any]]:
 
 
 def numa_node(root: Path, pci_address: str) -> int | None:
-    """Return the NUMA node next to a PCI device; None where the kernel does not say."""
+    """Return the NUMA node next to a PCI device; None if the kernel does not say."""
     said = text_of(root / "sys/bus/pci/devices" / pci_address / "numa_node") if pci_address else ""
     return int(said) if said.isdigit() else None
 
 
 def link(root: Path, pci_address: str) -> dict[str, float | int] | None:
-    """Return the link of a PCI device in the shape of `machine.PcieLink`; None where the kernel knows none."""
+    """Return the link of a PCI device in the shape of `machine.PcieLink`; None if the kernel knows none."""
     card = (root / "sys/bus/pci/devices" / pci_address).resolve()
     ends = [card, card.parent] if pci_address else []
     rates = [_transfers_per_s(end / "max_link_speed") for end in ends]
@@ -89,13 +89,13 @@ def link(root: Path, pci_address: str) -> dict[str, float | int] | None:
 
 
 def _transfers_per_s(file: Path) -> float:
-    """Read `16.0 GT/s PCIe`; 0 where the kernel does not know it."""
+    """Read `16.0 GT/s PCIe`; return 0 if the kernel does not know the rate."""
     said = re.match(r"(\d+(?:\.\d+)?) GT/s", text_of(file))
     return float(said[1]) * 1e9 if said else 0.0
 
 
 def variables() -> dict[str, str]:
-    """Return how ranks find NVRTC and cuBLAS of Python packages next to Scope, unless the user names others."""
+    """Return the variables for NVRTC and cuBLAS of Python packages next to Scope, unless the user names others."""
     package = importlib.util.find_spec("nvidia")
     folders = package.submodule_search_locations or () if package else ()
     variables = {}
@@ -112,7 +112,7 @@ def file_of(variable: str) -> str:
 
 
 def library(variable: str) -> CDLL | None:
-    """Return that library; None where it cannot be opened."""
+    """Return the library of a variable; None if it cannot be opened."""
     with suppress(OSError):
         return CDLL(file_of(variable))
     return None
@@ -130,7 +130,7 @@ def platforms(opencl: CDLL) -> list[tuple[str, list[int]]]:
 
 
 def _all() -> list[dict[str, Any]]:
-    """Ask both libraries: a device that both know is listed once, processors only where there is nothing else."""
+    """Query both libraries: list a device that both know once, and processors only if there is nothing else."""
     found = _cuda()
     known = {device["pci_address"] for device in found}
     found += [device for device in _opencl() if device["pci_address"] not in known]
@@ -147,7 +147,7 @@ def _cuda() -> list[dict[str, Any]]:
 
 
 def cuda_version(cuda: CDLL) -> str:
-    """Return the newest CUDA that a driver takes: `12.4`."""
+    """Return the newest CUDA version that a driver supports: `12.4`."""
     version = c_int()
     cuda.cuDriverGetVersion(byref(version))
     return f"{version.value // 1000}.{version.value % 1000 // 10}"
@@ -186,7 +186,7 @@ def _opencl() -> list[dict[str, Any]]:
 
 
 def _listed(ask: Callable[..., int], *of: Any) -> Iterator[int]:
-    """Yield the handles that a function lists when it is asked for their number first."""
+    """Yield the handles that a function lists, which is first asked for their number."""
     count = c_uint32()
     if ask(*of, c_uint32(0), None, byref(count)) == 0 and count.value:
         handles = (c_void_p * count.value)()
@@ -216,7 +216,7 @@ def _text(ask: Callable[..., int], of: int, what: int) -> str:
 
 
 def _number(library: CDLL, device: int, what: int, kind: type[Number]) -> int:
-    """Return a number; 0 where the driver does not know the question."""
+    """Return a number; 0 if the driver does not know the query."""
     number = kind()
     size = c_size_t(8 if kind is c_uint64 else 4)
     asked = library.clGetDeviceInfo(c_void_p(device), c_uint32(what), size, byref(number), None)

@@ -27,7 +27,7 @@ STEERING = re.compile(
     r"|SCOPE(?!_JOB_END))_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+|GLIBC_TUNABLES)$"
     r"|SLURM_(CLUSTER_NAME|JOB_PARTITION|MPI_TYPE|(CPU|MEM)_BIND\w*|DISTRIBUTION)$|(PBS|LSB)_QUEUE$"
 )
-"""The variables that control a batch job; others, such as its number, change every time."""
+"""Variables that affect a run; other variables of a batch job, such as its number, change every time."""
 SECRET = re.compile(r"TOKEN|JWT|SECRET|PASSW|CREDENTIAL|COOKIE|(^|_)KEY")
 
 
@@ -39,7 +39,7 @@ def this_host() -> Host:
 def every_host(run: RunOnEveryHost) -> list[Host]:
     """Return the facts of all hosts, by starting the probe on each of them.
 
-    Raises ScopeError where a host answered with something else than facts, or none answered.
+    Raises ScopeError if a host answered with anything but facts, or if none answered.
     """
     output = run(own_python("-m", "hpcscope.machine.probe", "--parts"))
     hosts = {host.name: host for host in _join_parts(output)}
@@ -58,7 +58,7 @@ def machine(
     lab: EmulatedCluster | None = None,
     interface: str | None = None,
 ) -> Machine:
-    """`machine.json` of these hosts."""
+    """Return the content of `machine.json` for these hosts."""
     return Machine(
         format=FORMAT,
         hosts=hosts,
@@ -72,7 +72,7 @@ def machine(
 
 
 def steering_environment(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
-    """Return the set variables that steer MPI, fabrics, threads or numerical libraries; never a secret."""
+    """Return the variables set for MPI, fabrics, threads or numerical libraries; never a secret."""
     return {
         name: value
         for name, value in sorted(environment.items())

@@ -1,8 +1,8 @@
-"""Network interfaces of this host, asked from the kernel.
+"""Network interfaces of this host, queried from the kernel.
 
-The `ioctl` calls answer for the network namespace of the calling process, which `/sys/class/net` does not: a
-process may live in another namespace than the one for which `/sys` was mounted. Only the standard library is
-used, so that a probe on every host starts quickly.
+The `ioctl` calls apply to the network namespace of the calling process; `/sys/class/net` may not, since `/sys` may
+have been mounted for another namespace. Only the standard library is used, so that a probe on every host starts
+quickly.
 """
 
 import array
@@ -30,14 +30,14 @@ VIRTUAL_DRIVERS = {"bridge", "dummy", "ifb", "ipvlan", "macvlan", "tap", "tun", 
 
 
 def links() -> list[dict[str, Any]]:
-    """Every interface of this network namespace, in the shape of `machine.Link`."""
+    """Return every interface of this network namespace, in the shape of `machine.Link`."""
     inet6 = _inet6_addresses()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         return [_link(control, name, inet6.get(name, [])) for _, name in socket.if_nameindex()]
 
 
 def infiniband(root: Path) -> list[dict[str, Any]]:
-    """Ports of InfiniBand and RoCE adapters, which need not have a network interface."""
+    """Return the ports of InfiniBand and RoCE adapters, which need not have a network interface."""
     ports: list[dict[str, Any]] = []
     for port in sorted((root / "sys/class/infiniband").glob("*/ports/*")):
         rate = re.match(r"([\d.]+) Gb/sec", text_of(port / "rate"))
@@ -57,7 +57,7 @@ def infiniband(root: Path) -> list[dict[str, Any]]:
 
 
 def fabric_adapter_present(root: Path = Path("/")) -> bool:
-    """Whether this host has an adapter of InfiniBand, RoCE, Omni-Path, EFA or Slingshot."""
+    """Return whether this host has an adapter for InfiniBand, RoCE, Omni-Path, EFA or Slingshot."""
     return any(list((root / "sys/class" / kind).glob("*")) for kind in ("infiniband", "cxi"))
 
 
@@ -79,7 +79,7 @@ def _link(control: socket.socket, name: str, inet6: list[str]) -> dict[str, Any]
 
 
 def _ask(control: socket.socket, name: str, request: int, read: Callable[[bytes], Any], absent: Any) -> Any:
-    """One `ioctl` on an interface request; `absent` where the kernel has no answer."""
+    """Return the result of one `ioctl` on an interface; `absent` if the kernel has no answer."""
     try:
         return read(fcntl.ioctl(control, request, struct.pack("16s24x", name.encode()[:15])))
     except OSError:
@@ -100,7 +100,7 @@ def _ethtool(control: socket.socket, name: str, command: int, size: int) -> byte
 
 
 def _rate(control: socket.socket, name: str) -> float | None:
-    """Bits per second; the speed's two halves stand apart in `struct ethtool_cmd`."""
+    """Return bits per second; the speed is split into two fields of `struct ethtool_cmd`."""
     answer = _ethtool(control, name, ETHTOOL_GSET, 44)
     if answer is None:
         return None

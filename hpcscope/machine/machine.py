@@ -25,7 +25,7 @@ class Link(Strict):
     kind: str
     """`loopback`, `ethernet`, `infiniband`, `virtual` or the kernel's name."""
     rate_bits_per_s: float | None
-    """None where the kernel does not know it (virtual links)."""
+    """Rate of the link; None if the kernel does not know it (virtual links)."""
     mtu_bytes: int
     addresses: list[str]
     driver: str
@@ -45,16 +45,16 @@ class Processor(Strict):
     usable: list[int]
     """Numbers of the hardware threads that this process may use (its affinity)."""
     reached_cores: int | None = None
-    """Physical cores that these threads are of; None in records that do not say it."""
+    """Number of physical cores of these threads; None in records that do not have it."""
     quota_processors: float | None
-    """Processor time that control groups grant, in processors; None without a limit."""
+    """CPU time that control groups grant, in processors; None without a limit."""
     base_frequency_hz: float | None
     flags: list[str]
     """Vector and timer features that matter: avx2, avx512f, constant_tsc, nonstop_tsc, ..."""
 
     @property
     def threads_per_core(self) -> int:
-        """The most hardware threads of a core: cores of a hybrid processor differ."""
+        """The largest number of hardware threads per core: cores of a hybrid processor differ."""
         return max(-(-self.threads // max(self.cores, 1)), 1)
 
     @property
@@ -73,15 +73,15 @@ class PcieLink(Strict):
     """The PCI Express link between a device and the host."""
 
     transfers_per_s: float
-    """Of each lane: what both ends can. Drivers lower the rate of an idle device."""
+    """Rate of each lane that both ends support. Drivers lower the rate of an idle device."""
     lanes: int
-    """In use."""
+    """Lanes in use."""
     most_lanes: int
-    """What both ends can."""
+    """Lanes that both ends support."""
 
     @property
     def bytes_per_s(self) -> float:
-        """Bytes each way on the lanes in use, without the line code; packets have headers, too.
+        """Bytes per second each way on the lanes in use, without line code but with packet headers.
 
         8 of 10 bits up to PCI Express 2.0, 128 of 130 up to 5.0, 236 of 256 bytes of a flit since 6.0 (PCI Express
         Base Specification 6.0, 4.2).
@@ -107,13 +107,13 @@ class Device(Strict):
     memory_bytes: int
     compute_units: int
     pci_address: str
-    """`0000:17:00.0`; empty where the driver does not say."""
+    """Address such as `0000:17:00.0`; empty if the driver does not say."""
     numa_node: int | None
-    """None where the kernel does not say."""
+    """The nearest NUMA node; None if the kernel does not say."""
     memory_bytes_per_s: float | None = None
-    """Width of its memory times twice the clock, as NVIDIA counts; None where the driver does not say."""
+    """Width of its memory times twice the clock, as NVIDIA counts; None if the driver does not say."""
     link: PcieLink | None = None
-    """None where the kernel knows none."""
+    """Its PCI Express link; None if the kernel knows none."""
 
     @property
     def described(self) -> str:
@@ -131,7 +131,7 @@ class IdleState(Strict):
 
     name: str
     latency_s: float
-    """Time to leave it, as the kernel assumes."""
+    """Time to leave the state, as the kernel assumes."""
     disabled: bool
 
 
@@ -145,13 +145,13 @@ class Host(Strict):
     numa_nodes: int
     links: list[Link]
     devices: list[Device] = []
-    """In the order of their numbers; empty in records of before they were looked for."""
+    """Devices in the order of their numbers; empty in records from before devices were recorded."""
     kernel: str
     operating_system: str
     virtualization: str
     """Hypervisor or container as the system names it; empty on bare metal."""
     governor: str
-    """Frequency governor; empty where the kernel shows none."""
+    """Frequency governor; empty if the kernel shows none."""
     turbo: bool | None
     transparent_huge_pages: str
     load: float
@@ -159,22 +159,22 @@ class Host(Strict):
     run_queue: float | None = None
     """Other processes that were running or waiting for a processor just before the run: volatile."""
     microcode: str = ""
-    """Of the first processor; empty where the kernel does not say."""
+    """Microcode of the first processor; empty if the kernel does not say."""
     vulnerabilities: dict[str, str] = {}
-    """What the kernel does about each; mitigations cost time in system calls and interrupts."""
+    """The kernel's mitigation of each vulnerability; mitigations cost time in system calls and interrupts."""
     idle_governor: str = ""
-    """What chooses among the idle states; empty where the kernel shows none."""
+    """What chooses among the idle states; empty if the kernel shows none."""
     idle_states: list[IdleState] = []
-    """Of the first processor, the lightest first; none where the kernel shows none."""
+    """Idle states of the first processor, the lightest first; none if the kernel shows none."""
     throttle_counts: dict[str, int] = {}
     """How often heat slowed `core`s (all together) and the `package` (the one with the most) since the system
-    started; empty where the kernel does not count."""
+    started; empty if the kernel does not count it."""
     boot_id: str
-    """Tells whether two hosts are one kernel."""
+    """Identifies the running kernel: hosts with the same identifier share one."""
 
     @property
     def accelerators(self) -> list[str]:
-        """The names of the devices that are not its processors."""
+        """The names of the devices other than the host's processors."""
         return [device.name for device in self.devices if device.kind != "cpu"]
 
 
@@ -187,9 +187,9 @@ class MpiInstallation(Strict):
     origin: str
     """`asked`, `path` or `embedded`."""
     compiler: str
-    """Path of mpicxx; of the launcher where nothing can be compiled."""
+    """Path of mpicxx, or of the launcher if nothing can be compiled."""
     launcher: str
-    """Path of mpiexec; empty when there is none."""
+    """Path of mpiexec; empty if there is none."""
 
     @property
     def compiles(self) -> bool:
@@ -198,7 +198,7 @@ class MpiInstallation(Strict):
 
     @property
     def wrapper(self) -> str:
-        """Path of mpicxx; empty where nothing can be compiled."""
+        """Path of mpicxx; empty if nothing can be compiled."""
         return self.compiler if self.compiles else ""
 
 
@@ -206,18 +206,18 @@ class Blas(Strict):
     """The library of dense linear algebra that the native program loads, as it describes itself on this host."""
 
     name: str
-    """`OpenBLAS`, `MKL`, `BLIS`, or `BLAS` where it does not say."""
+    """`OpenBLAS`, `MKL`, `BLIS`, or `BLAS` if it does not say."""
     version: str
     origin: str
     """`MKLROOT`, `pkg-config openblas`, `compiler's path` or `embedded`."""
     library: str
-    """Path."""
+    """Path of the library."""
     prefix: str
     """The prefix of its symbol names."""
     configuration: str
-    """The library's own description; empty where it has none."""
+    """The library's own description; empty if it has none."""
     core: str
-    """The kind of processor whose kernels it chose; empty where it does not say."""
+    """The kind of processor whose kernels it chose; empty if it does not say."""
 
 
 class Scalapack(Strict):
@@ -228,11 +228,11 @@ class Scalapack(Strict):
     library: str
     """Path, links resolved."""
     version: str
-    """As the library's file is called; the library itself does not say. Empty where its name has none."""
+    """From the library's file name, since the library itself does not say; empty if the name has no version."""
     mpi_name: str
-    """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
+    """Name under which it asks for MPI if the build's MPI has another name; else empty."""
     parts: list[str] = []
-    """Paths of the libraries that make it up, itself first, where the build has to join them; else empty."""
+    """Paths of the libraries that make it up, itself first, if the build has to join them; else empty."""
 
 
 BASELINE_FLAG = re.compile(r"-O2|-std=c\+\+20|-pthread|-g|-isystem.*|-DSCOPE_.*")
@@ -243,22 +243,22 @@ class NativeBuild(Strict):
     """One compiled copy of the native program."""
 
     fingerprint: str
-    """Of compiler, flags, MPI, BLAS and sources."""
+    """Hash of compiler, flags, MPI, BLAS and sources."""
     program: str
     compiler: str
     flags: str
     mpi: MpiInstallation
     blas: Blas | None = None
-    """None where none was found, or in a run of before it was looked for."""
+    """None if none was found, or in runs from before BLAS was recorded."""
     scalapack: Scalapack | None = None
-    """The same."""
+    """None if none was found, or in runs from before ScaLAPACK was recorded."""
     built_unix_s: Unix
     prebuilt: str = ""
-    """The name under which it asks for MPI (`libmpi.so.12`) where it came compiled with Scope; else empty."""
+    """The name under which it asks for MPI (`libmpi.so.12`) if it came compiled with Scope; else empty."""
 
     @property
     def source(self) -> str:
-        """Where it comes from, as people read it."""
+        """Where it comes from, in words."""
         return f"came with Scope, for every MPI with the ABI {self.prebuilt}" if self.prebuilt else "compiled here"
 
     @property
@@ -268,12 +268,12 @@ class NativeBuild(Strict):
 
     @property
     def labelled_flags(self) -> str:
-        """The flags, labelled where they are not those of the baseline."""
+        """The flags, with a label if they are not the baseline's."""
         return f"{self.flags} (optimized: not the baseline's -O2)" if self.optimized else self.flags
 
 
 UNSURE_S = 50e-6
-"""How much the overhead of messages varies, for example with the time in which a waiting program wakes up."""
+"""How much the overhead of messages varies, for example with the wake-up time of a waiting program."""
 
 
 class EmulatedMessage(Strict):
@@ -290,15 +290,15 @@ class EmulatedLink(Strict):
     """A link of an emulated cluster that was measured when it came up."""
 
     link: str
-    """For example `ports of hpc` or `trunk giza-router`."""
+    """Name of the link, for example `ports of hpc` or `trunk giza-router`."""
     declared_bytes_per_s: float
-    """Payload of TCP that the declared rate leaves."""
+    """TCP payload rate that corresponds to the declared rate."""
     measured_bytes_per_s: float
     processor_share: float
-    """Of all processors' time that was in use meanwhile, 0 to 1."""
+    """Fraction of all processors' time that was in use during the measurement, 0 to 1."""
     messages: list[EmulatedMessage] = []
     overhead_s: float = 0.0
-    """One-way time of a message of one byte less its frame arithmetic: what kernel, emulation and program add."""
+    """One-way time of a 1-byte message beyond its frame arithmetic: what kernel, emulation and program add."""
 
     @property
     def deviation(self) -> float:
@@ -307,7 +307,7 @@ class EmulatedLink(Strict):
 
     @property
     def worst(self) -> tuple[str, float]:
-        """What deviates most, and how far: the rate of a stream, or of messages less the overhead."""
+        """What deviates most, and how far: the rate of a stream, or the rate of messages without the overhead."""
         deviations = {"a stream": self.deviation}
         for message in self.messages:
             expected_s = message.wire_s + self.overhead_s
@@ -335,7 +335,7 @@ class EmulatedCluster(Strict):
     faults: list[str]
     """The injected faults, in words."""
     storage: str = ""
-    """Its file system, in words; empty where it has none."""
+    """Its file system, in words; empty if it has none."""
     switch_of: dict[str, str] = {}
     """The switch of each host; empty in older files."""
     trunks: list[tuple[str, str]] = []
@@ -349,14 +349,14 @@ class Machine(Strict):
     hosts: list[Host]
     build: NativeBuild | None
     further_builds: list[NativeBuild] = []
-    """Of the native program for the architectures of other hosts."""
+    """Builds of the native program for the architectures of other hosts."""
     environment: dict[str, str]
-    """Variables that steer MPI, fabrics, threads or BLAS and are set (OMPI_*, UCX_*, OMP_*, ...)."""
+    """The variables that are set for MPI, fabrics, threads or BLAS (OMPI_*, UCX_*, OMP_*, ...)."""
     python: str
     scope_version: str
     lab: EmulatedCluster | None = None
-    """None where the hosts are real."""
+    """The lab of the hosts; None if the hosts are real."""
     storage: StorageFolder | None = None
-    """Where storage was measured; None where it was not."""
+    """Where storage was measured; None if it was not."""
     interface: str | None = None
     """The network interface that messages between hosts were told to take (`--interface`); None: not told."""

@@ -1,6 +1,6 @@
 """The memory that this host and its control groups leave to this process.
 
-The native program counts the same way (`measure/src/memory/available.cpp`).
+The native program counts in the same way (`measure/src/memory/available.cpp`).
 """
 
 import re
@@ -18,7 +18,7 @@ def available_bytes(root: Path = Path("/")) -> float:
 
 
 def _left_in(group: ControlGroup) -> float:
-    """Return what a control group's limit leaves; pages of files not used for long are given back when needed."""
+    """Return what a control group's limit leaves; inactive file pages, which can be reclaimed, count as free."""
     second = group.version == 2
     limit = text_of(group.folder / ("memory.max" if second else "memory.limit_in_bytes")).strip()
     if not limit.isdigit():

@@ -1,4 +1,4 @@
-"""Whether processes of this host may read the memory of one another, as MPI libraries do with large messages."""
+"""Whether processes of this host may read each other's memory, as MPI libraries do for large messages."""
 
 import ctypes
 import os
@@ -9,11 +9,11 @@ CALL = "process_vm_readv"
 class _Piece(ctypes.Structure):
     """`struct iovec`: an address and a length."""
 
-    _fields_ = [("address", ctypes.c_void_p), ("length", ctypes.c_size_t)]  # ctypes asks for it
+    _fields_ = [("address", ctypes.c_void_p), ("length", ctypes.c_size_t)]  # the name that ctypes requires
 
 
 def refusal() -> str:
-    """Return the kernel's words where it refuses such copies altogether; empty where it does not.
+    """Return the kernel's error if it refuses such copies altogether; empty if it does not.
 
     A process may always read its own memory (process_vm_readv(2)), unless a filter, such as the seccomp profile of
     a container, refuses the call.

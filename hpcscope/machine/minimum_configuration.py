@@ -1,8 +1,8 @@
 """The minimum configuration of the baseline module: what a cluster needs to run all of its cases.
 
 After the thesis, section 8.1 and table 8.1 (at least four nodes with 32 MB each, a network of 10 Mbit/s): four
-ranks, on two hosts for the remote cases, and the memory of the largest arrays today. Every processor since exceeds
-the table's cache and SPEC rates.
+ranks, on two hosts for the inter-node cases, and memory for today's largest arrays. Every processor since then
+exceeds the table's cache and SPEC rates.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from hpcscope.rundirectory import Lack
 HOSTS = 2
 SLOTS = 4
 MEMORY_BYTES = 2_000_000_000
-"""Of each host: four ranks with three arrays of 64 MiB each, and the rest of the system."""
+"""Memory of each host: four ranks with three arrays of 64 MiB each, and the rest of the system."""
 LINK_BITS_PER_S = 10_000_000
 
 
 def lacks(hosts: Sequence[Host], slots: int) -> list[Lack]:
-    """Return what hosts with so many slots together lack of the minimum configuration."""
+    """Return what hosts with this many slots in total lack of the minimum configuration."""
     found: list[Lack] = []
     if len(hosts) < HOSTS:
         found.append(Lack(resource="hosts", needed=str(HOSTS), found=str(len(hosts))))
@@ -37,6 +37,6 @@ def lacks(hosts: Sequence[Host], slots: int) -> list[Lack]:
 
 
 def _fastest_link(host: Host) -> float | None:
-    """Return the rate of a host's fastest link in bit/s; None where it is not known."""
+    """Return the rate of a host's fastest link in bit/s; None if it is not known."""
     rates = [link.rate_bits_per_s for link in host.links if link.up and link.rate_bits_per_s is not None]
     return max(rates, default=None)

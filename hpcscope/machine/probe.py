@@ -1,4 +1,4 @@
-"""Return the facts of this host, as its kernel tells them.
+"""Return the facts of this host, as its kernel reports them.
 
 `python -m hpcscope.machine.probe` prints one `machine.Host` as JSON. It runs on every host through the launcher,
 so it uses nothing but the standard library. A file that is absent costs one fact, never the probe.
@@ -25,16 +25,16 @@ NOTEWORTHY_FLAGS = {
     *("constant_tsc", "nonstop_tsc", "rdtscp", "tsc_known_freq", "hypervisor"),
 }
 LOOKS, LOOK_INTERVAL_S = 6, 0.01
-"""How the run queue is read."""
+"""How often, and at which interval, the run queue is read."""
 PART_LENGTH = 700
-"""Characters per line of a message in parts. Launchers forward long lines torn and mixed with other hosts'.
-With the sender's name, Slurm's limit is 1024."""
+"""Characters per line of a message in parts. Launchers split long lines and mix them with those of other hosts.
+Slurm's limit is 1024, including the sender's name."""
 
 
 def probe(root: Path = Path("/")) -> dict[str, Any]:
     """Describe this host in the shape of `machine.Host`, read below `root` (another root is for tests)."""
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(devices.devices, root)  # waits for a process of its own
+        found = pool.submit(devices.devices, root)  # waits for a separate process
         facts = _facts(root)
         return {**facts, "devices": found.result()}
 
@@ -65,9 +65,9 @@ def _facts(root: Path) -> dict[str, Any]:
 
 
 def run_queue(root: Path) -> float | None:
-    """Return the median number of runnable processes beside this one over a twentieth of a second.
+    """Return the median number of other runnable processes over a twentieth of a second.
 
-    The load average still counts for a minute what has ended, such as a compilation.
+    The load average would still count, for a minute, processes that have ended, such as a compilation.
     """
     seen = []
     for look in range(LOOKS):
@@ -81,9 +81,9 @@ def run_queue(root: Path) -> float | None:
 
 
 def _runnable(root: Path, process: str) -> int:
-    """Return how many threads of a process and of its children are runnable: others prepare what comes next."""
+    """Return how many threads of a process and its children are runnable: some may prepare what follows."""
     count = 0
-    with suppress(OSError):  # it may end meanwhile
+    with suppress(OSError):  # it may end during the look
         for task in (root / "proc" / process / "task").iterdir():
             count += text_of(task / "stat").rpartition(")")[2].split()[:1] == ["R"]
             count += sum(_runnable(root, child) for child in text_of(task / "children").split())
@@ -91,7 +91,7 @@ def _runnable(root: Path, process: str) -> int:
 
 
 def processor(root: Path) -> dict[str, Any]:
-    """Model, topology, and the processors that this process may use."""
+    """Return model, topology, and the processors that this process may use."""
     information = _cpuinfo(root)
     usable = sorted(os.sched_getaffinity(0))
     cpus = [cpu for cpu in (root / "sys/devices/system/cpu").glob("cpu[0-9]*") if (cpu / "topology").is_dir()]
@@ -136,13 +136,13 @@ def caches(root: Path) -> list[dict[str, Any]]:
 
 
 def numa_nodes(root: Path) -> int:
-    """Return how many NUMA nodes have memory; one where the kernel does not say."""
+    """Return how many NUMA nodes have memory; one if the kernel does not say."""
     said = [text_of(node / "meminfo") for node in (root / "sys/devices/system/node").glob("node[0-9]*")]
     return max(1, sum(re.search(r"MemTotal:\s+[1-9]", text) is not None for text in said))
 
 
 def memory_bytes(root: Path) -> int:
-    """Installed memory as the kernel counts it; 0 when it does not say."""
+    """Return the installed memory as the kernel counts it; 0 if it does not say."""
     total = re.search(r"^MemTotal:\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
     return int(total[1]) * 1024 if total else 0
 
@@ -169,7 +169,7 @@ def virtualization(root: Path) -> str:
 
 
 def turbo(root: Path) -> bool | None:
-    """Whether the processor may exceed its base frequency; None where the kernel does not say."""
+    """Return whether the processor may exceed its base frequency; None if the kernel does not say."""
     cpu = root / "sys/devices/system/cpu"
     if no_turbo := text_of(cpu / "intel_pstate/no_turbo"):
         return no_turbo == "0"
@@ -179,13 +179,13 @@ def turbo(root: Path) -> bool | None:
 
 
 def vulnerabilities(root: Path) -> dict[str, str]:
-    """Return what the kernel says of each vulnerability of the processor that it knows."""
+    """Return what the kernel reports about each vulnerability of the processor that it knows."""
     folder = root / "sys/devices/system/cpu/vulnerabilities"
     return {file.name: text_of(file) for file in sorted(folder.glob("*"))}
 
 
 def idle_governor(root: Path) -> str:
-    """Return the name of what chooses among the idle states; empty where the kernel shows none."""
+    """Return the name of the governor of the idle states; empty if the kernel shows none."""
     folder = root / "sys/devices/system/cpu/cpuidle"
     return text_of(folder / "current_governor_ro") or text_of(folder / "current_governor")
 
@@ -214,13 +214,13 @@ def throttle_counts(root: Path) -> dict[str, int]:
 
 
 def transparent_huge_pages(root: Path) -> str:
-    """Return the chosen word of `always [madvise] never`."""
+    """Return the selected word, as in `always [madvise] never`."""
     chosen = re.search(r"\[(\w+)\]", text_of(root / "sys/kernel/mm/transparent_hugepage/enabled"))
     return chosen[1] if chosen else ""
 
 
 def in_parts(host: dict[str, Any]) -> str:
-    """Write the same JSON as short numbered lines that survive a launcher's forwarding of many hosts' output."""
+    """Write the JSON as short numbered lines, which survive a launcher's forwarding of many hosts' output."""
     data = base64.b64encode(zlib.compress(json.dumps(host).encode())).decode()
     parts = [data[start : start + PART_LENGTH] for start in range(0, len(data), PART_LENGTH)]
     sender = f"{host['name']}:{os.getpid()}"
@@ -255,9 +255,9 @@ def _base_frequency_hz(root: Path, information: dict[str, str]) -> float | None:
 def _siblings(root: Path, number: int) -> frozenset[int]:
     """Return the processors that are threads of the same core, the processor itself among them.
 
-    Numbers of cores repeat, in the packages and in the dies of a package; the kernel's lists are right. Only on
-    AMD's family 15h they hold two cores, which share parts of a module and have numbers of their own. The second
-    name and the masks are those of older kernels (Documentation/ABI/stable/sysfs-devices-system-cpu).
+    Core numbers repeat between packages and between dies of a package; the kernel's lists are right. Only on AMD's
+    family 15h do they hold two cores, which share parts of a module and have numbers of their own. Older kernels
+    use the second name and masks (Documentation/ABI/stable/sysfs-devices-system-cpu).
     """
     cpu = root / "sys/devices/system/cpu"
     topology = cpu / f"cpu{number}/topology"
@@ -274,7 +274,7 @@ def _first_cpu(root: Path) -> Path:
 
 
 def _members(cpu_list: str) -> list[int]:
-    """`0-2,5` as [0, 1, 2, 5]."""
+    """Return `0-2,5` as [0, 1, 2, 5]."""
     ranges = re.findall(r"(\d+)(?:-(\d+))?", cpu_list)
     return [member for first, last in ranges for member in range(int(first), int(last or first) + 1)]
 

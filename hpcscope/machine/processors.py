@@ -1,6 +1,6 @@
 """The processors that affinity and control groups (cgroup v1 and v2) leave to this process.
 
-The native program counts the same way (`measure/src/`), so that both mean the same by oversubscription.
+The native program counts in the same way (`measure/src/`), so both use the same definition of oversubscription.
 """
 
 import os
@@ -24,9 +24,9 @@ def limited(processors: int, quota_processors: float | None) -> int:
 
 
 def quota(root: Path) -> float | None:
-    """Return the processor time that control groups grant, in processors; None without a limit.
+    """Return the CPU time that control groups grant, in processors; None without a limit.
 
-    The tightest limit from this process's group up to the root counts.
+    The tightest limit between this process's group and the root applies.
     """
     groups = control_groups("cpu", root)
     limits = [(_quota_v2 if group.version == 2 else _quota_v1)(group.folder) for group in groups]

@@ -11,26 +11,26 @@ MOUNTS = Path("/proc/self/mountinfo")
 
 
 class StorageFolder(Strict):
-    """A folder and the file system that it lies on."""
+    """A folder and the file system that it is on."""
 
     folder: str
     file_system: str
-    """`ext4`, `nfs4`, `lustre`, ...; empty where the kernel does not say."""
+    """`ext4`, `nfs4`, `lustre`, ...; empty if the kernel does not say."""
     source: str
     """What is mounted: a device, or a server and its export."""
     mount_point: str
     mount_options: str
     block_bytes: int
-    """The size in which the file system likes its transfers."""
+    """The transfer size that the file system prefers."""
     total_bytes: int
     free_bytes: int
-    """For this user, before the run: volatile."""
+    """Bytes free for this user, before the run: volatile."""
 
 
 def storage_folder(folder: Path, mounts: str | None = None) -> StorageFolder:
     """Return the facts of an existing folder; `mounts`: the content of /proc/self/mountinfo.
 
-    Raises OSError where the folder does not exist.
+    Raises OSError if the folder does not exist.
     """
     place = folder.resolve(strict=True)
     facts = os.statvfs(place)
@@ -48,7 +48,7 @@ def storage_folder(folder: Path, mounts: str | None = None) -> StorageFolder:
 
 
 def _mount_of(place: Path, mounts: str) -> tuple[str, str, str, str]:
-    """Return type, source, mount point and options of the last mount on the longest way to a place (proc(5))."""
+    """Return type, source, mount point and options of the mount for a path: the last with the longest prefix."""
     mount = ("", "", "", "")
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -63,5 +63,5 @@ def _mount_of(place: Path, mounts: str) -> tuple[str, str, str, str]:
 
 
 def _unescaped(word: str) -> str:
-    r"""Return a word of the kernel, in which blanks and the like are octal numbers (`\040`)."""
+    r"""Return a word from the kernel with its octal escapes (`\040`) replaced by blanks and the like."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)

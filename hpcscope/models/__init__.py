@@ -1,1 +1,1 @@
-"""Cost models fitted to summaries, and the ladder that holds each layer against the one below."""
+"""Cost models fitted to summaries, and the ladder that compares each layer with the layer below it."""

@@ -1,4 +1,4 @@
-"""The sources of models: the results of a run, its machine, its launches and its catalog."""
+"""The inputs of models: the results of a run, its machine, its launches and its catalog."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Measurements:
 
     @cached_property
     def headlines(self) -> list[Summary]:
-        """The results with a figure above zero, under their metrics' headline definitions."""
+        """The results above zero, under the headline definitions of their metrics."""
         return [case for case in headlines(self.summaries) if case.median]
 
     @cached_property
     def oversubscribed(self) -> frozenset[Batch]:
-        """The batches with more processes than processors on some host: no point of any model."""
+        """The batches with more ranks than processors on some host: models do not use them."""
         return oversubscribed(self.machine, self.launches)
 
     def is_oversubscribed(self, case: Case) -> bool:
-        """Return whether the processes of a case had to share processors."""
+        """Return whether the ranks of a case had to share processors."""
         return case.batch in self.oversubscribed
 
     def standing(self, pattern: Pattern, layer: str, unit: str, free: Iterable[str] = ()) -> Iterator[On]:
-        """Yield the results in a unit that stand on the rungs of a layer; `free` parameters may have any value."""
+        """Yield the results in a unit on the rungs of a layer; `free` parameters may have any value."""
         allowed = tuple(free)
         for place in self.catalog.standing(pattern, layer):
             for case in self.headlines:
@@ -50,7 +50,7 @@ class Measurements:
                     yield On(place, case)
 
     def calling(self, routine: str, level: str = "mpi", free: Iterable[str] = ()) -> Iterator[Summary]:
-        """Yield the times of the cases that call an MPI routine as a plain program does; `free` as above."""
+        """Yield the times of cases that call an MPI routine as a plain program does; `free` as in `standing`."""
         allowed = tuple(free)
         for bound in self.catalog.bound_to(routine, level):
             metric = self.catalog.time_metric(bound.benchmark.name)
@@ -61,9 +61,9 @@ class Measurements:
                     yield case
 
     def back_to_back(self, case: Summary) -> Summary:
-        """Return the same result of operations back to back; itself where that was not measured.
+        """Return the result of the same operation back to back; the case itself if that was not measured.
 
-        An operation with a root, which may run ahead of the others, has none that a program would pay.
+        The root of an operation may run ahead of the other ranks: a program does not see such back-to-back times.
         """
         if self.catalog[case.benchmark].parameter.get("root"):
             return case
@@ -79,7 +79,7 @@ class Measurements:
         return {(case.samples_key, case.metric): case for case in cases}
 
     def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
-        """Return the results of a benchmark's metric with these parameters, where the benchmark has them."""
+        """Return the results of a benchmark's metric with these parameters, as far as the benchmark has them."""
         wanted = settings or {}
         return [
             case
@@ -89,7 +89,7 @@ class Measurements:
         ]
 
     def size(self, case: Case) -> int:
-        """Return the extent of a case's problem or message; 0 where it has none as one number."""
+        """Return the size of a case's problem or message; 0 if it is not a single number."""
         return self.catalog.size(case.benchmark, case.parameters) or 0
 
     def message_bytes(self, case: Summary) -> float:
@@ -102,7 +102,7 @@ class Measurements:
         return case.work.bytes / case.ranks if case.work else 0.0
 
     def hosts(self, case: Case) -> list[str]:
-        """Return the host of each rank of a case, from the launch that ran it; empty where none did."""
+        """Return the host of each rank of a case, from a launch that ran it; empty if no launch did."""
         launch = next((record for record in self.launches if record.batch == case.batch), None)
         return [p.host for p in sorted(launch.processes, key=lambda p: p.rank)] if launch else []
 
@@ -116,7 +116,7 @@ class On:
 
 
 def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:
-    """Return the batches of the launches with more processes than processors on some host."""
+    """Return the batches of the launches with more ranks than processors on some host."""
     host_called = finder(machine)
     return frozenset(
         launch.batch
@@ -127,23 +127,23 @@ def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozen
 
 
 def finder(machine: Machine) -> Callable[[str], Host | None]:
-    """Return what finds a host of a machine by a name that a record has for it; of equal ones the first."""
+    """Return a function that finds a host of a machine by a name in a record; of equal names, the first host."""
     names = HostNames(host.name for host in machine.hosts)
     hosts = {host.name: host for host in reversed(machine.hosts)}
     return lambda name: hosts.get(names.find(name) or "")
 
 
 def short_names(machine: Machine) -> Callable[[str], str]:
-    """Return what shortens a name that a record has for a host of a machine, as far as it remains unique."""
+    """Return a function that shortens the name of a host in a record, as far as it remains unique."""
     names = HostNames(host.name for host in machine.hosts)
     return lambda name: names.short(names.find(name) or name)
 
 
 def shared_processors(machine: Machine) -> int | None:
-    """Return how many processors all hosts of a lab share; None where that is not known."""
+    """Return how many processors all hosts of a lab share; None if that is not known."""
     return max((count for host in machine.hosts if (count := usable(host)) is not None), default=None)
 
 
 def usable(host: Host | None) -> int | None:
-    """Return how many processors the run may use on a host; None where that is not known."""
+    """Return how many processors the run may use on a host; None if that is not known."""
     return host.processor.usable_processors if host is not None and host.processor.usable else None

@@ -49,13 +49,13 @@ class Models(Strict):
     dealings: list[Dealing] = []
     loops: list[LoopRates] = []
     linpack: LinpackRates | None = None
-    """Rates of the largest LINPACK; None where it was not run."""
+    """Rates of the largest LINPACK; None if it was not run."""
 
 
 def derive(measurements: Measurements, samples: Samples, topology: Topology | None = None) -> Models:
-    """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give.
+    """Fit all models, build all ladders, decompose the pair matrices, and derive the effect of more ranks.
 
-    `topology` tells which hosts stand on one switch; None where nobody knows.
+    `topology` says which hosts share a switch; None if that is not known.
     """
     machine, catalog = measurements.machine, measurements.catalog
     fits, not_fitted = fit_all(measurements)

@@ -31,7 +31,7 @@ class Case(Strict):
     transport: str
     placement: Placement
     label: str
-    """The name for people: `ping-pong, 1 MiB, 2 ranks`; parameters at their defaults are left out."""
+    """The display name: `ping-pong, 1 MiB, 2 ranks`; parameters at their defaults are left out."""
 
     @classmethod
     def of(
@@ -89,7 +89,7 @@ class Case(Strict):
         return " ".join([self.benchmark, *words])
 
     def without(self, catalog: Catalog, *names: str, ranks: int | None = None) -> Case:
-        """Return the case without some parameters, for a curve over them, and on another number of ranks."""
+        """Return the case without some parameters, for a curve over them, or with another number of ranks."""
         kept = {name: value for name, value in self.parameters.items() if name not in names}
         batch = (self.ranks if ranks is None else ranks, self.transport, self.placement)
         return Case.of(catalog, self.benchmark, kept, batch)
@@ -106,7 +106,7 @@ def over_active_messages(transport: str) -> bool:
 
 
 def _typed(name: str, value: Value) -> str:
-    """Write sizes as people type them: `1Mi`."""
+    """Return a value as users type it: `1Mi` for a size."""
     if name.endswith("_bytes") and isinstance(value, int) and value:
         for suffix, factor in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
             if value % factor == 0:

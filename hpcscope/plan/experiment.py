@@ -12,19 +12,19 @@ from hpcscope.rundirectory import read_toml, shortened
 from hpcscope.settings.experiment import Experiment
 
 COMMAND_LINE = "the command line"
-"""The source named in messages where no file was given."""
+"""The source named in messages if no file was given."""
 
 
 def resolve(file: Path | None, given: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of a TOML file or an HPL.dat (if any) with the given settings put over it.
+    """Return the experiment of a TOML file or an HPL.dat (if any), overridden by the given settings.
 
-    `given` maps dotted keys, such as `launcher.binding`, to values; None leaves the file's value. Raises
-    UsageError naming file, key, value and what is allowed.
+    `given` maps dotted keys, such as `launcher.binding`, to values; None keeps the file's value. Raises UsageError
+    naming file, key, value and what is allowed.
     """
     asked = _read(file) if file else {}
     own = {key: value for key, value in given.items() if value is not None}
     if file and own:
-        resolve(file, {})  # what an option replaces must be right, too
+        resolve(file, {})  # values that an option replaces must be right, too
     for key, value in own.items():
         _put(asked, key.split("."), value)
     try:
@@ -39,9 +39,9 @@ def resolve(file: Path | None, given: Mapping[str, Any]) -> Experiment:
 
 
 def asked_for(what: Sequence[str], given: Mapping[str, Any]) -> tuple[Path | None, dict[str, Any]]:
-    """Return the experiment's file, and the given settings with the benchmarks that are named beside it.
+    """Return the experiment's file, and the given settings with the benchmarks that are named in addition.
 
-    UsageError where there is more than one file.
+    Raises UsageError if there is more than one file.
     """
     files = [word for word in what if word.endswith((".toml", ".dat"))]
     if len(files) > 1:

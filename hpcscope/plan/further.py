@@ -1,8 +1,8 @@
-"""Further visits where intervals are wide: the time of a run goes to the differences between visits.
+"""Further visits to cases with wide intervals: a run spends its time on the differences between visits.
 
-Hardly any of the variance of a result arises within a visit, nearly all of it between visits that are seconds
-apart. A case therefore gets short visits in many launches. After the launches of the plan, whose number gives an
-interval, rounds follow in which cheap cases are visited again until their intervals are as narrow as wanted.
+Hardly any variance of a result arises within a visit; nearly all of it arises between visits that are seconds
+apart. So a case gets short visits in many launches. After the launches of the plan, whose number gives an
+interval, further rounds visit cheap cases again until their intervals are as narrow as requested.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,15 +13,15 @@ from hpcscope.plan.plan import START_S, Launch, Plan, PlannedCase, shuffled
 from hpcscope.plan.seen import Seen
 
 VISITS = 9
-"""To a cheap case whose interval is wide: its ends are then the second and the eighth median, not the extremes."""
+"""Visits to a cheap case with a wide interval, which then ends at the second and the eighth median."""
 FEWEST_VISITS = 8
-"""Fewer may agree by chance."""
+"""Fewest visits: fewer may agree by chance."""
 CHEAP_S = 0.05
-"""A longer visit is not repeated beyond the launches of the plan while others are wide."""
+"""Cases with longer visits are not repeated beyond the launches of the plan while others are due."""
 SHARE = 0.25
-"""Share of the widest cases that each round beyond `VISITS` takes."""
+"""Fraction of the wide cases, the widest first, that each round beyond `VISITS` takes."""
 MOST_VISITS = 48
-"""The interval is then less than half as wide as after 9."""
+"""Most visits: the interval is then less than half as wide as after 9."""
 
 
 def with_further_launches(
@@ -30,10 +30,10 @@ def with_further_launches(
     width: Callable[[list[float]], float],
     left_s: float | None = None,
 ) -> Plan:
-    """Return the plan with another round of launches; the same plan when no case needs one or there is no time.
+    """Return the plan with another round of launches; the same plan if no case needs one or time is up.
 
-    `width`: relative half width of the interval of such medians. `left_s`: remaining time, in which the widest
-    cases get visits beyond `VISITS`; None: no case does.
+    `width`: returns the relative half width of the interval of medians. `left_s`: remaining time, in which the
+    widest cases get visits beyond `VISITS`; None: no case gets any.
     """
     last: dict[Key, tuple[Launch, PlannedCase]] = {}
     for launch in plan.launches:

@@ -1,8 +1,8 @@
 """HPL.dat, the input file of HPL, as cases of `algorithm.linpack`.
 
-The format is that of HPL 2.3: two lines of text, then a number or a list of numbers at the beginning of each line,
-the rest of which is a remark. How HPL factors a panel (PFACTs, NBMINs, NDIVs, RFACTs, the forms of L1 and U) has
-no counterpart: ours is factored in one way.
+The format is HPL 2.3's: two lines of text, then a number or a list of numbers at the beginning of each line,
+whose rest is a remark. How HPL factors a panel (PFACTs, NBMINs, NDIVs, RFACTs, the forms of L1 and U) has no
+counterpart: Scope factors panels in one way.
 """
 
 from pathlib import Path
@@ -14,11 +14,11 @@ from hpcscope.rundirectory import read_text
 SUFFIX = ".dat"
 BENCHMARK = "algorithm.linpack"
 BROADCASTS = {0: "ring", 1: "ring_modified", 4: "long", 5: "long"}
-"""By HPL's number; 2 and 3, two rings at once, have no counterpart."""
+"""Broadcasts by HPL's number; 2 and 3, two rings at once, have no counterpart."""
 SWAPS = {0: "binomial", 1: "long", 2: "long"}
-"""HPL's mix of both, 2, is the one for wide pieces."""
+"""Row exchanges by HPL's number; its mix of both, 2, becomes the one for wide pieces."""
 _LINES = {"Ns": 5, "NBs": 7, "PMAP": 9, "Ps": 10, "BCASTs": 22, "DEPTHs": 24, "SWAP": 26}
-"""Number of the line, from 1, that says how many values follow on the next; of PMAP and SWAP the line itself."""
+"""Line numbers, from 1: of the count before the line with the values; for PMAP and SWAP of the value itself."""
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -62,8 +62,8 @@ def read(file: Path) -> list[dict[str, Any]]:
 def written(case: dict[str, Any], title: str) -> str:
     """Return the HPL.dat of one case with a value for each parameter; `title` is its second line.
 
-    HPL's threshold, and the panels, transpositions and alignment that its own example has. It knows no tree:
-    `binomial` becomes the modified ring.
+    Threshold, panels, transpositions and alignment are those of HPL's own example. HPL has no tree: `binomial`
+    becomes the modified ring.
     """
     broadcast = next((number for number, name in BROADCASTS.items() if name == case["broadcast"]), 1)
     swap = next(number for number, name in SWAPS.items() if name == case["swap"])
@@ -102,7 +102,7 @@ def written(case: dict[str, Any], title: str) -> str:
 
 
 def _counted(file: Path, lines: list[str], name: str) -> list[int]:
-    """Return the values of a line whose number the line before says."""
+    """Return the values of a line, whose number is on the line before it."""
     line = _LINES[name]
     (count,) = _numbers(file, lines, line, 1)
     if count < 1:

@@ -1,8 +1,8 @@
-"""The order of the cases in one pass of a launch: random, but what will be compared stands side by side.
+"""The order of the cases in one pass of a launch: random, but cases that will be compared are side by side.
 
 Cases that are measured within the same second meet the same state of the machine, and their ratio does not depend
-on it. What is compared follows from the declarations: at one size, rungs of one pattern, MPI routines, members of
-a family; and cases of one benchmark that differ in layout, call or path only.
+on it. Declarations determine what is compared: at one size, rungs of one pattern, MPI routines, members of a
+family; and cases of one benchmark that differ only in layout, call or path.
 """
 
 import random
@@ -13,7 +13,7 @@ from hpcscope.catalog.catalog import Catalog, Settings
 from hpcscope.settings.selection import Value
 
 Compared = Callable[[str, Settings], tuple[Hashable, Hashable]]
-"""Returns the group of a benchmark's case, and the smaller one inside it."""
+"""Returns the group of a benchmark's case, and the smaller group inside it."""
 
 
 class _Ordered(Protocol):
@@ -28,7 +28,7 @@ _Item = TypeVar("_Item")
 
 
 def compared(catalog: Catalog) -> Compared:
-    """Return what groups cases by what they will be compared with."""
+    """Return the function that groups cases by what they will be compared with."""
 
     def groups(benchmark: str, settings: Settings) -> tuple[Hashable, Hashable]:
         declared = catalog[benchmark]
@@ -44,7 +44,7 @@ def compared(catalog: Catalog) -> Compared:
 
 
 def side_by_side(cases: Iterable[_Case], groups: Compared | None, chance: random.Random) -> list[_Case]:
-    """Return the cases in a random order that keeps groups, and the smaller ones inside them, together."""
+    """Return the cases in a random order that keeps groups, and the smaller groups inside them, together."""
     if groups is None:
         return _shuffled(cases, chance)
     nested: dict[Hashable, dict[Hashable, list[_Case]]] = {}

@@ -10,15 +10,15 @@ class Place:
     """The hosts of a site."""
 
     slots: tuple[int, ...]
-    """Ranks that each host takes without oversubscription."""
+    """Number of ranks that each host takes without oversubscription."""
     types: tuple[tuple[int, ...], ...] = ()
-    """Positions of the hosts of each type; empty means that all are alike."""
+    """Positions of the hosts of each type; empty if all hosts are alike."""
     crowded: bool = False
-    """A host is to take more ranks than it has slots (`launcher.ranks_per_host`)."""
+    """Whether a host must take more ranks than it has slots (`launcher.ranks_per_host`)."""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of the sub-clusters of equal nodes; `all` alone where there is one type."""
+        """Names of the sub-clusters of equal nodes; only `all` if there is one type."""
         if len(self.types) < 2:
             return (ALL,)
         return tuple(f"type{number}" for number in range(1, len(self.types) + 1))
@@ -35,6 +35,6 @@ class Place:
         return len(members) if placement.one_per_host else sum(self.slots[position] for position in members)
 
     def oversubscribes(self, ranks: int, placement: Placement) -> bool:
-        """Return whether a host takes more ranks than it has slots."""
+        """Return whether some host would take more ranks than it has slots."""
         crowds = self.crowded and not placement.one_per_host and ranks > min(self.slots)
         return crowds or ranks > self.room(placement)

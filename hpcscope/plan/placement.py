@@ -1,8 +1,8 @@
-"""How a launch places its ranks: `core`, `socket`, `none`, `node` or `threads`, on all hosts or those of a type.
+"""How a launch places its ranks: `core`, `socket`, `none`, `node` or `threads`, on all hosts or on one type.
 
-Ranks are bound to cores, to sockets or not at all; `node` is one rank on each host; `threads` are ranks that are
-not bound and whose threads may all call MPI (MPI_THREAD_MULTIPLE). On a cluster of several types of node, the type
-whose hosts alone are used follows after a colon: `core:type2`.
+Ranks are bound to cores, to sockets or not at all; `node` is one rank on each host; `threads` means unbound ranks
+whose threads may all call MPI (MPI_THREAD_MULTIPLE). On a cluster with several types of node, a type after a colon
+restricts the launch to hosts of that type: `core:type2`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _WORDS: dict[Kind, str] = {
     "threads": "MPI_THREAD_MULTIPLE",
 }
 _UNSAID: tuple[Kind, ...] = ("core", "socket", "none")
-"""How ranks are bound follows from the plan and stands in no label of a case."""
+"""Kinds that no label of a case mentions: the binding of ranks follows from the plan."""
 
 
 @dataclass(frozen=True, order=True)
 class Placement:
-    """Where the ranks of a launch stand."""
+    """Where the ranks of a launch are placed."""
 
     kind: Kind = "core"
     group: str = ALL
-    """The hosts that are used: `all`, or those of one type, `type2`."""
+    """The hosts that are used: `all`, or the hosts of one type, such as `type2`."""
 
     @classmethod
     def parse(cls, text: str) -> Placement:

@@ -1,12 +1,12 @@
 """The plan: which cases run in which launch, and in which order.
 
-A launch is one start of the native program and visits each case of a batch once: all cases of one number of ranks,
-transport and placement. Every batch is launched several times, since launches and moments differ; the order of the
-cases in a launch and of the launches is shuffled with a seed that the plan keeps. What will be compared stays side
-by side.
+A launch is one start of the native program and visits each case of a batch once: all cases with one number of
+ranks, transport and placement. Every batch is launched several times, because launches and moments differ. The
+order of cases in a launch, and of the launches, is shuffled with a seed that the plan keeps. Cases that will be
+compared stay side by side.
 
-The first visit to a case is long enough to show how many repetitions are warm-up. Later visits are short: visits
-seconds apart differ far more than the repetitions of a visit.
+The first visit to a case is long enough to show how many repetitions are warm-up. Later visits are short, because
+visits seconds apart differ far more than the repetitions of a visit.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from hpcscope.settings.selection import Value
 
 FORMAT = 2
 WITHOUT_MESSAGES_OF_MPI = ("node", "device", "network", "storage")
-"""Levels whose benchmarks measure no messages of MPI."""
+"""Levels whose benchmarks do not measure MPI messages."""
 MODULE_TIME_S: dict[Module, float] = {"standard": 1400.0, "advanced": 3600.0}
-"""Seconds of measuring when the experiment does not say; the baseline takes what its launches need."""
+"""Measuring time in seconds if the experiment gives none; the baseline takes what its launches need."""
 LAUNCHES = 6
-"""The fewest whose medians give an interval."""
+"""Fewest launches whose medians give an interval."""
 START_S = 0.5
 """Assumed cost of starting and ending a launch."""
 CASE_OVERHEAD_S = 0.02
-"""Assumed cost of preparing, warming up and verifying a case beside its budget."""
+"""Assumed cost of preparing, warming up and verifying a case, in addition to its budget."""
 FIRST_VISIT: dict[str, Value | float] = {
     "budget_s": 0.02,
     "minimum_repetitions": 20,
@@ -56,7 +56,7 @@ LATER_VISIT: dict[str, Value | float] = {
     "maximum_repetitions": 20,
 }
 MOST_VISITS = 1_000_000
-"""The product of many ranges would fill the memory before its first launch."""
+"""Most visits of a plan: the product of many ranges would fill the memory before the first launch."""
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,17 @@ class PlannedCase:
 
     @property
     def budget_s(self) -> float:
-        """Seconds of sampling."""
+        """Sampling time in seconds."""
         return float(self.sampling.get("budget_s", FIRST_VISIT["budget_s"]))
 
     @property
     def expected_s(self) -> float:
-        """Seconds of a visit that uses its whole budget, with preparation and verification."""
+        """Time in seconds of a visit that uses its whole budget, with preparation and verification."""
         return self.budget_s + CASE_OVERHEAD_S
 
     @property
     def precision(self) -> float:
-        """Target relative half width of the interval; 0 where the plan has none."""
+        """Target relative half width of the interval; 0 if the plan has none."""
         return float(self.sampling.get("precision", 0.0))
 
     @property
@@ -106,7 +106,7 @@ class Launch:
 
     @property
     def expected_s(self) -> float:
-        """How long it takes if every case uses its whole budget."""
+        """Time of the launch if every case uses its whole budget."""
         return START_S + sum(case.expected_s for case in self.cases)
 
     @property
@@ -115,7 +115,7 @@ class Launch:
         return self.ranks, self.transport, self.placement
 
     def key(self, case: PlannedCase) -> Key:
-        """Return the identity of one of its cases, the same in every launch of the batch."""
+        """Return the identity of one of its cases, which is the same in every launch of the batch."""
         return key_of(case.benchmark, case.parameters, self.batch)
 
     def line(self) -> str:
@@ -133,7 +133,7 @@ class Plan:
     skipped: tuple[Skipped, ...] = ()
 
     def with_launches(self, further: Iterable[Launch]) -> Plan:
-        """Return the plan with further launches after its own, numbered on."""
+        """Return the plan with further launches after its own, with consecutive numbers."""
         launches = list(self.launches)
         for launch in further:
             launches.append(replace(launch, number=len(launches) + 1))
@@ -143,7 +143,7 @@ class Plan:
 def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> Plan:
     """Return the plan of an experiment at a place.
 
-    `where` names the experiment's file in messages. Raises UsageError for what cannot be run as asked, or when
+    `where` names the experiment's file in messages. Raises UsageError for what cannot be run as requested, or if
     nothing is left to run.
     """
     per_host, allowed = experiment.launcher.ranks_per_host, experiment.launcher.oversubscribe
@@ -192,7 +192,7 @@ def write(plan: Plan) -> str:
 
 
 def write_attempt(plan: Plan, launch: Launch, positions: Iterable[int]) -> str:
-    """Return the plan that one attempt of a launch gets: these cases, which keep their positions."""
+    """Return the plan for one attempt of a launch: these cases, which keep their positions."""
     lines = [header(plan.seed, plan.module), f"# {launch.line()}"]
     return "\n".join([*lines, *(launch.cases[position].line(position) for position in positions)]) + "\n"
 
@@ -236,12 +236,12 @@ def read(path: Path) -> Plan:
 
 
 def total_s(experiment: Experiment) -> float | None:
-    """Return the time for all of an experiment in s; None: what its launches need."""
+    """Return the time for the whole experiment in s; None: the time that its launches need."""
     return experiment.time_s or (None if experiment.case else MODULE_TIME_S.get(experiment.module))
 
 
 def launches_of(experiment: Experiment) -> int:
-    """Return how many launches every case gets; those with wide intervals get more unless the number is given."""
+    """Return the number of launches per case; cases with wide intervals get more unless the number is given."""
     return experiment.launches or LAUNCHES
 
 
@@ -257,7 +257,7 @@ def _asked(
     where: str,
     skipped: list[Skipped],
 ) -> Iterator[tuple[Benchmark, Combination, Source]]:
-    """Yield every point that the experiment, or else the module's sweeps, ask for."""
+    """Yield every point that the experiment requests, or else the module's sweeps."""
     binding = experiment.launcher.binding
     refuse_unknown(experiment.only, catalog.names, where)
     for index, selection in enumerate(experiment.case):
@@ -279,7 +279,7 @@ def _asked(
             yield benchmark, point, source
     if experiment.case:
         return
-    # What is asked for by name needs no --module: the smallest that has some of it counts.
+    # Benchmarks requested by name need no --module: the smallest module with a match is used.
     least = {
         pattern: min(MODULES.index(benchmark.module) for benchmark in catalog.matching([pattern]))
         for pattern in experiment.only
@@ -307,13 +307,13 @@ def _asked(
 
 
 def _take_transports(factors: dict[str, list[str]], benchmark: Benchmark, experiment: Experiment) -> None:
-    """Add the transports of the experiment where MPI carries the messages and the factors name none."""
+    """Add the experiment's transports if MPI carries the messages and the factors name no transport."""
     if experiment.transport and benchmark.level not in WITHOUT_MESSAGES_OF_MPI:
         factors.setdefault("transport", list(experiment.transport))
 
 
 def _take_groups(factors: dict[str, list[str]], experiment: Experiment) -> None:
-    """Add the sub-clusters of equal hosts where the experiment asks for them and the factors name no hosts."""
+    """Add the sub-clusters of equal hosts if the experiment requests them and the factors name no hosts."""
     if experiment.by is not None:
         factors.setdefault("nodes", list(sweep.NODES))
 
@@ -329,10 +329,10 @@ def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> Non
 def _misfit(
     benchmark: Benchmark, point: Combination, place: Place, experiment: Experiment, source: Source
 ) -> Skipped | None:
-    """Return why a point cannot run here; None when it can. A person's wish for too many ranks is refused.
+    """Return why a point cannot run here; None if it can. A user's request for too many ranks is refused.
 
-    A module never replaces a case: one that does not fit is left out. Only the fewest ranks that a benchmark takes
-    run on any machine.
+    A module never changes a case: one that does not fit is left out. Only the smallest number of ranks that a
+    benchmark supports runs on any machine.
     """
 
     def left_out(reason: str, resource: str = "") -> Skipped:
@@ -360,7 +360,7 @@ def _misfit(
 
 
 def _settled(point: Combination, place: Place) -> Placement:
-    """Return the placement that a point gets: where there is no choice, the one that says so."""
+    """Return the placement that a point gets: if there is no choice, the placement that says so."""
     if place.oversubscribes(point.ranks, point.placement):
         return point.placement.on_same_hosts("none")
     alone = point.placement.one_per_host and point.ranks == 1
@@ -379,10 +379,10 @@ def shuffled(
     seed: int,
     groups: Compared | None = None,
 ) -> tuple[Launch, ...]:
-    """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
+    """Return every batch `repetitions` times, with cases shuffled inside it and launches shuffled in rounds.
 
-    A round holds each batch once, so that slow drift of the machine meets all batches alike. `groups`: of cases
-    that stay together in every order.
+    A round contains each batch once, so that slow drift of the machine affects all batches alike. `groups`: groups
+    of cases that stay together in every order.
     """
     chance = random.Random(seed)
     launches: list[Launch] = []
@@ -398,13 +398,13 @@ def shuffled(
 
 
 def _visited(case: PlannedCase, usual: Mapping[str, Value | float]) -> PlannedCase:
-    """Return the case as a visit samples it: as its experiment says, else as is usual."""
+    """Return the case with its sampling for a visit: the experiment's settings, else the usual ones."""
     asked = case.sampling.keys() & usual.keys()
     return case if asked else replace(case, sampling={**case.sampling, **usual})
 
 
 def extended(plan: Plan, further: Iterable[Launch]) -> Plan:
-    """Return the plan with further launches after its own, without cases that it has for the same batch."""
+    """Return the plan with further launches after its own, without cases that it already has in that batch."""
     planned = {launch.key(case) for launch in plan.launches for case in launch.cases}
     new = (
         replace(launch, cases=tuple(case for case in launch.cases if launch.key(case) not in planned))

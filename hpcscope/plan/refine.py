@@ -1,8 +1,8 @@
-"""A second look where a curve may break: further sizes around the last before a break and the first after it.
+"""A second measurement where a curve may break: further sizes around the last before and the first after a break.
 
-After SKaMPI's refinement of message sizes (Reussner, Sanders, Prechelt and Müller 1998): measure where a straight
-line between two sizes would be wrong. The whole curve is measured again in the same launches: a jump between sizes
-of different launches would be the launches'.
+Like SKaMPI's refinement of message sizes (Reussner, Sanders, Prechelt and Müller 1998), it measures where a
+straight line between two sizes would be wrong. The whole curve is measured again in the same launches, because a
+jump between sizes of different launches may be a difference between the launches.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from hpcscope.plan.plan import LATER_VISIT, Plan, PlannedCase, shuffled
 from hpcscope.settings.selection import Value
 
 ROUNDS = 2
-"""Further looks: the second is between the sizes of the first, where the break turns out to be."""
+"""Number of refinements: the second is between the sizes of the first, where the break turns out to be."""
 SIZES_IN_A_GAP, SIZES_BESIDE_IT = 3, 2
-"""With its own end, a side has three sizes for a line of its own."""
+"""Sizes inside a gap, and on each side of it: with its own end, a side has three sizes for its own line."""
 NARROWEST_GAP = 1.25
-"""Sizes closer than this factor tell a jump from a steep piece of the curve."""
+"""Sizes closer than this factor distinguish a jump from a steep part of the curve."""
 ITEM_BYTES = 16
-"""Sizes are multiples of the largest number that is sent, where they are larger."""
+"""Larger sizes are multiples of this, the size of the largest number that is sent."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Suspect:
 
     benchmark: str
     parameters: tuple[tuple[str, Value], ...]
-    """All but the size."""
+    """All parameters except the size."""
     batch: Batch
     sizes: tuple[int, ...]
     gaps: tuple[tuple[int, int], ...]
@@ -47,9 +47,9 @@ class Suspect:
 
 
 def refined(plan: Plan, suspects: Iterable[Suspect], launches: int) -> Plan:
-    """Return the plan with further launches of the curves that may break; the same plan when there are none.
+    """Return the plan with further launches of the curves that may break; the same plan if there are none.
 
-    Cases are sampled as those of the same benchmark in the plan, in as many launches, shuffled with its seed.
+    Cases are sampled like the plan's cases of the same benchmark; its seed shuffles this number of launches.
     """
     sampling = {
         case.benchmark: {name: value for name, value in case.sampling.items() if LATER_VISIT.get(name) != value}

@@ -1,4 +1,4 @@
-"""What the launches of a run have shown of its cases so far."""
+"""What the launches of a run have shown about its cases so far."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -6,14 +6,14 @@ from statistics import median
 
 @dataclass(frozen=True)
 class SeenVisit:
-    """The result of one visit to a case, that is of the case in one launch."""
+    """The result of one visit to a case, that is, of the case in one launch."""
 
     duration_s: float
-    """Preparation and verification included."""
+    """Includes preparation and verification."""
     median_s: float | None
-    """Median time of one operation; None where no repetition counts."""
+    """Median time of one operation; None if no repetition counts."""
     warmup: int = 0
-    """Repetitions that were warm-up."""
+    """Number of warm-up repetitions."""
 
 
 @dataclass
@@ -21,11 +21,11 @@ class Seen:
     """The visits to a case so far."""
 
     visits: dict[int, SeenVisit] = field(default_factory=dict)
-    """By launch, in the order in which they took place."""
+    """Visits by launch, in the order in which they took place."""
 
     @property
     def duration_s(self) -> float:
-        """How long a visit takes."""
+        """Typical duration of a visit."""
         return median(visit.duration_s for visit in self.visits.values())
 
     @property

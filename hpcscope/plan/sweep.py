@@ -4,8 +4,8 @@ Each word is a factor and its values; the cases are the product of all factors. 
 and `1..7` means each from 1 to 7; an integer parameter may count the ranks: `ranks`, `ranks-1`, `1..ranks-1`.
 Ranks are numbers or a rule: `all` (one per slot), `nodes` (one per host), `powers` (1, 2, 4, ... up to the slots),
 `every` (1, 2, 3, ... 16, then 24, 32, 48, 64, ... and all slots), `squares` (1, 4, 9, ... up to the slots).
-`placement=node` puts one rank on each host; `nodes=types` takes each sub-cluster of equal hosts by itself.
-`hosts=..256` or `hosts=257..` holds only where there are so many hosts: a sweep for small clusters, one for large.
+`placement=node` puts one rank on each host; `nodes=types` uses each sub-cluster of equal hosts separately.
+`hosts=..256` or `hosts=257..` restricts a sweep to clusters of this size: one sweep for small, one for large.
 """
 
 import itertools
@@ -54,15 +54,15 @@ class Combination:
 
 @dataclass(frozen=True)
 class Source:
-    """Who wrote a sweep: a person, whose mistakes are refused, or a benchmark, whose misfits are skipped."""
+    """Who wrote a sweep: a user, whose mistakes are refused, or a benchmark, whose misfits are skipped."""
 
     name: str
-    """What an error message begins with."""
+    """The beginning of an error message."""
     person: bool
 
 
 def parse(text: str, where: str) -> dict[str, list[str]]:
-    """Split a sweep into factors; raises UsageError for a word that is no `key=value`."""
+    """Split a sweep into factors; raises UsageError for a word that is not `key=value`."""
     try:
         return factors_of(text)
     except ValueError as error:
@@ -115,7 +115,7 @@ def expand(
 
 
 def _holds(word: str, hosts: int, where: str) -> bool:
-    """Return whether there are as many hosts as a range says, of which either end may be open."""
+    """Return whether the number of hosts is in a range, either end of which may be open."""
     match = re.fullmatch(r"(\d{0,9})\.\.(\d{0,9})", word)
     if match is None:
         raise UsageError(f"{where}: hosts = {word}: must be a range of numbers: 2..256, ..256 or 257..")

@@ -1,1 +1,1 @@
-"""Programs of users: profiles under the monitor, campaigns of many runs, and the throughput of a mix."""
+"""User programs: profiles from the monitor, campaigns of many runs, and the throughput of a mix."""

@@ -1,1 +1,1 @@
-"""One self-contained page from a run directory, and the same on a terminal."""
+"""Reports: one self-contained HTML file from a run directory, and the same results on a terminal."""

@@ -12,7 +12,7 @@ UNKNOWN = "unknown"
 
 
 def system(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each fact about the hardware, as the TOP500 list asks."""
+    """Yield the name and value of each fact about the hardware that the TOP500 list asks for."""
     hosts = machine.hosts
     yield "Name, site, manufacturer, year", UNKNOWN
     yield "Nodes", str(len(hosts)) if hosts else UNKNOWN
@@ -30,7 +30,7 @@ def system(machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 def software(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each fact about the software."""
+    """Yield the name and value of each fact about the software."""
     build = machine.build
     yield "Operating system", _each(host.operating_system for host in machine.hosts)
     yield "Kernel", _each(host.kernel for host in machine.hosts)
@@ -61,7 +61,7 @@ def _gigabytes(count: float) -> str:
 
 
 def _each(values: Iterable[str]) -> str:
-    """Return the value that all hosts have, or each value with its number of hosts."""
+    """Return the value that all hosts share, or each value with the number of hosts that have it."""
     counted = Counter(value or UNKNOWN for value in values)
     if len(counted) == 1:
         return next(iter(counted))

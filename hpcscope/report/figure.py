@@ -1,6 +1,6 @@
-"""Figures of the pages: traces without colors, a caption and a table.
+"""Figures of the reports: traces without colors, a caption and a table.
 
-A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
+A trace names its `role` and the `slot` of its series in `meta`; the style of the report decides how they look.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
-"""Lower end of an axis of shares."""
+"""Lower end of an axis of fractions."""
 
 Plot = dict[str, Any]
 """A part of a figure, as JSON."""
@@ -37,7 +37,7 @@ class Table:
 
     @property
     def mixes_states(self) -> bool:
-        """Whether a figure in it mixes states of the machine."""
+        """Whether a value in it mixes states of the machine."""
         return any(MIXED in cell for row in self.rows for cell in row)
 
 
@@ -57,7 +57,7 @@ class Figure:
     """Origins of its samples; any other than `measured` is shown."""
     wide: bool = field(default=False)
     surface: Plot = field(default_factory=dict)
-    """The same data as a surface in three dimensions, drawn on request; empty without one."""
+    """The same data as a 3-D surface, drawn on request; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Mark:
 
     @classmethod
     def of(cls, name: str, shown: str, bounds: Iterable[float], end: float) -> Mark:
-        """Return the row of a value between its bounds in a panel that ends at `end`; negative ones are at 0."""
+        """Return the row for a value and its bounds in a panel up to `end`; negative bounds are drawn at 0."""
         return cls(name, shown, *(round(100 * max(0.0, bound) / end, 2) for bound in bounds))
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows on one scale that starts at 0."""
+    """Rows on a common scale that starts at 0."""
 
     head: str
     marks: list[Mark]
@@ -114,10 +114,10 @@ def scatter(
     hover: str = "%{text}",
     **further: Any,
 ) -> Plot:
-    """Return points, or a line through them; None in `x` and `y` parts a line.
+    """Return points, or a line through them; None in `x` and `y` interrupts a line.
 
-    `text`: what each point says, where `hover` names it; without a text, and with the usual `hover`, a line says
-    nothing. A line without a name is not in the legend.
+    `text`: hover text of each point, shown where `hover` refers to it. Without `text` and with the default
+    `hover`, nothing is shown on hovering. A trace without a name is not in the legend.
     """
     words = list(text)
     silent = not words and hover == "%{text}"
@@ -135,7 +135,7 @@ def scatter(
 
 
 def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: Any) -> Plot:
-    """Return points with their intervals as error bars; `further` as of `scatter`."""
+    """Return points with their intervals as error bars; `further` is passed to `scatter`."""
     bounds = [estimate.bounds for estimate in y]
     whiskers = {
         "type": "data",
@@ -147,7 +147,7 @@ def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: A
 
 
 def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float]]], name: str, slot: int) -> Plot:
-    """Return the area of intervals behind a line; each piece has its x, its low bounds and its high bounds."""
+    """Return the band of intervals behind a line; each piece consists of its x, lower bounds and upper bounds."""
     x: list[float | None] = []
     y: list[float | None] = []
     for places, low, high in pieces:
@@ -163,7 +163,7 @@ def origins(summaries: Iterable[Summary]) -> list[str]:
 
 
 def shown(summary: Summary) -> str:
-    """Return the median of a summary with its interval in words, and its mark; shares in percent."""
+    """Return the median of a summary with its interval in words, and its mark; fractions in percent."""
     bounds = summary.median, summary.ci_low, summary.ci_high
     words = units.share(*bounds) if units.is_share(summary.metric) else units.interval(*bounds, summary.unit)
     return f"{words} {mark(summary)}".rstrip()
@@ -180,7 +180,7 @@ def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
 
 
 def title_words(catalog: Catalog, cases: Sequence[Case], names: Sequence[str]) -> list[str]:
-    """Return those factors `names` in words that the cases have in common; no parameter at its default."""
+    """Return in words those of the factors `names` that the cases share, without parameters at their defaults."""
     first, same = cases[0], varying(cases)[1]
     words = [
         catalog.differences(first.benchmark, {name: same[name]})
@@ -193,7 +193,7 @@ def title_words(catalog: Catalog, cases: Sequence[Case], names: Sequence[str]) -
 
 
 def _is_unsaid(catalog: Catalog, benchmark: str, name: str, value: Value) -> bool:
-    """Return whether a factor is what a reader expects: the default transport, a choice without words."""
+    """Return whether a factor need not be mentioned: the default transport, or a choice without words."""
     declared = catalog[benchmark].parameter.get(name)
     if name == "transport":
         return value == "default"
@@ -213,7 +213,7 @@ def value_words(catalog: Catalog, benchmark: str, name: str, value: Value) -> st
 
 
 def common_words(cases: Sequence[Case], catalog: Catalog) -> str:
-    """Return in words what several cases of a benchmark have in common; defaults are left out."""
+    """Return in words the factors that several cases of a benchmark share; defaults are left out."""
     first, constant = cases[0], varying(cases)[1]
     words = catalog.differences(
         first.benchmark, {name: value for name, value in constant.items() if name in first.parameters}
@@ -230,7 +230,7 @@ def common_words(cases: Sequence[Case], catalog: Catalog) -> str:
 def series_name(summary: Summary, names: Sequence[str], catalog: Catalog, otherwise: str) -> str:
     """Return the name of a summary's series: its factors `names`, and its origin unless it was measured.
 
-    What needs no words is named only where nothing else would be.
+    Factors that need not be mentioned are named only if no other factor would be.
     """
     chosen = {name: value for name, value in factors(summary).items() if name in names}
     said = [name for name, value in chosen.items() if not _is_unsaid(catalog, summary.benchmark, name, value)]
@@ -275,7 +275,7 @@ def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.0
 
 
 def size_axis(title: str, values: Iterable[float]) -> Plot:
-    """Return a logarithmic axis of sizes in bytes; size 0 stands at the far left."""
+    """Return a logarithmic axis of sizes in bytes, with size 0 at the far left."""
     chosen = sorted(set(values))
     positive = [value for value in chosen if value > 0] or [1.0]
     low, high = positive[0], positive[-1]
@@ -297,7 +297,7 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def count_axis(title: str, values: Iterable[float]) -> Plot:
-    """Return a logarithmic axis of numbers that are not bytes, such as matrix orders, with ticks at them."""
+    """Return a logarithmic axis of numbers other than bytes, such as matrix orders, and their ticks."""
     chosen = sorted({value for value in values if value > 0}) or [1.0]
     ticks = _apart(chosen)
     return {
@@ -310,13 +310,13 @@ def count_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def ranks_axis(counts: Sequence[int], **further: Any) -> Plot:
-    """Return an axis of numbers of ranks with a tick at each; `further`: what else the layout says."""
+    """Return an axis of rank counts with a tick at each; `further`: other entries of the layout."""
     ticks = {"tickvals": list(counts), "ticktext": [str(count) for count in counts]}
     return {"title": {"text": "ranks"}, **ticks, **further}
 
 
 def _apart(chosen: Sequence[float]) -> list[float]:
-    """Leave out values too close to their neighbor on a logarithmic axis; keep the last."""
+    """Drop values too close to their neighbor on a logarithmic axis, but keep the last."""
     least = (chosen[-1] / chosen[0]) ** 0.09
     kept: list[float] = [chosen[-1]]
     for value in reversed(chosen[:-1]):
@@ -339,12 +339,12 @@ def share_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def place(value: float, values: Iterable[float]) -> float:
-    """Return the position of a size on a logarithmic axis: 0 is drawn a step left of the smallest size."""
+    """Return the position of a size on a logarithmic axis: 0 is drawn one step left of the smallest size."""
     return value if value > 0 else min((positive for positive in values if positive > 0), default=1.0) / 6
 
 
 def log_ticks(low: float, high: float, unit: str = "") -> list[float]:
-    """Return the coarsest ticks of which at least three lie within the range; of bytes, powers of two."""
+    """Return the coarsest ticks with at least three inside the range; for bytes, powers of two."""
     if unit in units.BYTES:
         powers = [2.0**power for power in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
         return powers[:: -(-len(powers) // 6)]
@@ -359,7 +359,7 @@ def log_ticks(low: float, high: float, unit: str = "") -> list[float]:
 
 
 def tick(value: float, unit: str) -> str:
-    """Return a tick with its engineering unit: `10 µs`."""
+    """Return the text of a tick with its engineering unit: `10 µs`."""
     factor, name = units.scale(unit, value)
     return f"{number(value / factor):g} {name}".strip()
 

@@ -1,4 +1,4 @@
-"""Findings of one kind together, as pages list them."""
+"""Findings grouped by kind, as reports list them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hpcscope.findings.finding import Finding
 
 _SHOWN = 3
-"""Findings of one kind and severity that are shown; the others are folded."""
+"""Number of findings of one kind and severity that are shown; the others are folded."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class FindingGroup:
 
 
 def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
-    """Group findings by severity and kind, in the order of the worst of each kind."""
+    """Group findings by severity and kind, in the order of the worst finding of each group."""
     found: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         found.setdefault((finding.severity, finding.code), []).append(finding)

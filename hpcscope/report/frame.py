@@ -1,4 +1,4 @@
-"""What all pages share: the frame with its style and scripts, and how values are written in templates."""
+"""What all reports share: the frame with its style and scripts, and how templates format values."""
 
 import base64
 import hashlib
@@ -24,17 +24,17 @@ from hpcscope.visible import visible
 
 
 class _Compiled(FileSystemBytecodeCache):
-    """Templates as they were compiled before; a full disk does not keep a page from being written."""
+    """Cache of compiled templates; a full disk does not prevent a report from being written."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a compiled template."""
+        """Store a compiled template."""
         with suppress(OSError):
             super().dump_bytecode(bucket)
 
 
 @cache
 def _compiled() -> BytecodeCache | None:
-    """Return the compiled templates of this version in the user's cache; None where nothing can be kept."""
+    """Return this version's compiled templates in the user's cache; None if the cache is not usable."""
     folder = cache_directory() / "templates"
     try:
         private_cache(folder)
@@ -48,11 +48,11 @@ _SCRIPTS = {
     "site_script": ("site/site.js",),
     "timeline_script": ("timeline.js",),
 }
-"""All scripts inside pages, by their names in templates."""
+"""All scripts in reports, by their names in templates."""
 
 
 def environment() -> Environment:
-    """Return the environment of the templates; `frame.html` is the frame of every page."""
+    """Return the environment of the templates; `frame.html` is the frame of every report."""
     found = Environment(
         loader=PackageLoader("hpcscope.report"),
         autoescape=True,
@@ -94,7 +94,7 @@ def page(template: str, **values: Any) -> str:
 
 
 def own_scripts() -> str:
-    """Return the scripts that a page may run, as sources of a Content Security Policy: their hashes."""
+    """Return the hashes of the scripts that a page may run, as sources of a Content Security Policy."""
     digests = (hashlib.sha256(_script(files).encode()).digest() for files in _SCRIPTS.values())
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
@@ -110,18 +110,18 @@ def as_json(value: object) -> Markup:
 
 
 def plot(figure: Figure) -> dict[str, Any]:
-    """Return a figure as the page's script reads it."""
+    """Return a figure in the form that the script of a report reads."""
     surface = {"surface": figure.surface} if figure.surface else {}
     return {"data": figure.traces, "layout": figure.layout} | surface
 
 
 def stamp(figure: Figure) -> str:
-    """Return the origins of a figure's samples that a reader must see; empty where all were measured."""
+    """Return the origins of a figure's samples that a reader must see; empty if all samples were measured."""
     return ", ".join(origin for origin in figure.origins if origin != "measured")
 
 
 def _code(text: str) -> Markup:
-    """Escape a text and set text between backticks as code."""
+    """Escape a text and mark up text between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)

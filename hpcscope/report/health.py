@@ -1,4 +1,4 @@
-"""The page of a check of health: a map of nodes x checks, the evidence, and the facts that differ."""
+"""The report of a health check: a table of nodes x checks, the evidence, and the facts that differ."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from hpcscope.version import VERSION
 
 TONES = {BAD: "error", SILENT: "error", SUSPECT: "warning", UNSEEN: "information", HEALTHY: "information"}
 FULL_AT, STRONGEST = 0.5, 32
-"""Slowness with the strongest color, and its share of red in percent: black letters stay readable."""
+"""Slowness that has the strongest color, and the percentage of red in that color: black letters stay readable."""
 
 
 MOST_ROWS = 200
-"""Nodes in the table, the worst; of more, all are on a map of small squares."""
+"""Maximum number of nodes in the table, worst first; if there are more, a map of small squares shows all nodes."""
 MOST_PAGES = 50
-"""Nodes with pages of their own, the worst."""
+"""Maximum number of nodes with their own pages, worst first, besides those asked for."""
 MOST_VALUES = 8
-"""Values of a fact that are listed."""
+"""Maximum number of values listed per fact."""
 MAP_COLUMNS, SQUARE = 100, 8
-"""Squares of a row of the map, and their distance."""
+"""Number of squares in a row of the map, and the distance between them in pixels."""
 MOST_IN_A_MATRIX = 40
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one node does in one check, beside its peers."""
+    """Result of one node in one check, compared with its peers."""
 
     text: str
     beside: str
-    """How it compares; empty without peers."""
+    """Difference from the peers; empty without peers."""
     color: int
-    """Share of red in percent."""
+    """Percentage of red in the color."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class NodeLine:
 def write(
     record: HealthFile, health: Health, past: Mapping[str, NodePast], target: Path, asked: Sequence[str] = ()
 ) -> Path:
-    """Write the page of a record and return its path; UsageError for a node that is asked for and unknown."""
+    """Write the report of a record and return its path; UsageError if a node that was asked for is unknown."""
     if unknown := set(asked) - set(record.hosts):
         known = several(host_ranges(record.hosts))
         raise UsageError(f"--node {unknown.pop()}: not a node of this check; must be one of {known}")
@@ -70,7 +70,7 @@ def write(
 
 
 def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], asked: Sequence[str] = ()) -> str:
-    """Return the page; `past`: earlier checks of the nodes; `asked`: nodes that get pages in any case."""
+    """Return the report; `past`: earlier checks of the nodes; `asked`: nodes that always get their own page."""
     columns = list(dict.fromkeys((sight.check.name, sight.place) for sight in health.sights))
     labels = {(sight.check.name, sight.place): sight.label for sight in health.sights}
     known = {node.host: node for node in health.nodes}
@@ -107,7 +107,7 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
 
 
 def _map(record: HealthFile, health: Health) -> tuple[int, list[tuple[int, str]], dict[str, str]]:
-    """Return the height of the map, the first host of each row by its place, and the squares of each verdict."""
+    """Return the height of the map, the position and first host of each row, and the squares of each verdict."""
     at = {host: divmod(number, MAP_COLUMNS) for number, host in enumerate(record.hosts)}
     squares = {
         kind: "".join(
@@ -121,7 +121,7 @@ def _map(record: HealthFile, health: Health) -> tuple[int, list[tuple[int, str]]
 
 
 def _matrix(record: HealthFile) -> list[tuple[str, list[Cell | None]]]:
-    """Return the rates between hosts, a row for each; none where there are too many hosts for a table."""
+    """Return the rates between hosts, a row for each host; empty if there are too many hosts for a table."""
     rate = next(metric for metric in links.METRICS if metric.name == "rate")
     visits = [visit for visit in record.links if not visit.error]
     ends = {host for visit in visits for host in (visit.first, visit.second)}

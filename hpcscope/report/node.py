@@ -1,4 +1,4 @@
-"""A node's own page: each check with its interval, the distribution of its peers, and earlier checks."""
+"""A node's own page: each check with its interval, the distribution over its peers, and earlier checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hpcscope.samples.samples import Floats
 from hpcscope.statistics.order_statistics import median_estimate, quantiles
 
 MARGIN = 3.0
-"""Percent of a drawing's width, or height, that is left free at its outermost values."""
+"""Margin beyond the outermost values of a drawing, in percent of its width or height."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class NodeRow:
 
     label: str
     own: str
-    """The median with its 95 % interval, which takes at least six visits."""
+    """The node's median with its 95 % CI, which needs at least six visits."""
     peers: str
-    """Their median and the middle half of them; empty without peers."""
+    """Median and middle half of the peers' values; empty without peers."""
     spread: list[float]
-    """Least, quartiles and largest of the peers, in percent of the drawing's width; empty without peers."""
+    """Minimum, quartiles and maximum of the peers, in percent of the drawing's width; empty without peers."""
     first: list[float]
-    """Visits of the first stage, in percent of the width, as all that follows."""
+    """Values of the first stage's visits in percent of the width, as are `again` (second stage) and `interval`."""
     again: list[float]
     interval: tuple[float, float]
     past: str
-    """Median, number and first date of earlier checks; empty without."""
+    """Median, number and first date of earlier checks; empty if there are none."""
     course: list[tuple[float, float]]
-    """Medians of earlier checks and of this one, oldest first, in percent of width and height."""
+    """Medians of the earlier checks and of this check, oldest first, in percent of width and height."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _link(metric: links.Metric, costs: Floats, ours: NDArray[np.bool_], visits: 
 
 
 def _spread(values: Floats) -> list[float]:
-    """Return least, quartiles and largest; empty of no values."""
+    """Return minimum, quartiles and maximum; empty if there are no values."""
     return [float(values.min()), *quantiles(values, [0.25, 0.5, 0.75]), float(values.max())] if values.size else []
 
 
@@ -133,7 +133,7 @@ def _course(sight: Sight, host: str, past: Past | None) -> tuple[str, list[tuple
 
 
 def _scale(values: Sequence[float]) -> Callable[[float], float]:
-    """Return what places a value between the least and the largest, in percent."""
+    """Return a function that gives the position of a value between the minimum and the maximum, in percent."""
     least, largest = min(values), max(values)
     if largest == least:
         return lambda _value: 50.0

@@ -19,12 +19,12 @@ def level(benchmark: str) -> str:
 
 
 def level_rank(name: str) -> tuple[int, str]:
-    """Sort levels bottom up; unknown ones after them, by name."""
+    """Sort levels from the bottom up, then unknown levels by name."""
     return (LEVELS.index(name) if name in LEVELS else len(LEVELS), name)
 
 
 def value_key(value: Value) -> Key:
-    """Sort numbers by value, before words."""
+    """Sort numbers by value, then words."""
     if isinstance(value, int | float):
         return (0, float(value), "")
     return (1, 0.0, value)
@@ -51,12 +51,12 @@ def factors(case: Case) -> dict[str, Value]:
 
 
 def is_number(value: object) -> bool:
-    """Say whether a value is a number; truth values are none."""
+    """Return whether a value is a number; a truth value is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def varying(cases: Iterable[Case]) -> tuple[list[str], dict[str, Value]]:
-    """Split the factors of several cases into the names that vary and those that are the same in all."""
+    """Split the factors of several cases into names of factors that vary, and factors that are the same in all."""
     rows = [factors(case) for case in cases]
     names = list(dict.fromkeys(name for row in rows for name in row))
     constant = {name: rows[0][name] for name in names if all(row.get(name) == rows[0].get(name) for row in rows)}

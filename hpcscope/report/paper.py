@@ -1,6 +1,6 @@
-"""A figure for a paper: results by size or number of processes, in the width of a column, drawn by matplotlib.
+"""A figure for a paper, one column wide: results by size or number of ranks, drawn by matplotlib.
 
-Each page has the first of the chosen metrics of a benchmark. Lines are medians, bands their intervals.
+Each page shows the first of the chosen metrics of a benchmark. Lines are medians, bands their intervals.
 Several runs share a page.
 """
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 FORMATS = ("pdf", "svg", "png")
 WIDTH_IN, HEIGHT_IN, LEGEND_ROW_IN = 3.4, 2.3, 0.13
-"""The width of a column in two-column papers; the height without its legend, and that of a row of the legend."""
+"""Width of a column in a two-column paper, height without the legend, and height of a legend row, in inches."""
 MOST_OF_TWO = 26
-"""Letters of a name of which two fit into a row of the legend."""
+"""Maximum length of names of which two fit into a row of the legend."""
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#b8528f", "#3aa2dd", "#c98500", "#5b4b9a", "#3b3f44")
-"""Told apart with every kind of color vision (after Okabe and Ito 2008); markers differ, too."""
+"""Distinguishable with every kind of color vision (after Okabe and Ito 2008); markers differ, too."""
 MARKERS = "osD^Pv*h"
 STYLE: dict[Any, Any] = {
     "font.size": 7.5,
@@ -37,16 +37,16 @@ STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.0,
     "lines.markersize": 3.2,
     "grid.linewidth": 0.3,
-    "pdf.fonttype": 42,  # fonts that publishers accept, embedded
+    "pdf.fonttype": 42,  # embedded fonts, which publishers accept
     "svg.fonttype": "none",
     "svg.hashsalt": "scope",
 }
 ZERO = "0 B"
-"""The tick at which a logarithmic axis draws size 0."""
+"""Text of the tick at which a logarithmic axis draws size 0."""
 
 
 def figures(runs: Mapping[str, Run]) -> list[Figure]:
-    """Return the curves of the results of runs by their names; UsageError where nothing was swept."""
+    """Return the curves of the runs' results; `runs` maps names to runs. UsageError if nothing was swept."""
     benchmarks = dict.fromkeys(case.benchmark for run in runs.values() for case in run.headlines)
     pages = [page for name in benchmarks for page in _of_benchmark(runs, name)]
     if not pages:
@@ -68,7 +68,7 @@ def _of_benchmark(runs: Mapping[str, Run], benchmark: str) -> list[Figure]:
 
 
 def _overlaid(pages: Mapping[str, Figure], key: str) -> Figure:
-    """Return one page with the lines of all; a line is named by its run, where there are several."""
+    """Return one page with the lines of all pages; with several runs, each line is named after its run."""
     first, *others = pages.values()
     if not others:
         return first
@@ -78,7 +78,7 @@ def _overlaid(pages: Mapping[str, Figure], key: str) -> Figure:
         series = len({trace.get("name") for trace in page.traces if trace["meta"]["role"] == "points"})
         for trace in page.traces:
             if trace["meta"]["role"] == "limit":
-                continue  # that of the first run is enough
+                continue  # the first run's limit is enough
             meta = trace["meta"] | ({"slot": trace["meta"]["slot"] + taken} if "slot" in trace["meta"] else {})
             label = f"{name}, {trace['name']}" if series > 1 and "name" in trace else name
             traces.append(trace | {"meta": meta} | ({"name": label} if "name" in trace else {}))
@@ -90,7 +90,7 @@ def _overlaid(pages: Mapping[str, Figure], key: str) -> Figure:
 
 
 def _joined(axes: Sequence[Plot]) -> Plot:
-    """Return the widest of some axes of one quantity."""
+    """Return the union of several axes of one quantity: the whole range and all ticks."""
     ranges = [axis["range"] for axis in axes]
     ticks = {
         value: text
@@ -102,7 +102,7 @@ def _joined(axes: Sequence[Plot]) -> Plot:
 
 
 def drawing(page: Figure) -> Drawing:
-    """Draw a page; UsageError where matplotlib is not installed."""
+    """Draw a page; UsageError if matplotlib is not installed."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure as Drawing
@@ -157,7 +157,7 @@ def _draw(axes: Axes, trace: Plot) -> None:
 
 
 def written(pages: Sequence[Figure], kind: str) -> bytes:
-    """Return the pages as a file: a PDF has one sheet for each, the other formats have one page alone."""
+    """Return the pages as a file: a PDF has one sheet per page; the other formats hold a single page."""
     if kind != "pdf" and len(pages) != 1:
         titles = "; ".join(page.title for page in pages[:8])
         raise UsageError(
@@ -168,7 +168,7 @@ def written(pages: Sequence[Figure], kind: str) -> bytes:
     from matplotlib.backends.backend_pdf import PdfPages
 
     file = io.BytesIO()
-    with rc_context(STYLE):  # how text becomes part of a file is decided when it is written
+    with rc_context(STYLE):  # the style for text in a file takes effect when the file is written
         if kind != "pdf":
             drawn[0].savefig(file, format=kind, dpi=300, metadata={"Date": None} if kind == "svg" else None)
         else:
@@ -179,7 +179,7 @@ def written(pages: Sequence[Figure], kind: str) -> bytes:
 
 
 def table(pages: Sequence[Figure]) -> str:
-    """Return the data of pages as comma-separated values: exact sizes, medians, ends of the intervals."""
+    """Return the data of the pages as comma-separated values: exact sizes, medians and interval bounds."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     for page in pages:

@@ -1,4 +1,4 @@
-"""Published experiments beside ours, for people: rows of tables, and all experiments as one HTML page."""
+"""Published experiments compared with ours: rows of tables, and all experiments as one HTML page."""
 
 from hpcscope import units
 from hpcscope.models.published import reference
@@ -6,11 +6,11 @@ from hpcscope.models.published.overview import ComparedValue, Overview, Tally, t
 from hpcscope.models.published.reference import PrintedItem
 
 HEADS = ("source", "value", "published", "predicted", "ours", "limit", "must be", "holds", "remark")
-"""Heads of a table of statements."""
+"""Column headings of a table of statements."""
 PRINTED_HEADS = ("printed", "relations", "values", "predicted", "simulated", "measured", "experiments")
-"""Heads of the table of all printed tables and figures: how many relations hold, and how many values are known."""
+"""Column headings of the table of all printed tables and figures: relations that hold, and known values."""
 NUMBERS = ("predicted", "ours", "limit")
-"""The columns of numbers."""
+"""The columns that hold numbers."""
 
 
 def _held(row: ComparedValue) -> str:
@@ -18,14 +18,14 @@ def _held(row: ComparedValue) -> str:
 
 
 def number(value: float | None, unit: str) -> str:
-    """Return a value; a dash for a missing one."""
+    """Return a value with its unit, or a dash if it is missing."""
     if unit == "B" and value is not None:
         return units.printed(value)
     return units.quantity(value, unit)
 
 
 def cells(row: ComparedValue) -> list[str]:
-    """Return a row of a table of statements, as `HEADS` says."""
+    """Return a row of a table of statements, with the columns of `HEADS`."""
     origin = f" ({row.origin})" if row.measured and row.origin != "measured" else ""
     return [
         row.where,
@@ -41,7 +41,7 @@ def cells(row: ComparedValue) -> list[str]:
 
 
 def printed_cells(item: PrintedItem, overview: Overview) -> list[str]:
-    """Return the row of a printed table or figure, as `PRINTED_HEADS` says."""
+    """Return the row of a printed table or figure, with the columns of `PRINTED_HEADS`."""
     rows = [
         row
         for outcome in overview.outcomes
@@ -70,14 +70,14 @@ def printed_cells(item: PrintedItem, overview: Overview) -> list[str]:
 
 
 def repeated(items: list[PrintedItem]) -> str:
-    """Return in one sentence how many of the printed tables and figures some experiment repeats."""
+    """Return one sentence on how many of the printed tables and figures an experiment repeats."""
     return (
         f"Scope repeats {sum(bool(item.statements) for item in items)} of {len(items)} printed tables and figures"
     )
 
 
 def counted(tally: Tally) -> str:
-    """Return in one sentence how many statements hold."""
+    """Return one sentence on how many statements hold."""
     direction = f" ({tally.direction_only} of them only in direction)" if tally.direction_only else ""
     return (
         f"Of {tally.stated} published relations, {tally.yes} hold{direction} and {tally.no} do not hold; "
@@ -86,7 +86,7 @@ def counted(tally: Tally) -> str:
 
 
 def render(overview: Overview) -> str:
-    """Return the page: how much holds, experiment by experiment, then every value."""
+    """Return the page: how many statements hold in each experiment, then every value."""
     from hpcscope.report.frame import page
 
     outcomes = overview.outcomes

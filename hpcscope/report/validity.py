@@ -1,4 +1,4 @@
-"""Marks of figures that hold for less than further launches at any time, and the footnotes that explain them."""
+"""Marks on values that are not valid for future launches at any time, and the footnotes that explain the marks."""
 
 from collections.abc import Iterable
 
@@ -10,17 +10,17 @@ NOTES: dict[HoldsFor, str] = {
     "these minutes": "successive launches were correlated: intervals describe these minutes, not other times",
 }
 MIXED = "†"
-"""Stands behind a figure that mixes states of the machine."""
+"""Follows a value that mixes states of the machine."""
 MIXED_NOTE = f"{MIXED}: the value mixes machine states, and differs between these states by more than 10 %"
 
 
 def mark(summary: Summary) -> str:
-    """Return the marks of a summary's figure; empty where its interval holds for further launches, too."""
+    """Return the marks of a summary's value; empty if its interval predicts future launches and no states mix."""
     return MARKS.get(summary.holds_for, "") + (MIXED if summary.state_mixture else "")
 
 
 def footnotes(summaries: Iterable[Summary]) -> list[str]:
-    """Return one line for each mark that some summaries have."""
+    """Return one line for each mark that occurs in the summaries."""
     given = list(summaries)
     present = {case.holds_for for case in given}
     notes = [f"{MARKS[one]} {NOTES[one]}" for one in MARKS if one in present]
@@ -28,6 +28,6 @@ def footnotes(summaries: Iterable[Summary]) -> list[str]:
 
 
 def of_most(summaries: Iterable[Summary]) -> str:
-    """Return the note on the intervals of most summaries; empty where most hold for further launches."""
+    """Return the note that applies to the intervals of more than half of the summaries; empty if no note does."""
     kinds = [summary.holds_for for summary in summaries]
     return next((note for kind, note in NOTES.items() if 2 * kinds.count(kind) > len(kinds)), "")

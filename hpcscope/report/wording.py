@@ -1,4 +1,4 @@
-"""Wording shared by the pages and the terminal."""
+"""Wording shared by the reports and the terminal."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ INTRODUCTIONS = {
 
 
 def figure_heading(summaries: Iterable[Summary]) -> str:
-    """Return what their figures are: medians, or what another program printed (its remarks say: means, maxima)."""
+    """Return the heading of the values: medians, or as printed by another program (remarks say: means, maxima)."""
     return "as printed" if all(summary.printed for summary in summaries) else "median [95 % CI]"
 
 
@@ -91,7 +91,7 @@ def definition(name: str) -> str:
 def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: bool = False) -> str:
     """Return what the points of a figure are: `Medians (global) with their 95 % CIs as bands`.
 
-    Of figures that another program printed, what was printed: `Means (mean over ranks) as they were printed`.
+    For values printed by another program, what it printed: `Means (mean over ranks) as they were printed`.
     """
     among = f" ({definition_of_time})" if definition_of_time else ""
     printed = list(dict.fromkeys(case.printed.partition(" ")[0] for case in group))
@@ -130,11 +130,11 @@ SYMBOLS = {
     "g_s": "gap between short messages",
     "G_s_per_byte": "gap per byte of long messages",
 }
-"""What the symbols of fitted models stand for."""
+"""Meanings of the symbols of fitted models."""
 
 
 def equation(fit: Fit) -> str:
-    """Return the equation of a model and what its symbols and parameters stand for."""
+    """Return the equation of a model and the meanings of its symbols and parameters."""
     used = {*re.findall(r"\w+", fit.equation), *(parameter.name for parameter in fit.parameters)}
     return f"{fit.equation}; {'; '.join(f'{name}: {what}' for name, what in SYMBOLS.items() if name in used)}"
 
@@ -145,7 +145,7 @@ def sentence(words: list[str]) -> str:
 
 
 def direction(better: str) -> str:
-    """Return whether long or short bars are better."""
+    """Return in words whether longer or shorter bars are better."""
     return "longer is better" if better == "higher" else "shorter is better"
 
 
@@ -155,7 +155,7 @@ def letters() -> Iterator[str]:
 
 
 def moment(unix_s: float | None) -> str:
-    """Return a time stamp in words, in universal time."""
+    """Return a time stamp in words, in UTC."""
     if unix_s is None:
         return "time not recorded"
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

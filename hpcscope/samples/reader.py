@@ -1,4 +1,4 @@
-"""Reads `samples.jsonl`: a last line that was cut and lines that are damaged are named, and the others used."""
+"""Reads `samples.jsonl`: a last line that was cut and damaged lines are named, and all other lines are used."""
 
 import json
 from collections import Counter
@@ -34,11 +34,11 @@ _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 def read(run_directory: Path, catalog: Catalog, plan: Plan | None = None) -> Samples:
     """Read the samples of a run; join each case to its launch; the catalog labels the cases.
 
-    `plan`: where it is known already.
+    `plan`: the plan, if it is already known.
 
-    Damaged are lines with a wrong checksum, records that are not as `records.py` says, cases of an unknown launch
-    or an undeclared benchmark, and rounds of a mix with jobs that have no lines. Raises UsageError naming file,
-    line, key, value and what is allowed for a future format, and where all lines are damaged.
+    Lines are damaged if their checksum is wrong, if they do not match `records.py`, if a case has an unknown
+    launch or an undeclared benchmark, or if a round of a mix has jobs without lines. Raises UsageError naming
+    file, line, key, value and what is allowed for a future format, and if all lines are damaged.
     """
     run = RunDirectory(run_directory)
     read_json(run.run, RunFile)
@@ -98,7 +98,7 @@ def read(run_directory: Path, catalog: Catalog, plan: Plan | None = None) -> Sam
 
 
 def _incomplete(rounds: Mapping[int, RoundRecord], jobs: Sequence[JobRecord]) -> list[DamagedLine]:
-    """Return the rounds, by the numbers of their lines, that have another number of jobs than they say."""
+    """Return the rounds, by their line numbers, whose number of jobs differs from the number that they declare."""
     counts = Counter(job.round for job in jobs)
     return [
         DamagedLine(line, f"round {record.round}: found lines for {counts[record.round]} of {record.jobs} jobs")
@@ -108,7 +108,7 @@ def _incomplete(rounds: Mapping[int, RoundRecord], jobs: Sequence[JobRecord]) ->
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield number, content and whether the line has an end, of all lines that are not blank."""
+    """Yield the number and content of each line that is not blank, and whether it has a line end."""
     try:
         content = read_bytes(path)
     except FileNotFoundError as error:
@@ -122,7 +122,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def _parse(where: str, line: bytes, may_be_cut: bool) -> AnyRecord | None:
-    """Validate one line; None when it was cut.
+    """Validate one line; None if it was cut.
 
     Raises ValueError with the reason, UsageError for a future format.
     """
@@ -154,7 +154,7 @@ def _join(
 
 
 def _labelled(record: PrintedRecord, catalog: Catalog) -> PrintedFigure:
-    """Return a printed figure with its case; ValueError where the benchmark or the metric is not declared."""
+    """Return a printed value with its case; raises ValueError if the benchmark or the metric is not declared."""
     if catalog.metric(record.benchmark, record.metric) is None:
         known = ", ".join(metric.name for metric in catalog[record.benchmark].metrics)
         raise ValueError(f"{record.benchmark}: metric = {record.metric}: must be one of {known}")
@@ -168,7 +168,7 @@ def _batch(
     launches: dict[tuple[int, int], LaunchRecord],
     planned: dict[int, Launch],
 ) -> tuple[Batch, Origin]:
-    """Return the batch and the origin of a case: as planned where its launch ended before it wrote a line."""
+    """Return the batch and origin of a case, from the plan if its launch ended before it wrote a line."""
     if launch is not None:
         return (record.ranks, launch.transport, launch.placement), launch.origin
     if record.status == "ok":
@@ -187,7 +187,7 @@ def _batch(
 
 
 def _last_that_was_ok(cases: list[CaseSamples]) -> list[CaseSamples]:
-    """Keep one record of each visit: that of the last attempt that was ok, else the last."""
+    """Keep one record of each visit: the last attempt that was ok, else the last attempt."""
     kept: dict[tuple[int, int, SamplesKey], CaseSamples] = {}
     for case in cases:
         key = case.launch, case.position, case.key

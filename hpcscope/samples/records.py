@@ -1,9 +1,9 @@
 """The lines of `samples.jsonl`, as the native program and the supervisor write them.
 
-A `launch` line opens every start of the native program and says where its processes ran and how good the
-clock was; a `case` line holds all raw times of one case in that launch; a `sentinel` line says how long a fixed
-workload took between two cases. In an imported run `printed` lines hold the figures of another program. Where the
-throughput of a mix is measured, a `job` line is one job, and a `round` line ends each round. Times are seconds.
+A `launch` line opens every start of the native program and says where its ranks ran and how good the clock was; a
+`case` line contains all raw times of one case in that launch; a `sentinel` line gives the time of a fixed workload
+between two cases. In an imported run, `printed` lines contain the values of another program. If the throughput of
+a mix is measured, a `job` line is one job, and a `round` line ends each round. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Origin = Literal["measured", "emulated", "simulated", "imported"]
 """Origin of values: real hosts, a lab, a simulation, the output of another program."""
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
 LONGEST_S = 1e7
-"""A third of a year."""
+"""Longest measurable time: about four months."""
 SHORTEST_S = 1e-12
-"""No clock resolves less."""
+"""Shortest measurable time: no clock resolves less."""
 OVERHEAD_S = 1e-6
-"""The cost of reading the clock is subtracted. Now and then it exceeds a very short operation by nanoseconds."""
+"""The cost of reading the clock is subtracted; occasionally it exceeds a very short operation by nanoseconds."""
 
 
 def _measurable(seconds: float) -> float:
-    """Return a time that a clock can have measured; ValueError for any other."""
+    """Return a time that a clock can have measured; raises ValueError for any other."""
     if seconds != 0 and not (abs(seconds) >= SHORTEST_S and -OVERHEAD_S < seconds <= LONGEST_S):
         raise ValueError(f"must be 0, or from {SHORTEST_S:g} to {LONGEST_S:g} s")
     return seconds
@@ -38,7 +38,7 @@ def _measurable(seconds: float) -> float:
 
 Elapsed = Annotated[float, AfterValidator(_measurable)]
 Repetition = Annotated[float, Field(gt=-OVERHEAD_S, le=LONGEST_S)]
-"""An elapsed time among very many: `samples.py` refuses those that are too short, all at once."""
+"""An elapsed time among very many: `samples.py` refuses times that are too short, in one pass."""
 Moment = Annotated[float, Field(ge=-LONGEST_S, le=LONGEST_S)]
 """Relative to another time of the same repetition."""
 Rank = Annotated[int, Field(ge=0)]
@@ -49,7 +49,7 @@ class Line(Strict):
     """Any line of the file."""
 
     crc32: int | None = Field(None, ge=0, lt=2**32)
-    """Checksum of everything before it (hpcscope/checksum.py); None in runs of before there were checksums."""
+    """Checksum of everything before it (hpcscope/checksum.py); None in runs from before there were checksums."""
 
 
 class Process(Strict):
@@ -63,22 +63,22 @@ class Process(Strict):
 
 
 class Clock(Strict):
-    """What the clock of the launch can do (the worst of all ranks)."""
+    """The properties of the launch's clock (the worst of all ranks)."""
 
     source: str
     """`tsc`, `cntvct`, `timebase` or `clock_gettime`."""
     frequency_hz: float
     resolution_s: float
-    """The step in which it counts."""
+    """The step of its counter."""
     overhead_s: float
     """Cost of one start/stop pair, which is subtracted from every time."""
     monotonic: bool
     fallback_reason: str
-    """Why no register timer is used; empty when one is."""
+    """Why no register timer is used; empty if one is."""
 
 
 class ClockSynchronization(Strict):
-    """How the clocks of several hosts were made one, and how well."""
+    """How the clocks of several hosts were synchronized, and how well."""
 
     method: str
     hosts: int
@@ -96,7 +96,7 @@ class CommonStart(Strict):
     lag_s: float
     """From the agreed start to the entry of the first rank."""
     spread_s: float
-    """From the entry of the first rank to that of the last."""
+    """From the entry of the first rank to the entry of the last."""
 
 
 class LaunchRecord(Line):
@@ -119,7 +119,7 @@ class LaunchRecord(Line):
     clock: Clock
     clock_synchronization: ClockSynchronization
     common_start: CommonStart | None = None
-    """None where the ranks do not wait for one: a single rank, or ranks that share processors."""
+    """None if the ranks do not wait for a common start: a single rank, or ranks that share processors."""
 
     @property
     def batch(self) -> Batch:
@@ -128,7 +128,7 @@ class LaunchRecord(Line):
 
 
 class EndRecord(Line):
-    """A launch that came to its end."""
+    """A launch that ended normally."""
 
     record: Literal["end"]
     launch: Count
@@ -139,17 +139,17 @@ class EndRecord(Line):
 
 
 class Verification(Strict):
-    """Whether the data was right; checked outside the timed part."""
+    """Whether the data were right; checked outside the timed part."""
 
     passed: bool
     checks: Count
-    """Values compared."""
+    """Number of compared values."""
     cost_s: float
     digested_share: float = 1.0
-    """Least share of the data of a repetition that was compared with those of others.
+    """Least fraction of a repetition's data that was compared with the data of others.
 
-    The last repetition on the same data is verified in full; one wrong byte of another one is missed with a
-    probability of 1 minus this.
+    The last repetition on the same data is verified in full; one wrong byte in another repetition is missed with a
+    probability of 1 minus this fraction.
     """
     message: str
 
@@ -161,17 +161,17 @@ class Work(Strict):
     flops: float
     messages: float
     steps: float = 0.0
-    """What follows one after another inside an operation: hops round a ring, accesses of a chain."""
+    """Number of successive steps inside an operation: hops round a ring, accesses of a chain."""
 
     def of(self, quantity: Quantity, case: Case) -> float:
-        """Return what a metric divides by the time; of p ranks that communicate, (p-1)/p of all bytes travel."""
+        """Return the work that a metric divides by the time; if p ranks communicate, (p-1)/p of the bytes move."""
         if quantity == "moved_bytes":
             return self.bytes * (1 - 1 / (int(case.parameters.get(GROUP, 0)) or case.ranks))
         return float(getattr(self, "steps" if quantity == "time_per_step" else quantity))
 
 
 class Extremes(Strict):
-    """Per repetition over all ranks, kept when there are too many ranks to keep every time."""
+    """Extreme values of each repetition over all ranks, kept if there are too many ranks to keep every time."""
 
     minimum_s: list[Elapsed]
     minimum_rank: list[Rank]
@@ -179,7 +179,7 @@ class Extremes(Strict):
     maximum_rank: list[Rank]
     mean_s: list[Elapsed]
     first_entry_s: list[Moment] | None = None
-    """None in runs of before it was recorded: the agreed start counted there."""
+    """None in runs from before it was recorded: the agreed start counted then."""
     latest_exit_s: list[Moment]
 
 
@@ -192,12 +192,12 @@ class Series(Strict):
     """
 
     cadence: Literal["isolated", "streaming", "barrier_loop"]
-    """Isolated: processes synchronized before every repetition; streaming: operations back to back;
-    barrier_loop: the thesis's loop of the operation followed by a barrier."""
+    """Isolated: ranks synchronized before every repetition; streaming: operations back to back; barrier_loop:
+    the thesis's loop of the operation followed by a barrier."""
     synchronization: Literal["none", "dissemination", "window"]
     operations: int
     warmup: int
-    """How many leading repetitions are warm-up."""
+    """Number of leading repetitions that are warm-up."""
     ranks_kept: list[Rank]
     elapsed_s: list[list[Repetition]]
     entry_s: list[list[Moment]] | None = None
@@ -206,10 +206,10 @@ class Series(Strict):
     observed: dict[str, list[list[float]]] = {}
     """Further quantities per kept rank and repetition, for example the phases of an algorithm."""
     observed_maximum: dict[str, list[float]] | None = None
-    """Per repetition over all ranks, where some ranks are not kept."""
+    """Per repetition over all ranks, if some ranks are not kept."""
     extremes: Extremes | None = None
     medians_s: list[Repetition] | None = None
-    """Median of every rank after the warm-up, for pairs on more ranks than keep all their times."""
+    """Median of every rank after the warm-up, for pairs on more ranks than can keep all their times."""
 
 
 class RankState(Strict):
@@ -225,49 +225,49 @@ class RankState(Strict):
     state: str
     """State of its process: running, sleeping, stopped, gone, or unknown."""
     arrived: bool
-    """Whether it had reached the point that the others waited at."""
+    """Whether it had reached the point at which the others waited."""
 
     def __str__(self) -> str:
         return f"rank {self.rank} on {self.host} ({self.state})"
 
 
 class OverRanks(Strict):
-    """A count of every rank."""
+    """Sum and maximum of a count over all ranks."""
 
     sum: Count
     maximum: Count
 
 
 class Disturbances(Strict):
-    """What else happened to the ranks and their hosts while the case was sampled, verification included."""
+    """What else happened to the ranks and their hosts while the case was sampled, including verification."""
 
     voluntary_switches: OverRanks
-    """A rank waited inside the kernel."""
+    """Times that a rank waited inside the kernel."""
     involuntary_switches: OverRanks
-    """A rank had to leave its processor to another process."""
+    """Times that a rank had to leave its processor to another process."""
     major_faults: OverRanks
-    """A page had to be read from a disk."""
+    """Times that a page had to be read from a disk."""
     migrations: OverRanks | None = None
-    """A rank went to another processor; None where the kernel does not tell."""
+    """Times that a rank moved to another processor; None if the kernel does not report it."""
     waited_s: float | None = None
-    """That the rank with the most was ready and another process had its processor; None where the kernel does not
-    tell."""
+    """Run-queue wait time of the rank with most of it: it was ready, but another process had its processor.
+    None if the kernel does not report it."""
     steal_s: float
-    """Processor time that a hypervisor withheld, over all processors of the host with the most."""
+    """Steal time: CPU time that a hypervisor withheld, over all processors of the host with most of it."""
 
 
 class RangeOverRanks(Strict):
-    """The smallest and the largest value of any rank."""
+    """The smallest and the largest value over all ranks."""
 
     minimum: float
     maximum: float
 
 
 class Conditions(Strict):
-    """What the kernel shows of processors and memory at the end of a visit."""
+    """What the kernel reports about processors and memory at the end of a visit."""
 
     frequency_hz: RangeOverRanks | None = None
-    """Of the processors that the ranks ran on; None where the kernel does not tell, as in virtual machines."""
+    """Of the processors that the ranks ran on; None if the kernel does not report it, as in virtual machines."""
     huge_pages_bytes: RangeOverRanks | None = None
     """Anonymous memory of a rank in huge pages."""
 
@@ -290,9 +290,9 @@ class CaseRecord(Line):
     verification: Verification | None = None
     work: Work | None = None
     disturbances: Disturbances | None = None
-    """None in runs of before they were recorded."""
+    """None in runs from before they were recorded."""
     conditions: Conditions | None = None
-    """None where nothing was sampled."""
+    """None if nothing was sampled."""
     stopped: Literal["precision", "budget", "repetitions", ""] = ""
     """Why sampling ended."""
     relative_interval: float | None = None
@@ -300,7 +300,7 @@ class CaseRecord(Line):
     median_s: float | None = None
     """Median time of one operation under the benchmark's own definition of time, without warm-up."""
     settings: dict[str, Value] = {}
-    """What a library granted to this case alone: of MPI-IO its implementation and the hints that it works with."""
+    """Settings that a library granted to this case alone: for MPI-IO, its implementation and effective hints."""
     series: list[Series] = []
     rank_states: list[RankState] = []
     """What each rank of a case that was terminated was doing."""
@@ -317,7 +317,7 @@ class CaseRecord(Line):
 
 
 class SentinelRecord(Line):
-    """How long a small fixed workload took between two cases: the same work all along a run.
+    """The time of a small fixed workload between two cases: the same work during the whole run.
 
     Launches whose ranks share processors have none.
     """
@@ -327,22 +327,22 @@ class SentinelRecord(Line):
     attempt: Count
     started_unix_s: Unix
     duration_s: Elapsed
-    """Everything on rank 0, preparation included."""
+    """Time of everything on rank 0, including preparation."""
     ranks_kept: list[Rank]
     arithmetic_s: list[Elapsed]
     """Dependent operations in registers; one value per kept rank, as in the following keys."""
     throughput_s: list[Elapsed] = []
     """Independent multiply-adds in registers."""
     bandwidth_s: list[Elapsed] = []
-    """Reading memory that is in no cache."""
+    """Reading memory that is not in any cache."""
     memory_s: list[Elapsed]
     """Dependent loads from a buffer beyond the second-level cache."""
     ping_pong_s: Elapsed | None = None
-    """Round trips of rank 0 with the next rank of its host; None where its host has no other."""
+    """Round trips of rank 0 with the next rank of its host; None if its host has no other rank."""
 
 
 Statistic = Literal["each", "mean", "median", "minimum", "maximum"]
-"""What a printed figure is of its repetitions; `each`: these are the repetitions."""
+"""The statistic of the repetitions that a printed value is; `each`: the values are the repetitions."""
 
 Beside = Literal[
     "ci_low",
@@ -361,11 +361,11 @@ Beside = Literal[
 
 
 class PrintedRecord(Line):
-    """A figure of a case as another program printed it, in the unit of its metric."""
+    """A value of a case as another program printed it, in the unit of its metric."""
 
     record: Literal["printed"]
     launch: Count
-    """Which of several outputs of the same case, from 0."""
+    """Number of the output among several of the same case, from 0."""
     benchmark: str
     parameters: dict[str, Value]
     ranks: Annotated[int, Field(ge=1)]
@@ -374,17 +374,17 @@ class PrintedRecord(Line):
     metric: str
     definition: Definition | Literal["observed"]
     values: Annotated[list[FiniteFloat], Field(min_length=1)]
-    """One, or all repetitions where the statistic is `each`."""
+    """One value, or all repetitions if the statistic is `each`."""
     statistic: Statistic
     repetitions: Annotated[int, Field(ge=1)] | None = None
-    """Behind the statistic; None where they are not printed."""
+    """Number of repetitions behind the statistic; None if it was not printed."""
     beside: dict[Beside, FiniteFloat] = {}
     failure: str = ""
-    """Why the program says that its result is wrong; empty where it does not."""
+    """Why the program says that its result is wrong; empty if it does not."""
     origin: Origin = "imported"
-    """Another one of an export of Scope that was read again: figures of a lab remain such."""
+    """Different in an export of Scope that was read again: values of a lab keep their origin."""
     summary: dict[str, JsonValue] = {}
-    """What an export of Scope holds of `statistics.json`, with the same keys."""
+    """What an export of Scope contains of `statistics.json`, with the same keys."""
     file: str
     line: Annotated[int, Field(ge=1)]
 
@@ -409,18 +409,18 @@ class JobRecord(Line):
     record: Literal["job"]
     round: Annotated[int, Field(ge=1)]
     job: str
-    """As the declaration in `benchmarks.json` names it."""
+    """Its name in the declaration in `benchmarks.json`."""
     ranks: Annotated[int, Field(ge=1)]
     beside: Literal["nothing", "mix"]
-    """Whether it had the machine to itself, or ran beside the other jobs of the mix."""
+    """Whether it had the machine to itself, or ran together with the other jobs of the mix."""
     origin: Origin
     status: Literal["ok", "failed", "timeout", "wrong"]
     reason: str = ""
-    """Why it is not ok; empty where it is."""
+    """Why it is not ok; empty if it is."""
     started_unix_s: Unix
     elapsed_s: Elapsed
     processor_s: Annotated[float, Field(ge=0, le=1e12)] | None
-    """Processor time of all ranks, user and system; None where not every rank said it."""
+    """CPU time of all ranks, user and system; None if not every rank reported it."""
 
 
 class RoundRecord(Line):
@@ -429,14 +429,14 @@ class RoundRecord(Line):
     record: Literal["round"]
     round: Annotated[int, Field(ge=1)]
     mix: str
-    """As the declaration in `benchmarks.json` names it."""
+    """Its name in the declaration in `benchmarks.json`."""
     slots: Annotated[int, Field(ge=1)]
-    """Processors that the jobs could have."""
+    """Number of processors that the jobs could use."""
     jobs: Annotated[int, Field(ge=0)] = 0
-    """Its jobs, alone and side by side, each of which has a line; 0 in runs of before they were counted."""
+    """Number of its jobs, alone and side by side, each with a line; 0 in runs from before they were counted."""
     origin: Origin
     started_unix_s: Unix
-    """Start of the jobs side by side."""
+    """Start of the jobs that ran side by side."""
     elapsed_s: Elapsed
     """From the start of the first of these jobs to the end of the last."""
 

@@ -1,4 +1,4 @@
-"""The samples of a run as arrays: what the statistics work on."""
+"""The samples of a run as arrays, which the statistics work on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ExtremeTimes:
-    """Per repetition over all ranks; every array has the shape (repetitions,). Times in seconds."""
+    """Extremes of each repetition over all ranks; arrays of the shape (repetitions,), times in seconds."""
 
     minimum_s: Floats
     minimum_rank: Integers
@@ -47,7 +47,7 @@ class ExtremeTimes:
     maximum_rank: Integers
     mean_s: Floats
     first_entry_s: Floats
-    """Relative to the agreed start, as the exits."""
+    """Relative to the agreed start, like the exits."""
     latest_exit_s: Floats
 
 
@@ -70,15 +70,15 @@ class Times:
     valid: Booleans
     """Shape (repetitions,)."""
     observed: dict[str, Floats]
-    """Each of the shape of `elapsed_s`."""
+    """Each has the shape of `elapsed_s`."""
     extremes: ExtremeTimes | None
     observed_maximum: dict[str, Floats] = field(default_factory=dict)
-    """Each over all ranks, where some are not kept; shape (repetitions,)."""
+    """Largest values over all ranks, if some are not kept; shape (repetitions,)."""
     medians_s: Floats | None = None
     """Median of every rank after the warm-up; shape (ranks,). Only for pairs on many ranks."""
 
     def largest_observed(self, name: str) -> Floats | None:
-        """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""
+        """Return a quantity's largest value over all ranks, shape (repetitions,); None if there is none."""
         kept = self.observed.get(name)
         if kept is None or not kept.size:
             return None
@@ -87,7 +87,7 @@ class Times:
 
     @property
     def repetitions(self) -> int:
-        """How many repetitions were recorded, warm-up and invalid ones included."""
+        """Number of recorded repetitions, including warm-up and invalid ones."""
         return int(self.elapsed_s.shape[1])
 
     @property
@@ -97,12 +97,12 @@ class Times:
 
     @property
     def invalid(self) -> int:
-        """How many repetitions after the warm-up were marked invalid."""
+        """Number of repetitions after the warm-up that were marked invalid."""
         return int(np.count_nonzero(~self.valid & ~self.warmup))
 
     @classmethod
     def from_record(cls, series: Series) -> Times:
-        """Turn a validated line's series into arrays; ValueError names the key whose shape or value is wrong."""
+        """Turn a validated line's series into arrays; raises ValueError naming the key with a wrong value."""
         if series.operations < 1:
             raise ValueError(f"operations = {series.operations}: must be at least 1")
         elapsed = _rows("elapsed_s", series.elapsed_s, len(series.ranks_kept))
@@ -176,19 +176,19 @@ SamplesKey = tuple[Key, Origin]
 
 @dataclass(frozen=True)
 class CaseSamples:
-    """One visit, of one launch to one case: what was chosen, how it ended, and its times."""
+    """One visit of one launch to one case: what was chosen, how it ended, and its times."""
 
     case: Case
     origin: Origin
     launch: int
     attempt: int
     position: int
-    """In the launch's shuffled order."""
+    """Position in the launch's shuffled order."""
     started_unix_s: float
     duration_s: float
-    """Preparation, warm-up and verification included."""
+    """Includes preparation, warm-up and verification."""
     disturbances: Disturbances | None
-    """None where nothing was sampled."""
+    """None if nothing was sampled."""
     status: Status
     reason: str
     verification: Verification | None
@@ -196,26 +196,26 @@ class CaseSamples:
     times: list[Times]
     rank_states: list[RankState]
     synchronization: ClockSynchronization | None
-    """How the clocks of its launch were made one; None when the launch never got so far."""
+    """How the clocks of its launch were synchronized; None if the launch never got so far."""
     clock_step_s: float
-    """Smallest step of the clock that timed it; 0 when the launch never got so far."""
+    """Smallest step of the clock that timed it; 0 if the launch never got so far."""
     settings: Mapping[str, Value] = field(default_factory=dict)
-    """What a library, or a device, said of this case alone."""
+    """Settings that a library or a device reported for this case alone."""
 
     @cached_property
     def key(self) -> SamplesKey:
-        """What makes two of these the same case of two launches: the case and the origin; hashable."""
+        """What the same case has in common in all launches: the case and the origin; hashable."""
         return self.case.key, self.origin
 
     @property
     def ok(self) -> bool:
-        """Whether it ran to its end with the right data."""
+        """Whether it ended normally with the right data."""
         return self.status == "ok"
 
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """A figure of a case as another program printed it."""
+    """A value of a case as another program printed it."""
 
     case: Case
     record: PrintedRecord
@@ -223,19 +223,19 @@ class PrintedFigure:
 
 @dataclass(frozen=True)
 class CutLine:
-    """A last line that does not end: the run was interrupted while it was written."""
+    """A last line without an end: the run was interrupted while it was written."""
 
     line: int
     """Its number in the file, from 1."""
     length: int
-    """Bytes that are there."""
+    """Number of bytes that are present."""
     start: str
     """Its first characters."""
 
 
 @dataclass(frozen=True)
 class DamagedLine:
-    """A line that is not as it was written, or that no version of Scope can have written; it is left out."""
+    """A line that changed after it was written, or that no version of Scope can have written; it is left out."""
 
     line: int
     """Its number in the file, from 1."""
@@ -249,17 +249,17 @@ class Samples:
     launches: list[LaunchRecord]
     ends: list[EndRecord]
     cases: list[CaseSamples]
-    """One for each visit: the last attempt that was ok, else the last one."""
+    """One per visit: the last attempt that was ok, else the last attempt."""
     failures: list[CaseSamples] = field(default_factory=list)
-    """Every attempt that was not ok, repeated with success later or not."""
+    """Every attempt that was not ok, even if it was later repeated with success."""
     printed: list[PrintedFigure] = field(default_factory=list)
-    """Printed values of an imported run, which has no launches and no cases."""
+    """Printed values of an imported run, which has neither launches nor cases."""
     sentinels: list[SentinelRecord] = field(default_factory=list)
-    """In the order in which they were measured; none in runs of before there was a sentinel."""
+    """In the order in which they were measured; none in runs from before there was a sentinel."""
     jobs: list[JobRecord] = field(default_factory=list)
-    """Where the throughput of a mix was measured: in the order in which they ended."""
+    """The jobs of a mix whose throughput was measured, in the order in which they ended."""
     rounds: list[RoundRecord] = field(default_factory=list)
-    """Those that ended."""
+    """The rounds that ended."""
     cut_line: CutLine | None = None
     damaged: list[DamagedLine] = field(default_factory=list)
 
@@ -274,9 +274,9 @@ class Samples:
 def join(
     record: CaseRecord, launch: LaunchRecord | None, batch: Batch, origin: Origin, catalog: Catalog
 ) -> CaseSamples:
-    """Give a case line what its launch line knows.
+    """Combine the line of a case with what the line of its launch contains.
 
-    Keys with the prefixes `sampling.` and `case.` steer the sampling and do not identify the case.
+    Keys with the prefixes `sampling.` and `case.` control the sampling and do not identify the case.
     """
     parameters = {k: v for k, v in record.parameters.items() if not k.startswith(("sampling.", "case."))}
     return CaseSamples(

@@ -129,7 +129,7 @@ class LauncherSettings(SettingsTable):
     )
 
     def __post_init__(self) -> None:
-        """Take the hosts of the file for those that are named."""
+        """Use the hosts of the host file as the named hosts."""
         if self.hosts and self.hostfile:
             raise ValueError("hosts, hostfile: at most one of them must be given")
         object.__setattr__(self, "hosts", self.hosts or self.hostfile)

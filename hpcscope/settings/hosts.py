@@ -1,4 +1,4 @@
-"""Hosts and their slots, as people name them."""
+"""Hosts and their slots, as users write them."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ NODES = "must be names of nodes, such as node[1-3,7]"
 MOST_HOSTS = 10**6
 _ASCII = re.ASCII | re.IGNORECASE
 _KEYS = ("slots", "max_slots", "max-slots")
-"""Of Open MPI's host files; the most slots matter to a launcher that oversubscribes."""
+"""Keys of Open MPI's host files; the maximum matters only to a launcher that oversubscribes."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class HostSlots:
     slots: int | None = None
 
     def __str__(self) -> str:
-        """Return it as it is typed, and as launchers take it: `name`, `name:slots`, or `[address]:slots`."""
+        """Return the host as users type it and launchers take it: `name`, `name:slots`, or `[address]:slots`."""
         name = f"[{self.name}]" if ":" in self.name else self.name
         return name if self.slots is None else f"{name}:{self.slots}"
 
 
 class _Host(Kind):
-    """One host, or several whose numbers are a range."""
+    """One host, or several with a range of numbers."""
 
     def read(self, value: Any) -> list[HostSlots]:
         """Return the hosts."""
@@ -55,7 +55,7 @@ class Nodes(Kind):
     """Names of nodes as Slurm spells them."""
 
     def read(self, value: Any) -> str:
-        """Return them as they are."""
+        """Return the names unchanged."""
         names = hostnames(text := super().read(value))
         if not all(re.fullmatch(r"[\w.-]+", name, _ASCII) for name in names):
             raise ValueError(NODES)
@@ -63,9 +63,9 @@ class Nodes(Kind):
 
 
 class Hosts(Several):
-    """Hosts: `a:2,b:2`, `node[1-3]:2`; one that is named several times has the slots of all.
+    """Hosts: `a:2,b:2`, `node[1-3]:2`; a host that is named several times has the slots of all mentions.
 
-    Where a host is named again, names are given once for each slot, as batch systems write them.
+    If any host is repeated, a mention without slots counts as one slot, as in the lists of batch systems.
     """
 
     def __init__(self, metavar: str = "A:2,B:2") -> None:
@@ -80,7 +80,7 @@ class Hosts(Several):
         return _together(super().typed(text))
 
     def plain(self, value: Iterable[HostSlots]) -> list[str]:
-        """Return the hosts as files have them."""
+        """Return the hosts in the form of files."""
         return [str(host) for host in value]
 
 
@@ -91,7 +91,7 @@ class Hostfile(Hosts):
         super().__init__("FILE")
 
     def typed(self, text: str) -> tuple[HostSlots, ...]:
-        """Return the hosts of the file that was named."""
+        """Return the hosts in the named file."""
         from hpcscope.rundirectory import read_text
 
         lines = [
@@ -119,7 +119,7 @@ def hostnames(text: str) -> list[str]:
 
 
 def _together(hosts: Iterable[Iterable[HostSlots]]) -> tuple[HostSlots, ...]:
-    """Return each host once; one that was named several times has the slots of all."""
+    """Return each host once; a host that was named several times has the slots of all mentions."""
     found: dict[str, list[int | None]] = {}
     for host in chain.from_iterable(hosts):
         found.setdefault(host.name, []).append(host.slots)

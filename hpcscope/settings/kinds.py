@@ -1,4 +1,4 @@
-"""Kinds of values: each says what is allowed, and reads values of files and of the command line."""
+"""Kinds of values: each says what is allowed, and reads values from files and the command line."""
 
 import difflib
 import math
@@ -12,7 +12,7 @@ from hpcscope.errors import WrongValueError
 
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
 LONGEST_TEXT = 4096
-"""Characters of a path on Linux; what takes time by the square of its length, such as a pattern, stays fast."""
+"""Most characters of a text, as of a path on Linux; work quadratic in the length, such as patterns, stays fast."""
 _UNITS_S = {"": 1.0, "s": 1.0, "m": MINUTE_S, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S}
 _DURATION = re.compile(r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|inf)(s|m|min|h|d|)", re.ASCII)
 
@@ -22,11 +22,11 @@ class Kind:
     """Any text; the other kinds allow less, or other types."""
 
     metavar: str = field(default="TEXT", kw_only=True)
-    """What stands for the value in help; words that are divided by `|` are all that is allowed."""
+    """Placeholder of the value in help; words separated by `|` are the only allowed values."""
     json_type: ClassVar[str] = "string"
 
     def read(self, value: Any) -> Any:
-        """Return a value of a file or a program; raises ValueError that says what is allowed."""
+        """Return a value from a file or a program; raises ValueError that says what is allowed."""
         if not isinstance(value, str) or "\0" in value:
             raise ValueError("must be a text without the character U+0000, which ends an argument")
         return value
@@ -36,11 +36,11 @@ class Kind:
         return self.read(text)
 
     def plain(self, value: Any) -> Any:
-        """Return the value as files have it."""
+        """Return the value in the form of files."""
         return value
 
     def words(self, value: Any) -> str:
-        """Return the value as it is typed."""
+        """Return the value as a user types it."""
         return str(value)
 
     @property
@@ -114,7 +114,7 @@ class Number(Kind):
     json_type: ClassVar[str] = "number"
     noun: ClassVar[str] = ""
     examples: ClassVar[str] = ""
-    """Texts that are read in files, too; empty: files have numbers only."""
+    """Examples of texts that are also read from files; empty: files have numbers only."""
 
     def read(self, value: Any) -> Any:
         """Return the number."""
@@ -139,7 +139,7 @@ class Number(Kind):
         return units.parsed(text)
 
     def words(self, value: float) -> str:
-        """Return the number as it is typed."""
+        """Return the number as a user types it."""
         return f"{value:.15g}"
 
     @property
@@ -185,12 +185,12 @@ class Size(Whole):
         return units.whole(text.removesuffix("B"))
 
     def words(self, value: float) -> str:
-        """Return the size as it is typed: `16Mi`."""
+        """Return the size as a user types it: `16Mi`."""
         return units.size(value).replace(" ", "").removesuffix("B")
 
 
 class Duration(Number):
-    """Seconds: `90`, `90s`, `5m`, `24h`, `1.5d`; 0 is allowed only where it is the least."""
+    """Seconds: `90`, `90s`, `5m`, `24h`, `1.5d`; 0 is allowed only if it is the lower bound."""
 
     noun, examples = "a time ", ", such as 90, 90s, 5m or 24h"
 
@@ -205,7 +205,7 @@ class Duration(Number):
         return float(match[1]) * _UNITS_S[match[2]]
 
     def words(self, value: float) -> str:
-        """Return the time as it is typed: `5m`."""
+        """Return the time as a user types it: `5m`."""
         whole = [(unit_s, name) for name, unit_s in _UNITS_S.items() if len(name) == 1 and value % unit_s == 0]
         unit_s, name = max(whole) if value and whole else (1.0, "s")
         return f"{value / unit_s:g}{name}"
@@ -225,13 +225,13 @@ class Share(Number):
         return units.parsed(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
 
     def words(self, value: float) -> str:
-        """Return the fraction as it is typed: `2%`."""
+        """Return the fraction as a user types it: `2%`."""
         return f"{100 * value:.12g}%"
 
 
 @dataclass(frozen=True)
 class Several(Kind):
-    """A list of values; as a text, they are separated by commas."""
+    """A list of values, which are separated by commas in a text."""
 
     of: Kind
     repeated: bool = False
@@ -251,11 +251,11 @@ class Several(Kind):
         return (self.of.typed(text),) if len(found) == 1 else tuple(map(self._typed, found))
 
     def words(self, value: Sequence[Any]) -> str:
-        """Return the values as they are typed."""
+        """Return the values as a user types them."""
         return ",".join(map(self.of.words, value))
 
     def plain(self, value: Sequence[Any]) -> list[Any]:
-        """Return the values as files have them."""
+        """Return the values in the form of files."""
         return [self.of.plain(element) for element in value]
 
     @property
@@ -279,11 +279,11 @@ class Several(Kind):
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of a list: those between commas that are not in brackets, as in `a,node[1-3,7]`."""
+    """Return the parts of a list that is split at commas outside brackets, as in `a,node[1-3,7]`."""
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text)]
 
 
 def did_you_mean(word: str, allowed: Sequence[str]) -> str:
-    """Return `; did you mean X?` when an allowed word is close."""
+    """Return `; did you mean X?` if an allowed word is close."""
     close = difflib.get_close_matches(word, allowed, n=1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -59,5 +59,5 @@ class MonitorSettings(SettingsTable):
 
     @property
     def frames(self) -> int:
-        """Frames of a call site; 0 takes none down."""
+        """Frames that are recorded of each call site; 0: none."""
         return self.depth if self.depth is not None else MOST_FRAMES if self.sample_hz else 1

@@ -1,4 +1,4 @@
-"""How programs are run, again and again, by `scope campaign`, `placement`, `soak` and `throughput`."""
+"""How programs are run repeatedly by `scope campaign`, `placement`, `soak` and `throughput`."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _repetitions = Whole(1, 10_000)
 
 @dataclass(frozen=True)
 class CampaignSettings(SettingsTable):
-    """What may be given beside a study."""
+    """The settings that may be given in addition to a study."""
 
     repetitions: int | None = setting(
         None, _repetitions, "Number of runs of each configuration, instead of the study's."
@@ -56,7 +56,7 @@ class SoakSettings(SettingsTable):
 
 @dataclass(frozen=True)
 class MixSettings(SettingsTable):
-    """What may be given beside a mix."""
+    """The settings that may be given in addition to a mix."""
 
     rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the number in the mix, or 6.")
     time_s: float | None = setting(

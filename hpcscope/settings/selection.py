@@ -1,4 +1,4 @@
-"""A case that is asked for: a benchmark and the values of its factors."""
+"""A requested case: a benchmark and the values of its factors."""
 
 import re
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class Selection:
 
 
 class CaseKind(Kind):
-    """A case: a table in files, `mpi.latency message_bytes=0,1Ki mode=standard` as a text."""
+    """A case: a table in files, or a text such as `mpi.latency message_bytes=0,1Ki mode=standard`."""
 
     def __init__(self) -> None:
         super().__init__(metavar="CASE")
@@ -55,7 +55,7 @@ class CaseKind(Kind):
         return Selection(benchmark, given)
 
     def plain(self, value: Selection) -> dict[str, Any]:
-        """Return the case as files have it."""
+        """Return the case in the form of files."""
         return {"benchmark": value.benchmark, **value.given}
 
 
@@ -65,7 +65,7 @@ def selected(cases: Iterable[dict[str, Any]]) -> tuple[Selection, ...]:
 
 
 def factors(text: str) -> dict[str, list[str]]:
-    """Split `ranks=2 mode=standard,ready` into factors; raises ValueError for a word that is no `key=value`."""
+    """Split `ranks=2 mode=standard,ready` into factors; raises ValueError for a word that is not `key=value`."""
     found: dict[str, list[str]] = {}
     for word in text.split():
         match = re.fullmatch(r"([\w.]+)=([^=\s]+)", word)

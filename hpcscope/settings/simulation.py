@@ -1,4 +1,4 @@
-"""On what a run is simulated or predicted, and what that may take."""
+"""For what a run is simulated or predicted, and the limits of that."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class RankCounts(Several):
 
 @dataclass(frozen=True)
 class SimulationSettings(SettingsTable):
-    """On what a run is simulated, and what that may take."""
+    """The platform and ranks for which a run is simulated, and the limits of that."""
 
     ranks: tuple[int, ...] = setting(
         (), RankCounts(), "Additional numbers of ranks: a list such as 16,64, or 16..1024."
@@ -61,7 +61,7 @@ class SimulationSettings(SettingsTable):
 
 @dataclass(frozen=True)
 class PredictionSettings(SettingsTable):
-    """For what an algorithm is predicted."""
+    """The problem and ranks for which an algorithm is predicted."""
 
     ranks: tuple[int, ...] = setting(
         tuple(range(1, 17)),

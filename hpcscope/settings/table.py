@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 SETTING = "setting"
-"""Where the metadata of a field have it."""
+"""The key of a field's metadata that holds its setting."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a field of a table means; its name, type and default stand beside it."""
+    """What a field of a table means; the field itself has its name, type and default."""
 
     kind: Kind
     help: str
     panel: str = ""
-    """The heading of help under which it stands; empty: before all headings."""
+    """The heading of the help under which it is listed; empty: before all headings."""
     option: str = ""
-    """The option without dashes where it is not the name of the field without its unit."""
+    """The option without dashes if it differs from the field's name without its unit."""
 
 
 def setting(default: Any, kind: Kind, help: str, panel: str = "", option: str = "") -> Any:  # noqa: A002
@@ -40,7 +40,7 @@ class Declared:
     """A setting with the field that has it."""
 
     key: str
-    """As files have it, with its tables: `launcher.binding`."""
+    """The key in files, with its tables: `launcher.binding`."""
     setting: Setting
     default: Any
 
@@ -52,7 +52,7 @@ class Declared:
 
     @property
     def word(self) -> str:
-        """The option as an identifier of Python."""
+        """The option as a Python identifier."""
         return self.option.replace("-", "_")
 
     @property
@@ -64,11 +64,11 @@ class Declared:
 
 
 class SettingsTable:
-    """A table of settings, frozen; a key that is not declared is refused."""
+    """A frozen table of settings; undeclared keys are refused."""
 
     @classmethod
     def read(cls, given: Any) -> Self:
-        """Return the table that a file or a program has; WrongValueError names key, value and what is allowed."""
+        """Return the table from a file or a program; WrongValueError names key, value and what is allowed."""
         if isinstance(given, cls):
             return given
         if not isinstance(given, dict):
@@ -86,7 +86,7 @@ class SettingsTable:
             raise WrongValueError("", given, str(error)) from error
 
     def plain(self) -> dict[str, Any]:
-        """Return the table as files have it, without what is not set."""
+        """Return the table in the form of files, without values that are not set."""
         values = {key: (setting, getattr(self, key)) for key, setting in _settings(type(self)).items()}
         return {
             key: value.plain() if isinstance(value, SettingsTable) else setting.kind.plain(value)
@@ -96,7 +96,7 @@ class SettingsTable:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let records of other rooms have such a table as a field."""
+        """Let pydantic records have such a table as a field."""
         from pydantic_core import core_schema
 
         written = core_schema.plain_serializer_function_ser_schema(lambda table: table.plain())
@@ -110,12 +110,12 @@ class SettingsTable:
 
 
 def declared(table: type[SettingsTable]) -> tuple[Declared, ...]:
-    """Return the settings of a table and of those in it, in their order."""
+    """Return the settings of a table and of the tables in it, in their order."""
     return tuple(_declared(table, ""))
 
 
 def chosen(table: type[SettingsTable], *words: str) -> tuple[Declared, ...]:
-    """Return those settings of a table whose options are named, in the order of their names."""
+    """Return those settings of a table whose options are named, in the order of `words`."""
     known = {setting.word: setting for setting in declared(table)}
     return tuple(known[word] for word in words)
 
@@ -129,7 +129,7 @@ def _declared(table: type[SettingsTable], prefix: str) -> Iterator[Declared]:
 
 
 def _settings(table: type[SettingsTable]) -> dict[str, Any]:
-    """Return the setting of each field; the default of a field that is a table."""
+    """Return the setting of each field, or its default if the field is a table."""
     return {each.name: each.metadata.get(SETTING, each.default) for each in fields(cast(Any, table))}
 
 

@@ -1,7 +1,7 @@
-"""What carries the messages of MPI."""
+"""What carries MPI messages."""
 
 ACTIVE_MESSAGES = "active-messages"
-"""Scope's own provider of libfabric."""
+"""Transport over Scope's own libfabric provider."""
 WITHOUT_FLOW_CONTROL = f"{ACTIVE_MESSAGES}.no-flow-control"
 """Transport without credits: receivers that cannot keep up lose frames, which are sent again."""
 OF_COMMANDS = ("default", "tcp", ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL)

@@ -1,1 +1,1 @@
-"""What a simulator needs to know of a cluster, taken from a run."""
+"""What a simulator needs to know about a cluster, taken from a run."""

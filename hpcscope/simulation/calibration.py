@@ -1,7 +1,7 @@
-"""What a simulation is given beside the platform: the cost of messages by their size, and when a send waits.
+"""What a simulation gets in addition to the platform: message costs by size, and when a send waits.
 
-A ping-pong of the run says what a message of each size takes: straight lines t(n) = a + b n, one for each protocol
-of the library. SMPI takes such lines as factors of a route's latency and bandwidth (`smpi/lat-factor` and
+A ping-pong of the run gives the time of a message of each size: straight lines t(n) = a + b n, one for each
+protocol of the library. SMPI takes such lines as factors of a route's latency and bandwidth (`smpi/lat-factor` and
 `smpi/bw-factor`), and the time that sender and receiver are busy as `smpi/os`, `smpi/ois` and `smpi/or`.
 https://simgrid.org/doc/latest/Configuring_SimGrid.html
 """
@@ -19,38 +19,38 @@ from hpcscope.simulation.platform import LIBRARY, Exchange, Platform
 from hpcscope.statistics.estimate import in_unit
 
 EAGER_BYTES = 65536
-"""Where a run does not say up to which size its library sends without waiting: the default of SMPI."""
+"""Eager limit if a run does not show its library's limit: the default of SMPI."""
 SHORTEST_S = 1e-9
-"""SimGrid resolves no less."""
+"""Smallest latency, because SimGrid does not resolve less."""
 ENVELOPE_BYTES = 16
-"""SMPI adds as much to every message, for tag, destination and communicator, before it looks for its factors."""
+"""SMPI adds this to every message, for tag, destination and communicator, before it looks up its factors."""
 OVERHEADS = "loggp"
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A platform that shows the messages of a run, and the settings of SimGrid that belong to it."""
+    """A platform that reproduces the messages of a run, and the settings of SimGrid that belong to it."""
 
     platform: Platform
     settings: dict[str, str]
     comments: list[str]
-    """Where each figure comes from, with its interval."""
+    """The source of each value, with its interval."""
     inputs: list[str]
-    """Benchmarks whose times it was made of, which prove nothing of it."""
+    """Benchmarks whose times were inputs of the calibration, so that they cannot validate it."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way of the ping-pong as the platform has it without factors."""
+    """The route of the ping-pong as the platform has it without factors."""
 
     latency_s: float
     bytes_per_s: float
 
 
 def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fit]) -> Calibration:
-    """Return the platform with the latency of the measured ping-pong, and its further sizes as factors.
+    """Return the platform with the latency of the measured ping-pong, and settings with factors for other sizes.
 
-    The ping-pong between hosts counts where there are several hosts, else that inside the host.
+    The inter-node ping-pong counts if there are several hosts, else the intra-node one.
     """
     inside = len(platform.nodes) == 1
     mine = [fit for fit in fits if fit.variable == "message_bytes" and _on_default_path(fit, measurements, inside)]
@@ -74,7 +74,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
 
 
 def _segments(fit: Fit) -> list[Segment]:
-    """Return the lines of a fit; that of Hockney's model is one."""
+    """Return the lines of a fit; Hockney's model has one line."""
     known = {parameter.name: parameter for parameter in fit.parameters}
     if not fit.segments and {"latency_s", "per_byte_s"} <= set(known):
         whole = {"latency_s": known["latency_s"], "per_byte_s": known["per_byte_s"]}
@@ -93,7 +93,7 @@ def _on_default_path(fit: Fit, measurements: Measurements, inside: bool) -> bool
 
 
 def _plain(fit: Fit, measurements: Measurements, layer: Layer) -> bool:
-    """Return whether a fit is of a ping-pong of a layer as a plain program does it."""
+    """Return whether a fit is of a layer's ping-pong as a plain program does it."""
     places = measurements.catalog.standing("ping_pong", layer)
     return any(
         place.benchmark.name == fit.subject.benchmark
@@ -120,7 +120,7 @@ def _as_route(exchange: Exchange | None) -> Route | None:
 
 
 def _eager_limit(lines: Fit | None) -> tuple[int, str]:
-    """Return the size up to which a send does not wait, and who says so."""
+    """Return the size up to which a send does not wait, and the source of this limit."""
     for point in lines.breakpoints if lines else ():
         for setting in point.settings:
             if "eager" in setting.name.lower():
@@ -129,10 +129,10 @@ def _eager_limit(lines: Fit | None) -> tuple[int, str]:
 
 
 def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
-    """Return what sender and receiver take together, the settings for it, and where it comes from."""
+    """Return the overhead of sender and receiver together, the settings for it, and its source."""
     known = {parameter.name: parameter for parameter in busy.parameters} if busy else {}
     send, receive = known.get("o_s_s"), known.get("o_r_s")
-    # Without a time on the way, the overheads contain waiting.
+    # Without a wire time, the overheads contain waiting.
     if busy is None or send is None or receive is None or "L_s" not in known:
         return (
             0.0,
@@ -157,10 +157,10 @@ class FittedLine:
 
 
 def _lines(fit: Fit) -> Iterator[FittedLine]:
-    """Yield the lines of a fit as SMPI can have them: no message takes longer for a byte than the longest.
+    """Yield the lines of a fit in a form that SMPI supports: no line takes more time per byte than the last line.
 
-    A rate would hold for all messages between two hosts together. Where short messages take longer for each byte,
-    bytes that follow each other do not: the excess is latency, in a step for each size that was measured.
+    A rate would apply to all messages between two hosts together. If short messages take more time per byte,
+    successive bytes do not: the excess is added to the latency, in a step for each size that was measured.
     """
     wire_s = max(_segments(fit)[-1].per_byte_s.value, 0.0)
     above = 0.0
@@ -174,7 +174,7 @@ def _lines(fit: Fit) -> Iterator[FittedLine]:
 
 
 def _factors(fit: Fit, empty_s: float, bytes_per_s: float, overhead_s: float) -> dict[str, str]:
-    """Return the factors of each line. They hold above the size that stands before them."""
+    """Return the factors of each line. They apply above the size that precedes them."""
     latencies: list[str] = []
     rates: list[str] = []
     for line in _lines(fit):
@@ -194,7 +194,7 @@ def _told(lines: Fit, segment: Segment) -> str:
 
 
 def _with_latency(platform: Platform, factor: float, inside: bool) -> Platform:
-    """Return the platform with its latencies between hosts (or inside the host) so many times as long."""
+    """Return the platform with its latencies between hosts (or inside the host) multiplied by a factor."""
     if inside or platform.topology is None:
         exchange = platform.inside
         if exchange is None:

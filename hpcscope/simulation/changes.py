@@ -1,4 +1,4 @@
-"""Changes of a platform that was measured: other speeds of hosts, ports and trunks, and more hosts like them."""
+"""Changes to a measured platform: other speeds of hosts, ports and trunks, and more hosts of the same kind."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -12,9 +12,9 @@ MOST_HOSTS = 1 << 16
 
 
 def changed(platform: Platform, settings: Mapping[str, float], hosts: int | None) -> Platform:
-    """Return the platform with other speeds, by their keys, and with so many hosts.
+    """Return the platform with other speeds, by their keys, and with this many hosts.
 
-    Raises UsageError for a key that there is not, and for what this platform does not have.
+    Raises UsageError for an unknown key, and for a change that this platform does not support.
     """
     for key, value in settings.items():
         if key not in CHANGES:
@@ -24,7 +24,7 @@ def changed(platform: Platform, settings: Mapping[str, float], hosts: int | None
 
 
 def _with_hosts(platform: Platform, count: int) -> Platform:
-    """Return the platform with the first hosts, or with further ones like the first in the same group."""
+    """Return the platform with the first hosts, and with further copies of the first host in the same group."""
     where = f"--hosts {count}"
     if not 2 <= count <= MOST_HOSTS:
         raise UsageError(f"{where}: must be from 2 to {MOST_HOSTS}")

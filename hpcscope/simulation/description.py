@@ -1,4 +1,4 @@
-"""A platform as SimGrid and SMPI read it, in version 4.1 of its XML: hosts, links and groups with their figures.
+"""A platform as SimGrid and SMPI read it, in version 4.1 of its XML: hosts, links and groups with their values.
 
 https://simgrid.org/doc/latest/XML_reference.html
 """
@@ -17,15 +17,15 @@ FACTORS = {
     **{"network/latency-factor": "1", "network/bandwidth-factor": "1", "network/weight-S": "0"},
     **{"network/crosstraffic": "0", "smpi/lat-factor": "0:1", "smpi/bw-factor": "0:1"},
 }
-"""SimGrid's own factors, off: what protocols add, and acknowledgements that use the other direction."""
+"""SimGrid's own factors, turned off: protocol overhead, and acknowledgements that use the other direction."""
 LEAST = 1e-6
 """Least factor: SMPI takes none that is zero or below. A rate of 1 / LEAST stands for bytes that take no time."""
 _TWO_HYPHENS = re.compile("-(?=-)")
-"""No comment of XML may contain them."""
+"""XML comments must not contain two successive hyphens."""
 
 
 def write(made: Platform, comments: Sequence[str], settings: Mapping[str, str] = FACTORS) -> str:
-    """Return the platform, after comments on where it comes from; `settings` of SimGrid go with it."""
+    """Return the platform, after comments on its origin; `settings` of SimGrid are included."""
     root = Element("platform", version="4.1")
     for line in comments:
         root.append(Comment(f" {_TWO_HYPHENS.sub('- ', line)} "))
@@ -46,7 +46,7 @@ def write(made: Platform, comments: Sequence[str], settings: Mapping[str, str] =
 
 
 def _add_network(root: Element, made: Platform, network: Network) -> None:
-    """Add equal hosts in a network of SimGrid's own making; those that are too many stay idle."""
+    """Add equal hosts in a network that SimGrid generates; surplus hosts stay idle."""
     node = made.nodes[0]
     inside = (
         {
@@ -70,7 +70,7 @@ def _add_network(root: Element, made: Platform, network: Network) -> None:
 
 
 def _zones(root: Element, made: Platform, topology: Topology, fastest: float) -> None:
-    """Add a zone for each group of hosts, and the way between each two of them."""
+    """Add a zone for each group of hosts, and the route between every two groups."""
     names = {node.name for node in made.nodes}
     leaves = [group for group in topology.group if names.intersection(group.hosts)]
     world = SubElement(root, "zone", id="world", routing="Full") if len(leaves) > 1 else root
@@ -84,7 +84,7 @@ def _zones(root: Element, made: Platform, topology: Topology, fastest: float) ->
             _link(world, _uplink(group), group.uplink_bytes_per_s, 0.0, duplex)
     pairs = list(combinations(leaves, 2))
     for one, other in pairs:
-        # Half of the latency inside a group lies on the way out of it.
+        # Half of the latency inside a group is on the way out of it.
         join = topology.join(one.hosts[0], other.hosts[0])
         rest_s = max(join.latency_s - (one.latency_s + other.latency_s) / 2, 0.0)
         _link(world, _between(one, other), join.bandwidth_bytes_per_s, rest_s, "FATPIPE")
@@ -130,15 +130,15 @@ def _add_hosts(zone: Element, nodes: Sequence[PlatformNode]) -> None:
 
 
 def _fastest(settings: Mapping[str, str]) -> float:
-    """Return how many times its rate a way is fast for messages of the best size."""
+    """Return the speed of messages of the best size, relative to the rate of a route."""
     factors = (float(piece.partition(":")[2]) for piece in settings["smpi/bw-factor"].split(";"))
     return max([1.0, *(factor for factor in factors if factor < 1 / LEAST)])
 
 
 def _add_loops(zone: Element, nodes: Sequence[PlatformNode], inside: Exchange | None, fastest: float) -> None:
-    """Add the links inside each host: that of one message, and the memory that messages at a time share.
+    """Add the links inside each host: the link of one message, and the memory that concurrent messages share.
 
-    `fastest`: the largest factor of the rate of a message.
+    `fastest`: the largest factor on the rate of a message.
     """
     if inside is not None:
         latency_s, rate = inside.latency_s.estimate.value, inside.bandwidth_bytes_per_s.estimate.value
@@ -148,7 +148,7 @@ def _add_loops(zone: Element, nodes: Sequence[PlatformNode], inside: Exchange | 
 
 
 def _add_ways_to_itself(zone: Element, tag: str, nodes: Sequence[PlatformNode], inside: Exchange | None) -> None:
-    """Add the way from each host to itself: a route, or one that goes before what a zone has by itself."""
+    """Add the route from each host to itself: as `route`, or as one that overrides what a zone has by itself."""
     for node in nodes if inside is not None else ():
         way = SubElement(zone, tag, src=node.name, dst=node.name)
         for link in ("inside", "memory"):

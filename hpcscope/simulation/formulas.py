@@ -1,4 +1,4 @@
-"""What closed formulas say of the cases that are simulated: as `scope predict`, the models that the run fitted."""
+"""What closed formulas predict for simulated cases: the costs of `scope predict`, or models fitted to the run."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ from hpcscope.simulation.record import ByFormula
 from hpcscope.statistics.summary import Summary
 
 WIDEST_FIRST: tuple[Variable, ...] = ("message_bytes_and_ranks", "ranks", "message_bytes")
-"""Order of several fits that speak of a case: the one that speaks of the most others comes first."""
+"""Order of the fits that apply to a case: the fit that applies to the most other cases comes first."""
 COSTS = "cost formulas"
 
 
 class Formulas:
-    """The cost formulas of programs and the fitted models of messages and collectives, with a run's figures."""
+    """The cost formulas of programs and the fitted models of messages and collectives, with a run's values."""
 
     def __init__(self, measurements: Measurements, fits: Sequence[Fit]) -> None:
         self._measurements = measurements
@@ -29,7 +29,7 @@ class Formulas:
         self._fits = [fit for name in WIDEST_FIRST for fit in fits if fit.chosen and fit.variable == name]
 
     def of(self, case: Summary, several_hosts: bool) -> ByFormula | None:
-        """Return the time of a case; None where no formula speaks of it, or the run lacks one of its figures."""
+        """Return the time of a case; None if no formula applies to it or the run lacks a value."""
         if case.benchmark in self._costs:
             return self._by_costs(case, several_hosts)
         size = float(case.parameters.get("message_bytes", 0))
@@ -50,7 +50,7 @@ class Formulas:
         return ByFormula(model=COSTS, value=total_s, fitted=False)
 
     def _speaks_of(self, fit: Fit, case: Summary) -> bool:
-        """Return whether a case differs from those of a fit in its variable only."""
+        """Return whether a case differs from the cases of a fit in its variable only."""
         over_ranks = fit.variable != "message_bytes"
         free = () if fit.variable == "ranks" else ("message_bytes",)
         same = case.without(self._measurements.catalog, *free, ranks=fit.subject.ranks if over_ranks else None)
@@ -70,7 +70,7 @@ def _known(case: Case) -> tuple[object, ...]:
 
 
 def time_s(fit: Fit, message_bytes: float, ranks: int) -> float | None:
-    """Return the time in s; None of a model that is no sum of costs and no straight lines, or not of messages."""
+    """Return the time in s; None for a model that is not about messages, or neither a sum of costs nor lines."""
     if fit.variable not in ("message_bytes", "ranks", "message_bytes_and_ranks"):
         return None
     known = {parameter.name: parameter.value for parameter in fit.parameters}

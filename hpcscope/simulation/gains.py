@@ -1,4 +1,4 @@
-"""What a changed platform gains: how much more is done in the same time, and what a percent of that costs."""
+"""The gain of a changed platform: how much more is done in the same time, and the cost of one percent of it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,11 +6,11 @@ from hpcscope.catalog.catalog import Catalog
 from hpcscope.statistics.summary import Summary
 
 SOLVING = ("algorithm", "application")
-"""Levels whose benchmarks solve a problem, on as many ranks as solve it fastest."""
+"""Levels whose benchmarks solve a problem, on the number of ranks that solves it fastest."""
 
 
 def gained(case: Summary, old: Summary | None) -> float | None:
-    """Return how much more a case does in the same time than before, 0.1 is 10 %; None where one is missing."""
+    """Return how much more a case does in the same time than before (0.1 is 10 %); None if one is missing."""
     if old is None or not case.median or not old.median:
         return None
     return (old.median / case.median if case.better == "lower" else case.median / old.median) - 1
@@ -19,11 +19,11 @@ def gained(case: Summary, old: Summary | None) -> float | None:
 def gains(
     changed: Sequence[Summary], unchanged: Sequence[Summary], catalog: Catalog, only_larger: bool = False
 ) -> dict[str, list[float]]:
-    """Return what a change gains each benchmark, as shares: one figure for each of its cases on both platforms.
+    """Return the gains of each benchmark, as fractions: one value for each of its cases on both platforms.
 
-    Of a benchmark that solves a problem one figure for each problem: both platforms solve it on as many ranks as
-    are fastest there, so that more hosts may gain something, too. `only_larger`: the changed platform has more
-    hosts and the same links, so that what was simulated on the unchanged one holds for both.
+    A benchmark that solves a problem has one value for each problem: each platform solves it on its fastest number
+    of ranks, so more hosts may also gain something. `only_larger`: the changed platform has more hosts and the
+    same links, so the results on the unchanged platform apply to both.
     """
     before = _fastest(unchanged, catalog)
     after = _fastest([*changed, *unchanged] if only_larger else changed, catalog)
@@ -35,12 +35,12 @@ def gains(
 
 
 def cost_of_a_percent(cost: float | None, gain: float | None) -> float | None:
-    """Return what each percent gained costs; None where nothing is gained, or no cost is known."""
+    """Return the cost of each percent gained; None if nothing is gained or the cost is unknown."""
     return None if cost is None or gain is None or gain <= 0 else cost / (100 * gain)
 
 
 def _fastest(summaries: Iterable[Summary], catalog: Catalog) -> dict[object, Summary]:
-    """Return the fastest case of each problem, and every case of benchmarks that solve none."""
+    """Return the fastest case of each problem, and every case of benchmarks that do not solve a problem."""
     cases: dict[object, Summary] = {}
     for summary in summaries:
         what = _problem(summary) if catalog[summary.benchmark].level in SOLVING else summary.key

@@ -1,6 +1,6 @@
-"""The MPI library's own collectives in a simulation: by the rules of its version, where the collectives know them.
+"""The MPI library's own collectives in a simulation, by the rules of its version if Scope's collectives know them.
 
-What SMPI 3.32 itself has for Open MPI takes half of the time for a broadcast of 256 KiB on 16 hosts of a switch.
+SMPI 3.32's own algorithms for Open MPI take half of the time for a broadcast of 256 KiB on 16 hosts of a switch.
 """
 
 from collections import Counter
@@ -15,15 +15,15 @@ from hpcscope.topology import topology as topologies
 from hpcscope.topology.topology import Group, Topology
 
 ANYWHERE = ("broadcast",)
-"""Operations by the rules of every library."""
+"""Operations with known rules for every library."""
 FLAT = preload.OPERATIONS
-"""Operations by the rules of Open MPI, as long as it does not look at hosts."""
+"""Operations with known rules for Open MPI, as long as it does not consider hosts."""
 
 
 def rules_of(library: str, mpi: MpiInstallation | None) -> str | None:
-    """Return the name that the collectives have for the rules of a library; None where they do not know any.
+    """Return the name of the rules of a library in Scope's collectives; None if they do not know any.
 
-    `mpi` is the library of the run, whose version counts where it is that library.
+    `mpi` is the library of the run, whose version counts if it is that library.
     """
     if library != "openmpi":
         return library if library == "mpich" else None
@@ -32,10 +32,10 @@ def rules_of(library: str, mpi: MpiInstallation | None) -> str | None:
 
 
 def operations(rules: str, hosts: Sequence[str]) -> Sequence[str]:
-    """Return the operations that are simulated by the rules of a library; `hosts`: of each rank.
+    """Return the operations that are simulated by the rules of a library; `hosts`: the host of each rank.
 
-    Where several hosts have several ranks, Open MPI 5 first communicates between the hosts; the rules for that are
-    known for its broadcast only.
+    If several hosts have several ranks, Open MPI 5 first communicates between the hosts; the rules for that are
+    known only for its broadcast.
     """
     ranks_of = Counter(hosts)
     by_hosts = len(ranks_of) > 1 and max(ranks_of.values()) > 1
@@ -45,9 +45,9 @@ def operations(rules: str, hosts: Sequence[str]) -> Sequence[str]:
 
 
 def environment(rules: str, hosts: Sequence[str], file: Path) -> Mapping[str, str]:
-    """Return what the ranks find in their environment; writes a topology file that says which hosts there are.
+    """Return the environment of the ranks; writes a topology file that names the hosts.
 
-    Neither library looks at links: all hosts are in one group there.
+    Neither library considers links: all hosts are in one group in this file.
     """
     group = Group(
         name=CLUSTER, level="cluster", hosts=list(dict.fromkeys(hosts)), latency_s=1e-6, bandwidth_bytes_per_s=1e9

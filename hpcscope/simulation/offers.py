@@ -1,4 +1,4 @@
-"""Offers of which one may be bought, read from a TOML file such as this.
+"""Offers, one of which may be bought, read from a TOML file such as this.
 
 [[offer]]
 name = "faster-trunk"
@@ -32,7 +32,7 @@ class Offer(Asked):
     name: Annotated[str, Field(pattern=f"^{NAME}$", max_length=60)]
     cost: Positive
     set: dict[str, Positive] = {}
-    """As the words of `--set`."""
+    """Settings as in the words of `--set`."""
     hosts: int | None = None
     topology: str | None = None
 
@@ -57,7 +57,7 @@ class Offers(Asked):
 
 
 def read(file: Path) -> list[Offer]:
-    """Return the offers of a file; UsageError naming file, key, value and what is allowed."""
+    """Return the offers of a file; raises UsageError naming file, key, value and what is allowed."""
     try:
         return Offers.model_validate(read_toml(file)).offer
     except ValidationError as error:

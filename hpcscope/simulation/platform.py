@@ -1,8 +1,8 @@
-"""The platform of a simulation: the speed of a core of each host, latency and rate between hosts and inside one.
+"""The platform of a simulation: the speed of a core of each host, latency and rate inter-node and intra-node.
 
-Every figure is measured, and says where: matrix products on one rank where there are any, ping-pongs of the MPI
-library, else those of the network without MPI. What was not measured is refused, not assumed, but for the speed of
-equal hosts where it decides nothing.
+Every value is measured and names its source: matrix products on one rank if there are any, ping-pongs of the MPI
+library, else ping-pongs of the network without MPI. What was not measured is refused, not assumed, except for the
+speed of equal hosts if it decides nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,17 +21,17 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.topology.topology import Group, Origin, Topology
 
 ARITHMETIC: tuple[Layer, ...] = ("node", "limit", "algorithm")
-"""Where the speed of a core is looked for, in this order."""
+"""Layers in which the speed of a core is looked for, in this order."""
 LIBRARY: tuple[Layer, ...] = ("mpi", "network")
-"""Where latency and rate are."""
+"""Layers in which latency and rate are looked for, in this order."""
 CLUSTER = "cluster"
-"""The group of all hosts where no topology is known."""
+"""The group of all hosts if no topology is known."""
 KINDS = ("fat-tree", "dragonfly", "torus")
 
 
 @dataclass(frozen=True)
 class PlatformFigure:
-    """A figure of the platform and the case that it was measured in."""
+    """A value of the platform and the case in which it was measured."""
 
     estimate: Estimate
     case: str
@@ -45,10 +45,10 @@ NOMINAL_SPEED = PlatformFigure(
 
 @dataclass(frozen=True)
 class Exchange:
-    """Latency and rate between two processes."""
+    """Latency and rate between two ranks."""
 
     latency_s: PlatformFigure
-    """Half round trip of the shortest message."""
+    """One-way latency of the shortest message."""
     bandwidth_bytes_per_s: PlatformFigure
     """Bandwidth of the longest message."""
 
@@ -64,18 +64,18 @@ class PlatformNode:
 
     @property
     def copies_at_once(self) -> int:
-        """How many messages inside the host are carried at the full rate of one: each receiver copies its own."""
+        """How many intra-node messages run at the full rate of one message: each receiver copies its own."""
         return max(1, self.cores)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network that nobody measured, of equal links."""
+    """A network of equal links that was not measured."""
 
     kind: str
-    """As SimGrid spells it: `FAT_TREE`."""
+    """Its kind, as SimGrid spells it: `FAT_TREE`."""
     parameters: str
-    """As SimGrid reads them."""
+    """Its parameters, as SimGrid reads them."""
     room: int
     """Number of hosts that it has room for."""
     link_bytes_per_s: float
@@ -89,13 +89,13 @@ class Platform:
     origin: str
     nodes: list[PlatformNode]
     inside: Exchange | None
-    """Inside a host; None where no two processes of one host were measured."""
+    """Inside a host; None if no two ranks of one host were measured."""
     between: Exchange | None
-    """Between two hosts; None of a single host, and where the topology says it."""
+    """Between two hosts; None for a single host, and if the topology gives it."""
     topology: Topology | None
-    """None of a single host, and in another network."""
+    """None for a single host, and in another network."""
     network: Network | None = None
-    """In place of the topology."""
+    """A network that replaces the topology."""
 
 
 def platform(
@@ -104,8 +104,8 @@ def platform(
     """Return the platform that a run measured; with a topology its groups instead of one group of all hosts.
 
     `nominal_speed`: hosts of one type whose arithmetic was not measured have a nominal speed. A simulation that
-    takes the time of computing from this machine needs only how the speeds of hosts compare.
-    Raises UsageError naming what was not measured, and a host that the topology does not have.
+    takes the time of computing from this machine only needs the ratio of the hosts' speeds. Raises UsageError
+    naming what was not measured, and a host that the topology does not have.
     """
     nodes = list(_nodes(measurements, nominal_speed))
     inside = exchange(measurements, inside=True)
@@ -146,7 +146,7 @@ def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Platform
 
 
 def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple[int, PlatformFigure]]:
-    """Yield the best rate of each type of node on one rank, by the first layer that has any."""
+    """Yield the best rate of each type of node on one rank, from the first layer that has any."""
     short = short_names(measurements.machine)
     for number, members in enumerate(node_types(hosts)):
         names = {short(hosts[position].name) for position in members}
@@ -163,7 +163,7 @@ def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple
 
 
 def _largest(measurements: Measurements, cases: Sequence[Summary]) -> list[Summary]:
-    """Return the largest problems of each benchmark: small ones stay in the caches."""
+    """Return the largest problems of each benchmark: small problems stay in the caches."""
     sizes = {case.benchmark: 0 for case in cases}
     for summary in cases:
         sizes[summary.benchmark] = max(sizes[summary.benchmark], measurements.size(summary))
@@ -171,7 +171,7 @@ def _largest(measurements: Measurements, cases: Sequence[Summary]) -> list[Summa
 
 
 def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
-    """Return what the default transport measured between two processes; None where it did not."""
+    """Return latency and rate of the default transport between two ranks; None if they were not measured."""
     ways = [
         path
         for path in paths(measurements.machine, measurements.launches)
@@ -215,9 +215,9 @@ def _figure(case: Summary) -> PlatformFigure:
 def networked(platform: Platform, kind: str) -> Platform:
     """Return the hosts of a platform in another network, whose links are like the port of the first host.
 
-    The kinds are those of https://simgrid.org/doc/latest/Platform_examples.html. A link has half of the latency
-    between two hosts of one switch, which is that of two links. Raises UsageError for an unknown kind and for a
-    run without a network.
+    The kinds are described in https://simgrid.org/doc/latest/Platform_examples.html. A link has half of the
+    latency between two hosts of one switch, because that path has two links. Raises UsageError for an unknown kind
+    and for a run without a network.
     """
     if kind not in KINDS:
         raise UsageError(f"--topology {kind}: must be one of {', '.join(KINDS)}")
@@ -232,21 +232,21 @@ def networked(platform: Platform, kind: str) -> Platform:
 
 
 def _fat_tree(count: int) -> tuple[str, str, int]:
-    """Return two levels of switches, as many links up as down."""
+    """Return two levels of switches, with equal numbers of links up and down."""
     down = max(2, ceil(count**0.5))
     leaves = ceil(count / down)
     return "FAT_TREE", f"2;{down},{leaves};1,{down};1,1", down * leaves
 
 
 def _dragonfly(count: int) -> tuple[str, str, int]:
-    """Return groups of four chassis of four routers, with as many hosts on each router as it takes."""
+    """Return groups of four chassis of four routers, with enough hosts on each router."""
     groups = max(2, round((count / 16) ** 0.5))
     nodes = ceil(count / (groups * 16))
     return "DRAGONFLY", f"{groups},4;4,3;4,5;{nodes}", groups * 16 * nodes
 
 
 def _torus(count: int) -> tuple[str, str, int]:
-    """Return three dimensions that are as equal as they can be."""
+    """Return three dimensions that are as equal as possible."""
     side = round(count ** (1 / 3))
     depth = max(1, side)
     wide = max(1, isqrt(ceil(count / depth)))

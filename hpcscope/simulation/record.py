@@ -1,4 +1,4 @@
-"""`simulation.json`: which run was simulated with which changes, and how wrong its simulated figures are."""
+"""`simulation.json`: which run was simulated with which changes, and the error of the simulated values."""
 
 from collections.abc import Callable, Iterable
 
@@ -16,18 +16,18 @@ from hpcscope.strict import Strict
 
 
 class ByFormula(Strict):
-    """What a closed formula says of a case."""
+    """What a closed formula predicts for a case."""
 
     model: str
     """A fitted model of the run by its name, or the cost formulas of a program."""
     value: float
-    """In the unit of the figure that it stands beside."""
+    """The predicted value, in the unit of the metric that it is compared with."""
     fitted: bool
-    """The case is a point of its fit: that both agree proves nothing."""
+    """Whether the case is a point of the fit: then agreement validates nothing."""
 
 
 class Beside(Strict):
-    """A figure of a case, simulated beside measured, and beside what a closed formula says."""
+    """A value of a case, as measured, as simulated, and as a closed formula predicts it."""
 
     benchmark: str
     label: str
@@ -39,11 +39,11 @@ class Beside(Strict):
     """Origin of the measured value: real hosts, or a lab."""
     simulated: float
     formula: ByFormula | None = None
-    """None where no formula of the run speaks of the case."""
+    """None if no formula of the run applies to the case."""
 
     @property
     def error(self) -> float:
-        """How much longer the simulated time is, as a share of the measured one; negative where it is shorter."""
+        """Excess of the simulated time, as a fraction of the measured time; negative if it is shorter."""
         return self.simulated / self.measured.value - 1
 
     @property
@@ -53,7 +53,7 @@ class Beside(Strict):
 
 
 class ErrorOf(Strict):
-    """How wrong simulated times are, as shares of the measured ones."""
+    """The error of simulated times, as fractions of the measured times."""
 
     cases: int
     median: Estimate
@@ -63,28 +63,28 @@ class ErrorOf(Strict):
     largest: float
     """Largest of the signed errors."""
     most_ranks: int
-    """The largest number of ranks that was simulated beside a measurement."""
+    """The largest number of ranks that was both simulated and measured."""
 
 
 class ProgramTime(Strict):
-    """How long a program of the user's own took in the simulation."""
+    """The simulated time of a user's program."""
 
     command: list[str]
     ranks: int
     time_s: float
-    """Simulated, from its start to its end."""
+    """Simulated time from its start to its end."""
 
 
 class OfferGain(Strict):
-    """What one of several offers gains."""
+    """The gain of one of several offers."""
 
     name: str
     changes: list[str]
     cost: float
     figures: int
-    """Number of gains: of cases, and of problems where a benchmark solves some."""
+    """Number of gains: one per case, or one per problem for benchmarks that solve problems."""
     median: float | None
-    """Median gain, 0.1 is 10 %; None where no case is on both platforms."""
+    """Median gain, 0.1 is 10 %; None if no case is on both platforms."""
     least: float | None
     most: float | None
 
@@ -94,32 +94,32 @@ class Simulation(Strict):
 
     format: int
     of: str
-    """The name of the run whose figures the platform has."""
+    """The name of the run whose values the platform has."""
     simulator: str
-    """`SimGrid 3.32`."""
+    """The simulator and its version: `SimGrid 3.32`."""
     collectives: str
     """The library whose choice of algorithms was simulated."""
     changes: list[str]
-    """To the platform, as they were asked for; empty where it is as it was measured."""
+    """Changes to the platform, as they were requested; empty for the platform as it was measured."""
     cost: float | None = None
-    """Cost of the changes, in any currency; None where it was not given."""
+    """Cost of the changes, in any currency; None if it was not given."""
     inputs: list[str]
-    """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
+    """Benchmarks that the platform was made from: their errors show how well it fits, and validate nothing."""
     notes: list[str]
-    """What else must be known of its figures."""
+    """Further remarks on the values."""
     validation: list[Beside]
-    """On the platform as it was measured."""
+    """Cases on the platform as it was measured."""
     formulas: dict[str, ByFormula] = {}
     """Formulas for the cases that were simulated and not measured, by their labels."""
     programs: list[ProgramTime] = []
-    """On the platform as it was asked for; the error of none of them is known."""
+    """Programs on the requested platform; their errors are not known."""
     only_larger: bool = False
-    """Whether hosts were added and nothing else was changed: what holds without them holds with them."""
+    """Whether hosts were added and nothing else was changed: results without them are then valid with them."""
     offers: list[OfferGain] = []
-    """All that were simulated side by side, this one among them."""
+    """All offers that were simulated side by side, including this one."""
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
-        """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
+        """Return the error of a benchmark, or of all but the inputs; None if nothing was also measured."""
         proofs = [row for row in self.validation if row.benchmark not in self.inputs]
         rows = proofs if benchmark is None else [row for row in self.validation if row.benchmark == benchmark]
         return _error_of((row, row.error) for row in rows)
@@ -127,7 +127,7 @@ class Simulation(Strict):
     def formula_error_of(self, benchmark: str | None = None, fitted: bool = False) -> ErrorOf | None:
         """Return the error of the closed formulas in cases that they were not fitted to, or in those they were.
 
-        None where there is no such case.
+        None if there is no such case.
         """
         return _error_of(
             (row, error)
@@ -140,7 +140,7 @@ class Simulation(Strict):
 
     @property
     def accuracy(self) -> str:
-        """How wrong its figures are where they were measured, in words."""
+        """The error of its values in cases that were also measured, in words."""
         error = self.error_of()
         if error is None:
             return "no simulated case was also measured, so no simulated value is validated"
@@ -148,7 +148,7 @@ class Simulation(Strict):
 
     @property
     def accuracy_of_formulas(self) -> str:
-        """How wrong the closed formulas are in the same cases, in words; empty where none speaks of any."""
+        """The error of the closed formulas in the same cases, in words; empty if no formula applies to any."""
         error, fitted = self.formula_error_of(), self.formula_error_of(fitted=True)
         known = f"{units.count(fitted.cases, 'case')} that they were fitted to" if fitted else ""
         if error is None:
@@ -167,7 +167,7 @@ class Simulation(Strict):
         )
 
     def beyond(self, case: Case) -> str:
-        """Return why a simulated figure lies beyond the validation; empty where it does not."""
+        """Return why a simulated value is beyond the validation; empty if it is not."""
         if self.changes:
             return "the changed platform was not measured"
         own = self.error_of(case.benchmark)
@@ -179,7 +179,7 @@ class Simulation(Strict):
 
 
 def read(run: RunDirectory) -> Simulation | None:
-    """Return what is known of a simulated run; None of any other."""
+    """Return what is known about a simulated run; None for any other run."""
     return read_json(run.simulation, Simulation) if run.simulation.exists() else None
 
 
@@ -191,7 +191,7 @@ def beside(
 ) -> list[Beside]:
     """Return the times of the cases that were both measured and simulated, in the order of the measurements.
 
-    `formula`: what a closed formula says of a simulated case.
+    `formula`: returns what a closed formula predicts for a simulated case.
     """
     known = {(case.key, case.metric): case for case in times(simulated, catalog)}
     return [
@@ -236,7 +236,7 @@ def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
 
 
 def time_metric(case: Case, catalog: Catalog) -> str | None:
-    """Return the metric of a case that is a time; its first result where none is."""
+    """Return the metric of a case that is a time, or its first result if no metric is."""
     declared = catalog.get(case.benchmark)
     if declared is None:
         return None

@@ -1,4 +1,4 @@
-"""How a program is started in a simulation: smpirun, a platform, the host of each rank, a bound of memory."""
+"""How a program is started in a simulation: smpirun, a platform, the host of each rank, a limit on memory."""
 
 import os
 import re
@@ -14,46 +14,46 @@ from hpcscope.launch.launcher import Command, MpiProgram
 from hpcscope.rundirectory import write_text
 
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelmpi": "impi"}
-"""SMPI's names of how the libraries choose the algorithms of their collectives."""
+"""SMPI's names of the libraries' selectors of collective algorithms."""
 STACK_KIB = 1024
-"""Stack of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
+"""Stack of each rank: with SMPI's default of 8 MiB, thousands of ranks need more than a machine has."""
 PIECE_BYTES = 16 << 20
 """Size of the pieces that ranks share."""
 MOST_SHARED_BYTES = 65_000 * PIECE_BYTES
-"""Of the buffers of all ranks together: a process has 65,530 pieces of memory at most. With pieces of 64 MiB a
-reduce-scatter took over 120 s in place of 62 s."""
+"""Most shared bytes of the buffers of all ranks: a process has at most 65,530 pieces of memory. With pieces of
+64 MiB, a reduce-scatter took over 120 s instead of 62 s."""
 ADDRESSES = 16
-"""Times the memory of a simulation that its ranks may ask for: they touch little of it."""
+"""Multiple of a simulation's memory that its ranks may request: they touch little of it."""
 COLLECTIVES = ("SCOPE_TOPOLOGY", "SCOPE_TOPOLOGY_HOSTS", "SCOPE_COLLECTIVES", "SCOPE_COLLECTIVES_SEGMENT")
-"""What the topology-aware collectives read from the environment."""
+"""Variables that the topology-aware collectives read from the environment."""
 SETTINGS = {
     **{"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)},
     **{"smpi/shared-malloc-blocksize": str(PIECE_BYTES)},
 }
 FEW_RANKS = 512
-"""Up to so many ranks the selector chooses every algorithm."""
+"""Up to this many ranks, the selector chooses every algorithm."""
 SHORT_BYTES = 128
-"""Up to so many bytes for each other rank, every library exchanges by Bruck's algorithm."""
+"""Up to this many bytes per rank, every library uses Bruck's algorithm for an all-to-all."""
 MANY_RANKS = {
     **{"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial"},
     **{"smpi/alltoallv": "pair", "smpi/allgatherv": "ring"},
 }
-"""SMPI's k-nomial broadcast first has each rank send to each, and its pipelined reduction takes minutes. Linear
-exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all. An
-allgather with counts takes three times as long between neighbors as around a ring."""
+"""In SMPI's k-nomial broadcast each rank first sends to each other rank, and its pipelined reduction takes
+minutes. Linear exchanges have all their messages in flight at once, and whenever one ends, SimGrid 3.32
+scans all of them. An allgatherv between neighbors takes three times as long as around a ring."""
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
 SHARED = {"smpi/reduce_scatter": "mpich_pair"}
-"""The library's choice reached its limit of time or filled the machine, supposedly by copies of all blocks."""
+"""The library's choice reached its time limit or filled the memory, probably because it copies all blocks."""
 TIMED = ("--cfg=smpi/display-timing:yes", "--log=smpi_utils.thres:info")
 TIME = re.compile(r"Simulated time: ([-+.\deE]+) seconds")
 
 
 def algorithms(ranks: int, short: bool, shares_memory: bool = False) -> dict[str, str]:
-    """Return the algorithms that do not follow the library on so many ranks.
+    """Return the algorithms that do not follow the library on this many ranks.
 
-    `short`: no message of an all-to-all is longer than `SHORT_BYTES`. `shares_memory`: the ranks have one piece of
-    memory for their buffers.
+    `short`: no message of an all-to-all is longer than `SHORT_BYTES`. `shares_memory`: the buffers of all ranks
+    share one piece of memory.
     """
     if ranks <= FEW_RANKS:
         return {}
@@ -70,13 +70,13 @@ class Simulator:
     """The host of each rank of the largest program."""
     selector: str
     host_speed: float
-    """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
+    """In flop/s of the platform: a second of computation here takes a second on a simulated host of this speed."""
     most_bytes: int
-    """Most memory: what needs more for its buffers is refused, and what asks for several times as much ends."""
+    """Memory limit: buffers that need more are refused, and a program that requests several times this ends."""
     scratch: Path
-    """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
+    """A private directory: SMPI loads every rank from a copy of the program, whose name others could predict."""
     shares_memory: bool = False
-    """The ranks have one piece of memory for their buffers: only what each has by itself is limited."""
+    """Whether the buffers of all ranks share one piece of memory: only each rank's own memory is limited then."""
 
     def command(
         self,
@@ -89,11 +89,11 @@ class Simulator:
     ) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
 
-        `options`: further ones of smpirun. `short`: as for `algorithms`.
-        `environment`: what its ranks find there beside that of this process.
+        `options`: further options of smpirun. `short`: as in `algorithms`. `environment`: variables of its ranks
+        in addition to the environment of this process.
 
-        Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
-        cannot be written.
+        Raises UsageError if the simulated hosts have no room for its ranks, ScopeError if the host file cannot be
+        written.
         """
         if program.ranks > len(self.hosts):
             raise UsageError(f"{program.ranks} ranks: the simulated hosts have room for {len(self.hosts)}")
@@ -107,14 +107,14 @@ class Simulator:
         }
         kib = self.most_bytes // 1024
         bounds = (
-            f"ulimit -m {kib}",  # the program refuses what exceeds it
-            # Ranks that relay a collective's data ask for much more memory than they touch. Of the addresses, or
-            # with shared memory only of the data that nobody shares.
+            f"ulimit -m {kib}",  # the program refuses what exceeds this
+            # Ranks that relay a collective's data request much more memory than they touch. The limit is on
+            # addresses, or with shared memory only on data that is not shared.
             f"ulimit {'-d' if self.shares_memory else '-v'} {ADDRESSES * kib}",
             # If it fills the machine after all, the kernel ends the simulation and nothing else.
             "echo 1000 >/proc/self/oom_score_adj",
         )
-        # A lower limit of the user's own stays, and so does a setting that a container forbids.
+        # A lower limit set by the user stays, and so does a setting that a container forbids.
         bounded = "".join(f"{{ {bound}; }} 2>/dev/null; " for bound in bounds)
         return Command(
             [
@@ -132,7 +132,7 @@ class Simulator:
 
 
 def refuse_unfit(words: Sequence[str]) -> None:
-    """Raise UsageError where these words name no program that SMPI could load."""
+    """Raise UsageError if these words do not name a program that SMPI could load."""
     if not words:
         raise UsageError("--program '': must name a program, compiled with smpicc, smpicxx or smpif90")
     program = Path(words[0])
@@ -147,8 +147,8 @@ def simulated_time_s(
 ) -> float:
     """Run a program on simulated ranks and return the simulated time from its start to its end in s.
 
-    Its output joins Scope's own. Raises ScopeError where a rank fails, where ranks wait for each other
-    for ever, and after `limit_s` of real time.
+    Its output joins Scope's own. Raises ScopeError if a rank fails, if ranks wait for each other forever, and
+    after `limit_s` of real time.
     """
     what = f"{' '.join(words)} on {ranks} simulated ranks"
     log = simulator.scratch / "log"
@@ -167,7 +167,7 @@ def simulated_time_s(
     said = log.read_text(errors="replace") if log.exists() else ""
     if code != 0:
         raise ScopeError(f"{what}: ended with exit code {code}")
-    if "Deadlock" in said:  # of which smpirun's exit code says nothing
+    if "Deadlock" in said:  # smpirun's exit code does not show this
         raise ScopeError(f"{what}: its ranks wait for each other forever")
     match = TIME.search(said)
     if match is None:

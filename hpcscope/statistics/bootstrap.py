@@ -1,7 +1,7 @@
 """The bootstrap: draws of a median or mean that carry its uncertainty through any computation.
 
-Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 6 and 8. Draws are arrays whose first value is the
-figure itself; what is computed from them element by element keeps that order.
+Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 6 and 8. Draws are arrays whose first element is the
+value itself; element-wise computations keep this order.
 """
 
 import zlib
@@ -14,12 +14,12 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.figures import LAUNCHES_FOR_INTERVAL
 
 DRAWS = 400
-"""Where each draw costs a fit."""
+"""Number of draws if each costs a fit."""
 RESAMPLES = 4000
-"""Where a draw costs next to nothing."""
+"""Number of draws if each costs next to nothing."""
 CONFIDENCE = 0.95
 LARGEST_ERROR = 10.0
-"""A median with a larger relative error is not known at all, and its draws would exceed every number."""
+"""A median with a larger relative error is not known at all, and its draws would overflow."""
 
 
 def seeded(name: str) -> np.random.Generator:
@@ -32,8 +32,8 @@ def medians(
 ) -> Floats:
     """Return a median, then `count` draws of it; shape (1 + count,).
 
-    Values are drawn with replacement; fewer than six say too little about their spread: then lognormally with the
-    relative standard error `error`.
+    Values are drawn with replacement. Fewer than six say too little about their spread: the draws are then
+    lognormal with the relative standard error `error`.
     """
     if values.size >= LAUNCHES_FOR_INTERVAL:
         drawn = np.median(random.choice(values, (count, values.size)), axis=1)
@@ -43,7 +43,7 @@ def medians(
 
 
 def estimate(drawn: Floats) -> Estimate:
-    """Return the first of the draws with the interval that holds 95 % of the others."""
+    """Return the first of the draws with the interval that contains 95 % of the others."""
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(drawn[1:], [tail, 1 - tail])
     value = float(drawn[0])
@@ -51,10 +51,10 @@ def estimate(drawn: Floats) -> Estimate:
 
 
 def expanded_tail(count: int, confidence: float = CONFIDENCE) -> float:
-    """Return the percentile at which the interval from so few values ends.
+    """Return the percentile at which the interval from this many values ends.
 
-    Plain percentile intervals of small samples are too narrow; these are the expanded ones of Hesterberg (2015,
-    The American Statistician 69 (4), 371-386, sec. 4.3).
+    Plain percentile intervals of small samples are too narrow; this is the expanded percentile of Hesterberg
+    (2015, The American Statistician 69 (4), 371-386, sec. 4.3).
     """
     wider = (count / (count - 1)) ** 0.5 * student_quantile((1 - confidence) / 2, count - 1)
     return normal_cdf(wider)

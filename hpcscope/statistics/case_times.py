@@ -25,7 +25,7 @@ class LaunchTimes:
     time_s: Floats
     """Seconds per operation under the definition of time; shape (repetitions,)."""
     valid: Booleans
-    """False where the measurement itself marked a repetition invalid; shape (repetitions,)."""
+    """False if the measurement itself marked a repetition invalid; shape (repetitions,)."""
     warmup: Booleans
     """True for the repetitions that are warm-up; shape (repetitions,)."""
     operations: Integers
@@ -65,7 +65,7 @@ class CaseTimes:
         return np.array([np.median(values) for values in counted if values.size])
 
     def to_frame(self) -> DataFrame:
-        """Return one row per launch and repetition (pandas); raises ScopeError where pandas is not installed."""
+        """Return one row per launch and repetition (pandas); raises ScopeError if pandas is not installed."""
         return frame(
             {
                 "launch": times.launch,
@@ -80,7 +80,7 @@ class CaseTimes:
 
 
 def launch_times(case: CaseSamples, definition: Definition) -> LaunchTimes | None:
-    """Return the times of a case in one launch; None where they do not allow this definition."""
+    """Return the times of a case in one launch; None if they do not allow this definition."""
     times = series_of(definition, case.times)
     time_s = times_under(definition, times) if times else None
     if times is None or time_s is None:

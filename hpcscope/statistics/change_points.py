@@ -1,10 +1,10 @@
-"""Where a series of runs changes its level, and whether it does so from one run to the next or drifts.
+"""Changes of level in a series of runs: steps from one run to the next, or drifts.
 
-Runs are looked at in the order in which they came, as every night does: a change is found at the first run where
-the levels before and after some run differ by many standard errors. Runs that follow one another are alike on most
-machines, so that their means are less certain than those of independent runs. The standard error is that of a
-first-order autoregression (Box, Jenkins, Reinsel & Ljung 2015, Time Series Analysis, sec. 3.2). Its correlation is
-estimated beside the change, without the bias of short series (Kendall 1954, Biometrika 41, 403-404).
+Runs are examined in their order, as every night does: a change is found at the first run after which the levels
+before and after some run differ by many standard errors. Successive runs are alike on most machines, so their
+means are less certain than the means of independent runs. The standard error is for a first-order autoregression
+(Box, Jenkins, Reinsel & Ljung 2015, Time Series Analysis, sec. 3.2). Its correlation is estimated together with
+the change, without the bias of short series (Kendall 1954, Biometrika 41, 403-404).
 """
 
 from collections.abc import Sequence
@@ -17,22 +17,22 @@ from hpcscope.samples.samples import Floats, Integers
 from hpcscope.statistics.dependence import variance_of_mean
 
 FALSE_ALARMS = 0.02
-"""At most so many series without a change have one within a year of nights (benchmarks/history_alarms.py)."""
+"""Fraction of series without a change that may show one within a year of nights (benchmarks/history_alarms.py)."""
 CLEAR = 4.7
-"""Standard errors by which two levels differ."""
+"""Least difference of two levels, in standard errors."""
 CAUTION = 1.5
-"""The correlation is taken to be so many of its standard errors larger than estimated."""
+"""Standard errors that are added to the estimated correlation."""
 FEWEST = 4
-"""Runs on each side of a change."""
+"""Fewest runs on each side of a change."""
 FEWEST_RUNS = 20
 """Fewest runs from which the correlation is known."""
 LATEST = 90
-"""Most runs after a change when it is found: earlier nights have looked at the others."""
+"""Most runs after a change when it is found: earlier nights have examined changes further back."""
 ABRUPT = 1.4
-"""A step improves what a smooth curve says of n runs by so many variances times log n; else it is drift."""
+"""A step must improve a smooth curve's fit to n runs by this many variances times log n; else it is drift."""
 LARGEST_CORRELATION = 0.95
 LEAST_SPREAD = 1e-4
-"""Runs that agree to this share are equal."""
+"""Runs that agree within this fraction are equal."""
 RELEVANT = 0.02
 """Smaller changes of the median are not reported."""
 
@@ -43,24 +43,24 @@ class ChangePoint:
 
     kind: Literal["step", "drift"]
     begin: int
-    """The number of the first figure of the level before, from 0."""
+    """Index of the first value at the level before the change, from 0."""
     first_after: int
-    """The number of the first figure after the change, from 0; of a drift, of the first in its middle."""
+    """Index of the first value after the change, from 0; for a drift, an index in its middle."""
     before: float
-    """The median since the change before; of a drift, where it began."""
+    """The median since the previous change; for a drift, the level where it began."""
     after: float
-    """The median until the next change; of a drift, where it ended."""
+    """The median until the next change; for a drift, the level where it ended."""
     standard_errors: float
-    """By how many the levels differ."""
+    """Number of standard errors by which the levels differ."""
 
     @property
     def factor(self) -> float:
-        """The level after over the one before."""
+        """The level after the change over the level before it."""
         return self.after / self.before
 
 
 def change_points(values: Sequence[float]) -> list[ChangePoint]:
-    """Return the changes of figures, in order; none where there are too few, or where any is not above zero."""
+    """Return the changes of values, in order; none if there are too few, or if any is not above zero."""
     if min(values, default=0.0) <= 0:
         return []
     logs = np.log(np.asarray(values, dtype=float))
@@ -68,7 +68,7 @@ def change_points(values: Sequence[float]) -> list[ChangePoint]:
     while (place := _next(logs[places[-1] :])) is not None:
         places.append(places[-1] + place)
     places.append(len(logs))
-    # With the runs that followed, the place of each change is known better.
+    # The runs that followed locate each change better.
     for i in range(1, len(places) - 1):
         places[i] = places[i - 1] + _clearest(logs[places[i - 1] : places[i + 1]])[0]
     points: list[ChangePoint] = []
@@ -82,7 +82,7 @@ def change_points(values: Sequence[float]) -> list[ChangePoint]:
 
 
 def _next(logs: Floats) -> int | None:
-    """Return the place of the first change that a night finds; None where none does."""
+    """Return the place of the first change that a night finds; None if no night finds one."""
     if len(logs) < FEWEST_RUNS:
         return None
     ends = np.arange(FEWEST_RUNS, len(logs) + 1)[:, None]
@@ -101,9 +101,9 @@ def _clearest(logs: Floats) -> tuple[int, float, float]:
 
 
 def _standard_errors(logs: Floats, places: Integers, ends: Integers) -> tuple[Floats, Floats]:
-    """Return by how many standard errors the means on both sides of a place differ, of the runs before an end.
+    """Return by how many standard errors the means on both sides of a place differ, for the runs before an end.
 
-    Beside them the long-run variance of a run: what the variance of a mean is times the number of many runs.
+    Also return the long-run variance of a run: the variance of the mean of many runs, times their number.
     """
     centered = logs - logs.mean()
     sums, squares = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (centered, centered**2))
@@ -131,7 +131,7 @@ def _standard_errors(logs: Floats, places: Integers, ends: Integers) -> tuple[Fl
 
 
 def _described(logs: Floats, begin: int, place: int, end: int) -> ChangePoint:
-    """Return the change at a place between two others: a drift, unless a step in it describes the runs better."""
+    """Return the change at a place between two others: a drift, unless a step describes the runs better."""
     runs = logs[begin:end]
     _, errors, variance = _clearest(runs)
     left, right = logs[begin:place], logs[place:end]

@@ -1,9 +1,9 @@
-"""What happened to the machine along the time of a run: its states, and whether neighboring launches are alike.
+"""The course of a run: the states of the machine over time, and whether neighboring launches are alike.
 
 Every visit to a case says how fast the machine was at that moment, compared with the other visits to that case.
 All visits together are a series over the whole run, in which a change of frequency or a neighbor on the host
-stands out although each case was seen for milliseconds only. Where the cases do not tell, because a state concerns
-few of them, or because each was visited in one state only, the sentinel does: it is the same work all along.
+stands out although each case was seen for milliseconds only. If the cases do not show a state, because it concerns
+few of them or each was visited in one state only, the sentinel does: it always does the same work.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from hpcscope.statistics.distributions import normal_cdf
 from hpcscope.strict import Strict, Unix
 
 FEWEST_VISITS = 3
-"""Fewest visits to a case whose typical time is known."""
+"""Fewest visits to a case from which its typical time is known."""
 VISITS_IN_A_BIN = 5, 20
 """The fewest and the most visits whose median is one moment of the course."""
 SENTINELS_IN_A_BIN = 3, 5
-"""Sentinels in a bin; their work is always the same."""
+"""The fewest and the most sentinels in a bin; their work is always the same."""
 BINS = 40
-"""Bins of a short run; a long one has more."""
+"""Number of bins of a short run; a long run has more."""
 FEWEST_BINS = 8
 SHORTEST = 2
-"""Moments that a state lasts at least; what passes sooner is an interruption."""
+"""Least duration of a state in moments; anything shorter is an interruption."""
 SMALLEST_STEP = 0.15
-"""Logarithm of the factor between two states; less is the difference between launches."""
+"""Least step between two states, as the logarithm of a factor: launches differ by less."""
 CLEAR = 4.0
-"""A step exceeds the noise of the bins so many times."""
+"""Least ratio of the step to the noise of the bins."""
 DISTINCT = 0.5
-"""Share of the step between two states that hardly any moment lies in; otherwise the machine drifts."""
+"""Fraction of the step between two states in which there is hardly any moment; otherwise the machine drifts."""
 ALIKE = 0.02
 """Significance of the dependence of launches."""
 MOST = 0.85
-"""Share of the moments of a state that keep away from the other; the rest may belong to a change."""
+"""Fraction of the moments of a state that are clear of the other state; the rest may belong to a change."""
 SMALLEST_SHARE = 0.05
 ROUNDS = 20
 PENALTY = 3.0
@@ -57,11 +57,11 @@ class State(Strict):
     """A speed of the machine."""
 
     factor: float
-    """How many times as long as in the fastest state everything takes that shows the states (`shown_by`)."""
+    """Times relative to the fastest state, for what shows the states (`shown_by`)."""
     share: float
     """Fraction of the time of the run."""
     sentinel_s: dict[Measure, float] = {}
-    """The sentinel's median times in this state; without the measures that the run does not have."""
+    """The sentinel's median times in this state, for the measures that the run has."""
 
 
 class Period(Strict):
@@ -78,32 +78,32 @@ class Moment(Strict):
 
     unix_s: float
     factor: float
-    """How many times as long as typical of them they took; of two states that they show, as in the fastest."""
+    """Time of these visits relative to their typical time, or to the fastest state if they show two states."""
 
 
 class Course(Strict):
     """The course of a run."""
 
     states: list[State]
-    """The fastest first; one where the machine did not change, none where too little was measured to say."""
+    """The fastest first; one state if the machine did not change, none if too little was measured to tell."""
     shown_by: Measure | Literal["cases"] = "cases"
-    """Where the states are seen: in the visits to the cases, or in a measure of the sentinel."""
+    """What shows the states: the visits to the cases, or a measure of the sentinel."""
     periods: list[Period]
     """One after another; each ends where the next begins."""
     moments: list[Moment] = []
-    """The visits to the cases along the run; none where there are too few."""
+    """The visits to the cases during the run; none if there are too few."""
     launch_correlation: float | None
     """Rank correlation of the levels of successive launches; None for too few launches."""
     launches_dependent: bool
-    """Whether successive launches are alike: intervals over launches then hold for the time of the run only."""
+    """Whether successive launches are alike: intervals over launches are then valid for this run's time only."""
 
     @property
     def changes(self) -> int:
-        """How often the state changed."""
+        """Number of times that the state changed."""
         return max(len(self.periods) - 1, 0)
 
     def state_at(self, unix_s: float) -> int:
-        """Return the state of the machine at a time; the first or last one outside the run."""
+        """Return the state of the machine at a time; outside the run, the first or last state."""
         for period in self.periods:
             if unix_s < period.end_unix_s:
                 return period.state
@@ -125,7 +125,7 @@ class _Levels:
 
     @classmethod
     def of(cls, found: list[tuple[int, int, float, float]]) -> _Levels:
-        """Put visits (case, launch, time, logarithm of what they took) in order."""
+        """Put visits (case, launch, time, logarithm of the duration) in order."""
         columns = list(zip(*sorted(found, key=lambda each: each[2]), strict=True)) or [(), (), (), ()]
         return cls(
             case=np.array(columns[0], dtype=np.int64),
@@ -138,8 +138,8 @@ class _Levels:
 def course_of(samples: Samples) -> Course:
     """Return the course of a run: its states and the dependence of its launches.
 
-    States are those of the cases. Where these show none, they are those of the measure of the sentinel in which
-    they are farthest apart.
+    The cases show the states. If they show none, the states are taken from the sentinel's measure in which they
+    are farthest apart.
     """
     levels = _levels(samples)
     correlation, dependent = _launch_dependence(levels)
@@ -162,7 +162,7 @@ def course_of(samples: Samples) -> Course:
 
 
 def seconds_of(sentinel: SentinelRecord, measure: Measure) -> float | None:
-    """Return how long a measure of the sentinel took on the slowest kept rank; None where it was not taken."""
+    """Return the time of a sentinel's measure on the slowest kept rank; None if it was not taken."""
     times = {
         "arithmetic": sentinel.arithmetic_s,
         "throughput": sentinel.throughput_s,
@@ -195,7 +195,7 @@ def _with_sentinel(course: Course, sentinels: list[SentinelRecord]) -> list[Stat
 
 
 def _sentinel_levels(samples: Samples, measure: Measure) -> _Levels:
-    """Return a measure of the sentinel as visits; what it takes may depend on the ranks of a launch."""
+    """Return a measure of the sentinel as visits; its duration may depend on the ranks of a launch."""
     batches: dict[tuple[int, int], Batch] = {
         (record.launch, record.attempt): record.batch for record in samples.launches
     }
@@ -227,7 +227,7 @@ def _levels(samples: Samples) -> _Levels:
 
 
 def _level(case: CaseSamples) -> float | None:
-    """Return the logarithm of the median time of an operation in a visit; None where it has none."""
+    """Return the logarithm of the median time of an operation in a visit; None if it has none."""
     times = series_of("max_rank", case.times)
     seconds = times_under("max_rank", times) if times is not None else None
     if times is None or seconds is None or not times.counted.any():
@@ -287,9 +287,9 @@ def _moments(unix_s: Floats, bins: Integers, course: Floats) -> list[Moment]:
 
 
 def _course(levels: _Levels, bins: Integers) -> Floats:
-    """Return the level of each bin: what remains of the times without what is typical of each case.
+    """Return the level of each bin: the times without the typical time of each case.
 
-    A sum of a term for the case and one for the bin is fitted, by means and then by medians (Tukey 1977,
+    The sum of a term for the case and a term for the bin is fitted, by means and then by medians (Tukey 1977,
     Exploratory Data Analysis, ch. 11): means alone would follow outliers, and medians alone may take a state for
     the typical time of a case.
     """
@@ -309,7 +309,7 @@ def _means(values: Floats, group: Integers) -> Floats:
 
 
 def _medians(values: Floats, group: Integers) -> Floats:
-    """Return the median of each group of values; 0 for a group without any."""
+    """Return the median of each group of values; 0 for a group without values."""
     sizes = np.bincount(group)
     ordered = values[np.lexsort((values, group))]
     begins = (np.cumsum(sizes) - sizes)[sizes > 0]
@@ -320,9 +320,9 @@ def _medians(values: Floats, group: Integers) -> Floats:
 
 
 def _segments(values: Floats, penalty: float) -> Integers:
-    """Return the number of the segment of each value: the exact segmentation by squares with a cost per segment.
+    """Return the segment number of each value: the exact least-squares segmentation with a cost per segment.
 
-    A segment has at least `SHORTEST` values, as has the series. Optimal partitioning (Jackson et al. 2005, IEEE
+    Each segment, and the series, has at least `SHORTEST` values. Optimal partitioning (Jackson et al. 2005, IEEE
     Signal Processing Letters 12 (2), 105-108).
     """
     count = values.size
@@ -346,7 +346,7 @@ def _segments(values: Floats, penalty: float) -> Integers:
 
 
 def _slower(heights: Floats) -> Booleans:
-    """Return which bins belong to the upper of two groups: the division with the least squares inside both."""
+    """Return which bins belong to the upper of two groups: the split with the least squares within both."""
     best: Booleans = np.zeros(heights.size, dtype=np.bool_)
     least = float("inf")
     for cut in np.unique(heights)[1:]:

@@ -6,11 +6,11 @@ half_round_trip  elapsed time on rank 0 / 2 (Melas 2000, eq. 6.7)
 local            elapsed time on the rank that took longest
 global           last exit of any rank minus the first entry of any rank, on the synchronized clock (Hunold &
                  Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed
-                 start some 50 ns after it, which is no part of the operation
-max_rank         largest elapsed time of any rank, processes synchronized before each repetition
-mean_rank        the mean over the ranks of the same
+                 start some 50 ns after it, which is not part of the operation
+max_rank         largest elapsed time of any rank, with ranks synchronized before each repetition
+mean_rank        mean elapsed time over the ranks, synchronized in the same way
 streaming        largest elapsed time of any rank over a loop of operations back to back
-barrier_loop     the same over a loop of the operation followed by a barrier (Melas 2000, sec. 6.5.4)
+barrier_loop     the same over a loop of operations that are each followed by a barrier (Melas 2000, sec. 6.5.4)
 """
 
 from collections.abc import Callable
@@ -68,10 +68,10 @@ _TOGETHER: tuple[Definition, ...] = ("global", "max_rank", "mean_rank", "streami
 
 
 def comparable(headline: Definition, ranks: int) -> tuple[Definition, ...]:
-    """Return the definitions worth reporting beside a headline, itself first.
+    """Return the definitions worth reporting with a headline definition, the headline definition first.
 
-    What one pair measures is not confused with what all ranks do together, and what one rank does alone
-    has no second definition.
+    Times of one pair are not mixed with times of all ranks together, and what one rank does alone has no second
+    definition.
     """
     if headline == "half_round_trip" or (headline == "local" and ranks == 1):
         return (headline,)
@@ -81,22 +81,22 @@ def comparable(headline: Definition, ranks: int) -> tuple[Definition, ...]:
 
 
 def series_of(definition: Definition, series: list[Times]) -> Times | None:
-    """Return the series that a definition is derived from; None when it was not taken."""
+    """Return the series that a definition is derived from; None if it was not taken."""
     cadence = _RULES[definition][0]
     return next((times for times in series if times.cadence == cadence), None)
 
 
 def times_under(definition: Definition, times: Times) -> Floats | None:
-    """Return seconds per operation for every repetition, shape (repetitions,), warm-up and invalid ones included.
+    """Return seconds per operation for every repetition, shape (repetitions,), including warm-up and invalid ones.
 
-    None when the series lacks what the definition needs (entry times, or rank 0).
+    None if the series lacks what the definition needs (entry times, or rank 0).
     """
     found = _RULES[definition][1](times)
     return None if found is None else found / times.operations
 
 
 def grain(definition: Definition, times: Times, clock_step_s: float) -> float:
-    """Return the largest step in which times under a definition come, in s per operation."""
+    """Return the largest step between possible times under a definition, in s per operation."""
     hops = 2 if definition == "half_round_trip" else 1
     fewest = int(times.operations.min()) if times.repetitions else 1
     return clock_step_s / fewest / hops

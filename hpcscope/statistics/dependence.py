@@ -1,4 +1,4 @@
-"""Whether successive samples depend on each other, and how much of their variance lies between launches."""
+"""Whether successive samples depend on each other, and what fraction of their variance is between launches."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from hpcscope.samples.samples import Floats
 from hpcscope.statistics.distributions import mid_ranks
 
 LEAST_SHARE = 0.25
-"""A series whose dependence lasts as long as itself is corrected no further."""
+"""Limit of the correction for a series whose dependence lasts as long as the series itself."""
 FEWEST = 10
 """A series shorter than this says nothing about dependence."""
 
 
 def lag_one(values: Floats) -> tuple[float, float] | None:
-    """Return (autocorrelation of the ranks, standard normal score); None when all are equal or too few.
+    """Return (autocorrelation of the ranks, standard normal score); None if values are all equal or too few.
 
     The rank version of von Neumann's ratio: with R the mid-ranks, RVN = sum (R_i - R_{i+1})^2 / sum (R_i -
     mean)^2 has mean 2 and variance 4 (n-2) (5n^2 - 2n - 9) / (5n (n+1) (n-1)^2) in independent samples of any
@@ -34,13 +34,13 @@ def lag_one(values: Floats) -> tuple[float, float] | None:
 
 
 def variance_inflation(launches: list[Floats], median: float) -> float:
-    """Return how many samples are worth one independent sample, for the median of all together; at least 1.
+    """Return how many samples are worth one independent sample, for the median of all samples; at least 1.
 
-    The inflation of the variance of the share of samples below the median, 1 + 2 sum rho_k, with rho_k the
-    autocorrelation of the signs about it, which no distribution or outlier distorts. The sum ends before the first
-    pair of neighboring lags that is not positive (initial positive sequence; Geyer 1992, Statistical Science
-    7 (4), 473-483, sec. 3.3). Signs that add up to nothing have autocorrelations that are too low by about 1 / n
-    each, which is made up for.
+    It is the inflation of the variance of the fraction of samples below the median, 1 + 2 sum rho_k, with rho_k
+    the autocorrelation of the signs about the median, which no distribution or outlier distorts. The sum ends
+    before the first pair of neighboring lags that is not positive (initial positive sequence; Geyer 1992,
+    Statistical Science 7 (4), 473-483, sec. 3.3). Signs that add up to 0 have autocorrelations that are too low by
+    about 1 / n each, which is corrected.
     """
     signs = [np.sign(launch - median) for launch in launches]
     count = sum(launch.size for launch in launches)
@@ -62,16 +62,16 @@ def variance_inflation(launches: list[Floats], median: float) -> float:
 def _lagged_products(signs: Floats, lags: int) -> Floats:
     """Return the sums of products of signs that are 0, 1 ... lags - 1 apart: whole numbers, so they are exact.
 
-    By Fourier transforms: a machine of two states has signs that agree over most lags of a long series, and summed
-    lag by lag they take minutes.
+    Fourier transforms are used because the signs of a machine with two states agree over most lags of a long
+    series: summing lag by lag would take minutes.
     """
-    length = 1 << (signs.size + lags).bit_length()  # zeros enough that no lag wraps around
+    length = 1 << (signs.size + lags).bit_length()  # enough zeros that no lag wraps around
     spectrum = np.fft.rfft(signs, length)
     return np.rint(np.fft.irfft(spectrum * spectrum.conj(), length)[:lags])
 
 
 def variance_of_mean(count: Any, correlation: Any) -> Any:
-    """Return the variance of the mean of so many values of a first-order autoregression of variance 1.
+    """Return the variance of the mean of this many values of a first-order autoregression of variance 1.
 
     Numbers or arrays; Box, Jenkins, Reinsel & Ljung 2015, Time Series Analysis, sec. 2.1.5 with 3.2.
     """
@@ -80,7 +80,7 @@ def variance_of_mean(count: Any, correlation: Any) -> Any:
 
 
 def between_launch_share(launches: list[Floats]) -> float | None:
-    """Return the share of the variance that lies between launches, from 0 to 1; None with fewer than two.
+    """Return the fraction of the variance that is between launches, from 0 to 1; None with fewer than two.
 
     The one-way random-effects estimate (intraclass correlation, ANOVA estimator for unequal groups: Searle,
     Casella & McCulloch, Variance Components, 1992, sec. 3.6), on the ranks of all samples together: in raw times a

@@ -1,4 +1,4 @@
-"""The normal, Student's and the binomial distribution, and mid-ranks, in names that say what they return.
+"""The normal, Student's and the binomial distribution, and mid-ranks, under names that say what they return.
 
 SciPy has all of these, but every command would wait for it to load: 0.2 s for `scipy.special`, about a second for
 `scipy.stats` (docs/decisions/0032). Tests compare each function with SciPy's.
@@ -30,7 +30,7 @@ def normal_quantile(p: float) -> float:
 
 
 def student_cdf(x: float, freedom: float) -> float:
-    """Return P(T <= x) of Student's T with so many degrees of freedom (DLMF 8.17.1)."""
+    """Return P(T <= x) of Student's T with this many degrees of freedom (DLMF 8.17.1)."""
     if freedom > _NEARLY_NORMAL:
         return normal_cdf(x)
     if x > 0:
@@ -39,9 +39,9 @@ def student_cdf(x: float, freedom: float) -> float:
 
 
 def student_quantile(p: float, freedom: float) -> float:
-    """Return the x with P(T <= x) = p of Student's T, 0 < p < 1; not a number without a degree of freedom.
+    """Return the x with P(T <= x) = p of Student's T, 0 < p < 1; NaN without a degree of freedom.
 
-    Newton's steps for the logarithm of the probability, which is nearly straight in both kinds of tails.
+    Newton's method for the logarithm of the probability, which is nearly linear in both kinds of tails.
     """
     if not freedom > 0:
         return nan
@@ -75,7 +75,7 @@ def binomial_quantile(q: float, n: int, p: float) -> int:
 
 def _beta_cdf(x: float, a: float, b: float) -> float:
     """Return the regularized incomplete beta function I_x(a, b) by its continued fraction (DLMF 8.17.22)."""
-    if x > (a + 1) / (a + b + 2):  # where the other one converges sooner
+    if x > (a + 1) / (a + b + 2):  # the other fraction converges sooner here
         return 1 - _beta_cdf(1 - x, b, a)
     if x <= 0:
         return 0.0
@@ -92,7 +92,7 @@ def _beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def mid_ranks(values: Floats) -> Floats:
-    """Return the ranks of values from 1; equal values share the mean of theirs."""
+    """Return the ranks of values from 1; equal values share the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray(last - (counts - 1) / 2)[place]

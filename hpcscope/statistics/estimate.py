@@ -1,4 +1,4 @@
-"""A figure with its interval: what every derived number of a run is."""
+"""A value with its interval: the type of every derived number of a run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from hpcscope.strict import Strict
 
 
 class Estimate(Strict):
-    """A figure with its 95 % interval; a bound is None where it is not known, or where there is none."""
+    """A value with its 95 % interval; a bound is None if it is unknown or does not exist."""
 
     value: float
     low: float | None = None
     high: float | None = None
     mixes_states: bool = False
-    """Whether it rests on a case whose figures mix states of the machine."""
+    """Whether it is based on a case whose values mix states of the machine."""
 
     @classmethod
     def exact(cls, value: float) -> Estimate:
-        """Return a figure that is known: its interval has no width."""
+        """Return a value that is known exactly: its interval has no width."""
         return cls(value=value, low=value, high=value)
 
     @property
     def bounds(self) -> tuple[float, float, float]:
-        """Low bound, value and high bound; a bound that is not known is the value."""
+        """Low bound, value and high bound; an unknown bound is replaced by the value."""
         return (
             self.value if self.low is None else self.low,
             self.value,
@@ -30,7 +30,7 @@ class Estimate(Strict):
         )
 
     def scaled(self, factor: float) -> Estimate:
-        """Return so many times the figure; the factor is positive."""
+        """Return the estimate times a positive factor."""
         return Estimate(
             value=self.value * factor,
             low=None if self.low is None else self.low * factor,
@@ -54,5 +54,5 @@ def in_unit(estimate: Estimate | None, unit: str = "") -> str:
 
 
 def in_percent(estimate: Estimate | None) -> str:
-    """Write an estimated share with its interval: `91 % [89, 93]`."""
+    """Write an estimated fraction with its interval: `91 % [89, 93]`."""
     return "–" if estimate is None else units.share(estimate.value, estimate.low, estimate.high)

@@ -8,7 +8,7 @@ from hpcscope.samples.samples import Floats
 
 
 def adjusted(p: Sequence[float]) -> Floats:
-    """Return p so that rejecting those below q keeps the expected share of false discoveries below q.
+    """Return adjusted p: rejecting values below q keeps the expected fraction of false discoveries below q.
 
     Each p times the number of tests over its rank, made monotonic from the largest (Benjamini & Hochberg 1995,
     J. R. Stat. Soc. B 57 (1), 289-300). Shape (tests,).

@@ -1,4 +1,4 @@
-"""The figures that describe the values of one metric over all launches of a case."""
+"""The values that describe one metric over all launches of a case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -11,16 +11,16 @@ from hpcscope.statistics.dependence import between_launch_share, variance_inflat
 from hpcscope.statistics.order_statistics import Interval, median_interval, quantiles, sanitized
 
 LAUNCHES_FOR_INTERVAL = 6
-"""With so many launch medians, their extremes enclose the median with at least 95 % confidence."""
+"""With this many launch medians, their extremes enclose the median with at least 95 % confidence."""
 STATES_DIFFER = 1.1
-"""Medians of two states closer than this factor are those of a case that the states do not concern."""
+"""If the medians of two states differ by less than this factor, the states do not matter to the case."""
 VALUES_FOR_PERCENTILES = 100
-"""Fewest values with a 99th percentile: that of fewer is the largest value, or interpolated from it."""
+"""Fewest values for a 99th percentile; with fewer, it would be the largest value, or interpolated from it."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """The fields of a `Summary` that are computed from values; None where too few values allow none."""
+    """The fields of a `Summary` that are computed from values; None if there are too few values."""
 
     median: float | None = None
     ci_low: float | None = None
@@ -61,18 +61,17 @@ def describe(
 ) -> Figures:
     """Describe the values of each launch, given in the order in which they were taken.
 
-    Values come in steps of `grain`. A median of rounded values is itself only known to half a step, however often
-    the same value was read: the interval reaches that much further on both sides.
+    Values come in steps of `grain`. A median of rounded values is only known to half a step, however often the
+    same value was read: the interval is extended by half a step on both sides.
 
-    With at least six launches they are the unit: the median is that of the launch medians, and so is its
-    interval: a launch with more repetitions counts no more than another. With fewer, both are those of all samples
-    together; the interval allows for the dependence of successive samples, and says nothing about what another
-    launch would give.
+    With at least six launches, the launches are the unit: the median and its interval are computed from the launch
+    medians, so that a launch with more repetitions does not count more. With fewer launches, both are computed
+    from all samples together; the interval then allows for the dependence of successive samples, but says nothing
+    about further launches.
 
-    `states`: of the machine during each launch, from 0. The median of each state is then given beside the others.
-    Where these differ, the interval is a range: it reaches over the intervals of the states, since which of them
-    another run meets is chance.
-    `numbers`: of the launches in their run, where they are known.
+    `states`: the state of the machine during each launch, from 0. The median of each state is then given, too. If
+    these medians differ, the interval is a range over the intervals of the states, because it is chance which of
+    them another run meets. `numbers`: the numbers of the launches in their run, if they are known.
     """
     in_state = [state for state, launch in zip(states or (), launches, strict=False) if launch.size]
     numbers = [number for number, launch in zip(numbers, launches, strict=False) if launch.size]
@@ -126,10 +125,10 @@ def describe(
 
 
 def as_rate(time: Figures, work: float) -> Figures:
-    """Derive the figures of a rate, work per second, from those of the time in seconds.
+    """Derive the values of a rate, work per second, from the values of the time in seconds.
 
-    Costs are averaged and rates derived from them, never the other way round: the median, the interval, the
-    quantiles and the mean are the work over the time's. Variation, dependence and shares stay those of the time.
+    Costs are averaged and rates derived from them, never the other way round: median, interval, quantiles and mean
+    are the work over the corresponding time. Variation, dependence and fractions are kept from the time.
     """
 
     def over(seconds: float | None) -> float | None:
@@ -161,23 +160,23 @@ def as_rate(time: Figures, work: float) -> Figures:
 
 
 def _by_state(medians: Floats, state: Sequence[int]) -> list[Floats]:
-    """Return the medians of the launches of each state."""
+    """Return the launch medians for each state."""
     return [medians[np.array(state) == number] for number in range(max(state, default=-1) + 1)]
 
 
 def _differ(by_state: Sequence[Floats]) -> bool:
-    """Return whether the machine was in several states while this was measured, and they matter to it."""
+    """Return whether the launches were in several states of the machine, and the states matter to them."""
     levels = [float(np.median(group)) for group in by_state if group.size]
     smallest = min((float(group.min()) for group in by_state if group.size), default=0.0)
     return len(levels) > 1 and smallest > 0 and max(levels) / min(levels) > STATES_DIFFER
 
 
 def _range(interval: Interval, by_state: Sequence[Floats]) -> Interval:
-    """Return the interval that reaches over those of all states.
+    """Return a range over the intervals of all states.
 
-    A state that few launches met has none. The range goes beyond its median by a factor that three quarters of all
-    launches are within of the median of their state. Simulated, the range holds the medians of both states in 94
-    to 96 % of the runs (benchmarks/interval_coverage.py).
+    A state with few launches has no interval. The range then extends beyond its median by the factor within which
+    three quarters of all launches are from the median of their state. In simulations, the range contains the
+    medians of both states in 94 to 96 % of the runs (benchmarks/interval_coverage.py).
     """
     levels = {float(np.median(group)): group for group in by_state if group.size}
     factors = np.concatenate([np.exp(np.abs(np.log(group / level))) for level, group in levels.items()])
@@ -204,17 +203,17 @@ def _variation(values: Floats) -> float | None:
 
 
 MANY = 40
-"""So many values show how they are distributed; fewer show only how far they lie apart."""
+"""Fewest values that show their distribution; fewer values only show how far apart they are."""
 SMALLEST_GAP = 0.10
-"""Logarithm of a factor; modes that are closer may as well be one."""
+"""Least gap, as the logarithm of a factor: closer modes may as well be one."""
 EMPTY = 0.04
-"""Share of the values in the middle third between the quartiles; of a single mode it is a sixth and more."""
+"""Largest fraction of values in the middle third between the quartiles; a single mode has a sixth or more."""
 WIDE = 3.0
-"""A gap between few values exceeds the width of what lies on either side so many times."""
+"""Least ratio of a gap between few values to the width of the values on either side."""
 
 
 def between_modes(values: Floats) -> bool:
-    """Return whether the median of positive values lies in a gap between two modes."""
+    """Return whether the median of positive values is in a gap between two modes."""
     logs = np.sort(np.log(values[values > 0]))
     if logs.size >= MANY:
         low, high = np.quantile(logs, [0.25, 0.75])

@@ -20,12 +20,12 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of the median between two order statistics."""
+    """An interval for the median between two order statistics."""
 
     low: float
     high: float
     coverage: float
-    """The confidence that it reaches: exactly for independent values."""
+    """The confidence that it reaches; exact for independent values."""
 
 
 @cache
@@ -33,9 +33,9 @@ def median_ranks(n: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     """Return (r, coverage): the r-th smallest and the r-th largest of n samples enclose the median.
 
     P(X_(r) < median < X_(n+1-r)) = 1 - 2 P(Binomial(n, 1/2) <= r - 1) for any continuous distribution, and at
-    least that for a discrete one; r is the largest for which this reaches `confidence`. Where even the extremes
-    do not (n < 6 at 95 %), r is 1. Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed.
-    2014, sec. 3.6; David & Nagaraja, Order Statistics, 3rd ed. 2003, sec. 7.1.
+    least that for a discrete one; r is the largest for which this reaches `confidence`. If even the extremes do
+    not (n < 6 at 95 %), r is 1. Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed. 2014, sec.
+    3.6; David & Nagaraja, Order Statistics, 3rd ed. 2003, sec. 7.1.
     """
     rank = max(binomial_quantile((1 - confidence) / 2, n, 0.5), 1)
     return rank, 1 - 2 * binomial_cdf(rank - 1, n, 0.5)
@@ -44,8 +44,8 @@ def median_ranks(n: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
 def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: float = 1.0) -> Interval | None:
     """Return the order-statistics interval of the median; None for fewer than two values.
 
-    Of dependent values `inflation` are worth one independent value: the ranks are that much further, by its
-    square root, from the middle, and further by Student's t of so few independent values over the normal quantile.
+    Of dependent values, `inflation` are worth one independent value: the ranks are further from the middle by its
+    square root, and by the ratio of Student's t for this few independent values to the normal quantile.
     """
     if values.size < 2:
         return None
@@ -62,7 +62,7 @@ def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: f
 
 
 def median_estimate(values: Floats) -> Estimate:
-    """Return the median of at least one value, with its interval where that reaches 95 %: from six values on."""
+    """Return the median of at least one value, with its interval if it reaches 95 %: with six or more values."""
     interval = median_interval(values)
     ends = {"low": interval.low, "high": interval.high} if interval and interval.coverage >= CONFIDENCE else {}
     return Estimate(value=float(np.median(values)), **ends)
@@ -74,7 +74,7 @@ def quantiles(values: Floats, probabilities: list[float]) -> list[float]:
 
 
 def sanitized(values: Floats) -> Floats:
-    """Return the values up to their 99th percentile: NetFinity's view without outliers, beside the raw data.
+    """Return the values up to their 99th percentile: NetFinity's view without outliers, alongside the raw data.
 
     At most one in a hundred is left out; of fewer than a hundred values, none.
     """

@@ -1,4 +1,4 @@
-"""From figures that other programs printed to summaries: nothing is added to what was printed."""
+"""Summaries of values that other programs printed: nothing is added to what was printed."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ from hpcscope.statistics.summary import Summary
 
 
 def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
-    """Summarise printed figures, in their order: a metric's first definition of time is its headline."""
+    """Summarize printed values, in their order: a metric's first definition of time is its headline."""
     groups: dict[tuple[Key, Origin, str, str], list[PrintedFigure]] = {}
     for printed_figure in printed:
         key = (
@@ -56,9 +56,9 @@ def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) ->
 
 
 def _figures(records: Sequence[PrintedRecord]) -> dict[str, object]:
-    """Return what is known: everything of repetitions, of a statistic only what was printed beside it.
+    """Return what is known: everything for repetitions; for a statistic, only what was printed with it.
 
-    Of several outputs each is a launch.
+    If there are several outputs, each is a launch.
     """
     described = describe(
         [np.array(record.values) for record in records], numbers=[record.launch for record in records]

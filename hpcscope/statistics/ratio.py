@@ -1,4 +1,4 @@
-"""Ratios of two figures of one run: launch by launch where both were measured in the same launches.
+"""Ratios of two values of one run, launch by launch if both were measured in the same launches.
 
 What two cases of a launch share (the state of the machine, memory, placement) cancels in their ratio, and does not
 widen its interval.
@@ -19,28 +19,28 @@ from hpcscope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from hpcscope.statistics.order_statistics import median_interval
 
 LEAST_SPREAD = 0.005
-"""Log ratios that scatter less are taken to scatter as much: a clock that repeats itself proves nothing."""
+"""Least assumed scatter of log ratios: a clock that repeats its readings proves nothing."""
 
 
 class Ratio(Estimate):
-    """One figure over another, with its 95 % interval."""
+    """One value over another, with its 95 % interval."""
 
     paired_launches: int = 0
-    """Launches whose ratios it is the median of; 0: figures of different launches, taken as independent."""
+    """Number of launches whose ratios were taken; 0: values of different launches, taken as independent."""
 
 
 @dataclass(frozen=True)
 class PerLaunch:
-    """A figure, and what each launch alone says of it."""
+    """A value, and its value in each launch alone."""
 
     estimate: Estimate
     launches: Mapping[int, float] = field(default_factory=dict)
-    """By the number of the launch in its run; empty for what was not measured, or where launches are not known."""
+    """Values by launch number in the run; empty if nothing was measured, or if the launches are not known."""
     resolution: float = 0.0
-    """Relative error of each launch's figure that the clock leaves."""
+    """Relative error of each launch's value that is due to the clock."""
 
     def scaled(self, factor: float) -> PerLaunch:
-        """Return so many times the figure; the factor is positive."""
+        """Return the value times a positive factor."""
         launches = {launch: value * factor for launch, value in self.launches.items()}
         return PerLaunch(self.estimate.scaled(factor), launches, self.resolution)
 
@@ -51,10 +51,10 @@ class PerLaunch:
 
 
 def ratio(numerator: PerLaunch, denominator: PerLaunch) -> Ratio:
-    """Return numerator / denominator of positive figures, with its interval.
+    """Return numerator / denominator of positive values, with its interval.
 
-    With six or more common launches, the median of their ratios, with its order-statistics interval, exact for any
-    distribution. Else the ratio of the figures, taken as independent.
+    With six or more common launches, it is the median of their ratios, with its order-statistics interval, which
+    is exact for any distribution. Otherwise it is the ratio of the values, taken as independent.
     """
     each = of_launches(numerator, denominator)
     interval = median_interval(each) if each.size >= LAUNCHES_FOR_INTERVAL else None
@@ -90,10 +90,10 @@ def _over(numerator: float, denominator: float) -> float:
 
 
 def _independent(numerator: Estimate, denominator: Estimate) -> Ratio:
-    """Return the ratio with an interval recovered from those of two independent positive figures.
+    """Return the ratio with an interval recovered from the intervals of two independent positive values.
 
     On the logarithmic scale the distances of the bounds add in squares (MOVER: Zou & Donner 2008, Statistics in
-    Medicine 27 (10), 1693-1702): no distribution is assumed beyond what the two intervals assume, and they may be
+    Medicine 27 (10), 1693-1702). No distribution is assumed beyond what the two intervals assume, and they may be
     asymmetric.
     """
     value = numerator.value / denominator.value

@@ -1,4 +1,4 @@
-"""Choosing cases and summaries of a run by their parameters."""
+"""Selection of cases and summaries of a run by their parameters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Statistics(Sequence[Summary]):
 
     @cached_property
     def primary(self) -> list[Summary]:
-        """Those under the headline definitions of their metrics, wrong ones included."""
+        """The summaries under the headline definitions of their metrics, including wrong ones."""
         return [summary for summary in self._summaries if summary.primary]
 
     def select(
@@ -64,7 +64,7 @@ class Statistics(Sequence[Summary]):
         )
 
     def to_frame(self) -> DataFrame:
-        """Return one row per summary (pandas), parameters as columns; ScopeError where pandas is not installed."""
+        """Return one row per summary (pandas), parameters as columns; raises ScopeError without pandas."""
         return frame(_row(summary) for summary in self._summaries)
 
 
@@ -96,7 +96,7 @@ def _row(summary: Summary) -> dict[str, Any]:
 
 
 def frame(rows: Iterator[dict[str, Any]]) -> DataFrame:
-    """Return rows as a data frame (pandas); ScopeError where pandas is not installed."""
+    """Return rows as a data frame (pandas); raises ScopeError if pandas is not installed."""
     try:
         from pandas import DataFrame
     except ImportError as error:

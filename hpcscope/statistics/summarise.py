@@ -21,11 +21,11 @@ from hpcscope.statistics.throughput import throughput_summaries
 
 @dataclass(frozen=True)
 class Taken:
-    """What one launch of a case says under one definition."""
+    """The values of one launch of a case under one definition."""
 
     series: Times
     values: Floats
-    """One per repetition."""
+    """One value per repetition."""
     grain: float
     """The step in which the values come."""
 
@@ -53,10 +53,10 @@ def read_summaries(run: Path) -> list[Summary]:
 
 
 def summarise(samples: Samples, catalog: Catalog, course: Course | None = None) -> list[Summary]:
-    """Summarise all cases, in the order in which they first ran.
+    """Summarize all cases, in the order in which they first ran.
 
     Rates are derived from the times. A rate of work that a case does not do (the bandwidth of an empty message)
-    has no summary. Raises UsageError for a case of an undeclared benchmark. `course`: where it is known already.
+    has no summary. Raises UsageError for a case of an undeclared benchmark. `course`: if it is already known.
     """
     course = course or course_of(samples)
     summaries: list[Summary] = []
@@ -160,7 +160,7 @@ def _summary(
 
 
 def _collect(launches: list[CaseSamples], take: Taking, course: Course) -> Collected:
-    """Take the values of all launches that have them, without warm-up and invalid ones; count the latter."""
+    """Collect the values of all launches that have them, without warm-up and invalid ones; count the latter."""
     found = [(case, taken) for case in launches if (taken := take(case)) is not None]
     all_taken = [taken for _, taken in found]
     after_warmup = sum(int(np.count_nonzero(~taken.series.warmup)) for taken in all_taken)
@@ -179,10 +179,10 @@ def _is_right(case: CaseSamples) -> bool:
 
 
 def _why_invalid(launches: list[CaseSamples]) -> str:
-    """Say why a case's figures are no results; empty when they are.
+    """Return why a case's values are not results; empty if they are.
 
-    Wrong data in one launch spoils the case; a launch that crashed or was ended does not, as long as another
-    gave verified samples.
+    Wrong data in one launch spoils the case; a launch that crashed or was ended does not, as long as another gave
+    verified samples.
     """
     for case in launches:
         if case.status == "failed":
@@ -206,7 +206,7 @@ def _why_no_figure(figures: Figures, may_be_zero: bool) -> str:
 
 
 def _work(metric: Metric, launches: list[CaseSamples]) -> float | None:
-    """Return what one operation moves or computes; None when no launch declared it."""
+    """Return what one operation moves or computes; None if no launch declared it."""
     for case in launches:
         if case.work is not None and metric.quantity != "time":
             return case.work.of(metric.quantity, case.case)

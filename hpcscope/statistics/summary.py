@@ -1,4 +1,4 @@
-"""The figures that describe one metric of one case, over all its launches."""
+"""The values that describe one metric of one case, over all its launches."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -27,28 +27,28 @@ class Summary(Case):
     """Whether this is the metric's headline definition."""
     origin: Origin
     valid: bool
-    """False when the case failed, was not verified, or has no valid sample; the figures are then not results."""
+    """False if the case failed, was not verified, or has no valid sample; its values are then not results."""
     reason: str
-    """Why it is not valid; empty when it is."""
+    """Why it is not valid; empty if it is."""
     work: Work | None = None
     """What one operation moves and computes; rates are this over the time."""
     steps: float = 1.0
-    """What an operation's time is divided by: 1, or the declared steps where the metric is the time of one."""
+    """Divisor of an operation's time: 1, or the declared steps if the metric is the time of one step."""
 
     median: float | None
-    """The median of the launch medians where the interval rests on launches, else of all valid samples."""
+    """The median of the launch medians if the interval is based on launches, else of all valid samples."""
     ci_low: float | None
     ci_high: float | None
     interval_basis: Literal["launches", "samples", "none"]
-    """What the interval rests on: medians of at least 6 launches, or pooled samples when there are fewer."""
+    """What the interval is based on: medians of at least 6 launches, or pooled samples if there are fewer."""
     coverage: float | None
-    """The confidence that the order statistics actually reach (at least 0.95 where n allows it)."""
+    """The confidence that the order statistics actually reach (at least 0.95 if n allows it)."""
     n: int
-    """Valid samples over all launches, warm-up excluded."""
+    """Number of valid samples over all launches, warm-up excluded."""
     launches: int
     launch_medians: list[float]
     launch_numbers: list[int] = []
-    """Numbers of the same launches in the run; empty in files of before they were recorded."""
+    """Numbers of the same launches in the run; empty in files from before they were recorded."""
     mean: float | None
     coefficient_of_variation: float | None
     minimum: float | None
@@ -59,37 +59,37 @@ class Summary(Case):
     p99: float | None
     maximum: float | None
     sanitized_mean: float | None
-    """Mean of the samples up to the 99th percentile (NetFinity's sanitizing), a view beside the raw mean."""
+    """Mean of the samples up to the 99th percentile (NetFinity's sanitizing), alongside the raw mean."""
     sanitized_coefficient_of_variation: float | None
     between_launch_share: float | None
-    """Share of the variance that lies between launches."""
+    """Fraction of the variance that is between launches."""
     invalid_share: float
-    """Share of samples marked invalid by the measurement itself: some rank began late in its window."""
+    """Fraction of samples that the measurement itself marked invalid: some rank began late in its window."""
     relative_interval: float | None
     """Half width of the interval over the median."""
     resolution: float = 0.0
-    """Half a step of the clock over the median: no launch's median is known better."""
+    """Half a step of the clock over the median: no launch's median is known more precisely."""
     between_modes: bool = False
-    """Whether the median lies in a gap between two modes: a value that was hardly ever measured."""
+    """Whether the median is in a gap between two modes: a value that was hardly ever measured."""
     launch_states: list[int] = []
-    """The state of the machine in each launch, as the course numbers them; empty where there is only one."""
+    """The state of the machine in each launch, as the course numbers them; empty if there is only one."""
     state_medians: list[float | None] = []
-    """The median in each state of the machine; None where the case was not measured in it."""
+    """The median in each state of the machine; None if the case was not measured in it."""
     printed: str = ""
-    """What the figure is where another program printed it: `mean of 10,000 repetitions`; empty for a median."""
+    """The statistic that another program printed: `mean of 10,000 repetitions`; empty for a median."""
     launches_dependent: bool = False
-    """Whether successive launches of the run were alike: the interval then holds for the time of the run only."""
+    """Whether successive launches of the run were alike: the interval is then valid for its time only."""
 
     @property
     def dimensionless(self) -> bool:
-        """Whether it is an observed share, deviation or quotient: it may be all but zero, no factor says much."""
+        """Whether it is an observed fraction, deviation or quotient: near zero, a factor says little."""
         return self.definition == "observed" and self.unit in ("", "1")
 
     @property
     def state_factor(self) -> float | None:
-        """How many times as long the case takes in the slowest state of the machine as in the fastest.
+        """Time of the case in the slowest state of the machine over its time in the fastest state.
 
-        None where it was not measured in both, and for what has no dimension.
+        None if it was not measured in every state, and for dimensionless values.
         """
         if self.dimensionless:
             return None
@@ -100,12 +100,12 @@ class Summary(Case):
 
     @property
     def state_mixture(self) -> bool:
-        """Whether the figures mix states of the machine in which they differ."""
+        """Whether the values mix states of the machine in which they differ."""
         return (self.state_factor or 1.0) > STATES_DIFFER
 
     @property
     def holds_for(self) -> HoldsFor:
-        """What the interval speaks of; `further launches` where it rests on independent ones."""
+        """What the interval is valid for; `further launches` if it is based on independent launches."""
         if self.median is None or self.interval_basis == "none":
             return "no interval"
         if self.interval_basis == "samples":
@@ -114,12 +114,12 @@ class Summary(Case):
 
     @property
     def samples_key(self) -> SamplesKey:
-        """What the samples call its case: `CaseSamples.key`."""
+        """The key of its case in the samples: `CaseSamples.key`."""
         return self.key, self.origin
 
     @property
     def case(self) -> Case:
-        """Its case alone."""
+        """The case alone."""
         return Case.model_validate({name: getattr(self, name) for name in Case.model_fields})
 
     @property
@@ -129,14 +129,14 @@ class Summary(Case):
 
     @property
     def estimate(self) -> Estimate:
-        """The median with its interval; raises ValueError where there is no median."""
+        """The median with its interval; raises ValueError if there is no median."""
         if self.median is None:
             raise ValueError(f"{self.metric} of {self.label}: has no median")
         return Estimate(value=self.median, low=self.ci_low, high=self.ci_high, mixes_states=self.state_mixture)
 
     @property
     def per_launch(self) -> PerLaunch:
-        """Return the estimate with what each launch says; raises ValueError where there is no median."""
+        """Return the estimate with the value of each launch; raises ValueError if there is no median."""
         launches = dict(zip(self.launch_numbers, self.launch_medians, strict=False))
         return PerLaunch(self.estimate, launches, self.resolution)
 
@@ -152,4 +152,4 @@ class Summaries(Strict):
     format: int
     summaries: list[Summary]
     course: Course | None = None
-    """None in files of before it was recorded."""
+    """None in files from before it was recorded."""

@@ -1,9 +1,8 @@
-"""From the jobs of a mix to summaries: turn-around, throughput, utilization, efficiency; a round is a launch.
+"""Summaries of the jobs of a mix: turn-around, throughput, utilization, efficiency; a round is a launch.
 
-The efficiency is that of the Effective System Performance benchmark: the processors times the seconds that the
-jobs take alone, over the processors times the seconds that the mix takes (Wong, Oliker, Kramer, Kaltz & Bailey
-2000, ESP: A System Utilization Benchmark). A job in the mix is held against the same job alone in the same round,
-for the machine changes from round to round.
+The efficiency follows the Effective System Performance benchmark: the core-seconds that the jobs take alone, over
+the core-seconds of the mix (Wong, Oliker, Kramer, Kaltz & Bailey 2000, ESP: A System Utilization Benchmark). A job
+in the mix is compared with the same job alone in the same round, because the machine changes from round to round.
 """
 
 from collections import defaultdict
@@ -33,7 +32,7 @@ Name = tuple[str, int]
 def throughput_summaries(
     jobs: Sequence[JobRecord], rounds: Sequence[RoundRecord], catalog: Catalog
 ) -> list[Summary]:
-    """Summarise the jobs, alone and in the mix, and the mix; jobs of a round that did not end are left out."""
+    """Summarize the jobs, alone and in the mix, and the mix; jobs of a round that did not end are left out."""
     ended = {record.round: record for record in rounds}
     groups: dict[tuple[Name, str], list[JobRecord]] = defaultdict(list)
     for job_record in jobs:
@@ -105,7 +104,7 @@ def _by_round(pairs: Sequence[tuple[int, float]]) -> Rounds:
 
 
 def _failure(group: Sequence[JobRecord]) -> str:
-    """Return why a group has no result: a job that did not do its work is done in no time."""
+    """Return why a group has no result: a job that fails may end too early to be compared."""
     failed = [job for job in group if job.status != "ok"]
     if not failed:
         return ""

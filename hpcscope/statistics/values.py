@@ -1,4 +1,4 @@
-"""The raw values behind a summary, for those who need more than its figures."""
+"""The raw values behind a summary, for users who need more than the summary."""
 
 from hpcscope.samples.samples import CaseSamples, Floats
 from hpcscope.statistics.definitions import observed, series_of, times_under
@@ -8,8 +8,8 @@ from hpcscope.statistics.summary import Summary
 def seconds_behind(summary: Summary, case: CaseSamples) -> Floats | None:
     """Return the times of one launch from which the summary was derived, in the order in which they were taken.
 
-    Seconds per operation (a rate is derived from them), or per step of it where the metric is that, or the
-    observed quantity; shape (counted repetitions,). None when the launch has none: it failed, or lacks what the
+    These are seconds per operation (a rate is derived from them), seconds per step if the metric is the time of a
+    step, or the observed quantity; shape (counted repetitions,). None if the launch failed or lacks what the
     definition needs.
     """
     if not case.ok:

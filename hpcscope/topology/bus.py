@@ -8,18 +8,18 @@ from hpcscope.topology.sharing import Transfer
 from hpcscope.topology.survey import Survey
 
 SAME = 1.25
-"""Concurrent transfers on a bus achieve together the rate of one isolated transfer, up to this factor."""
+"""Concurrent transfers on a bus together achieve at most this factor times the rate of one isolated transfer."""
 PAIRS = 4
-"""Two random pairs of hosts may share a trunk; this many times in a row is unlikely."""
+"""Tests of two random pairs of hosts, which may share a trunk, but hardly this many times in a row."""
 
 
 def is_bus(hosts: Sequence[str], survey: Survey) -> bool:
-    """Say whether these hosts with equal ports are on a bus: pairs of transfers, then all hosts at once."""
+    """Return whether these hosts with equal ports are on a bus: test pairs of transfers, then all at once."""
     if len(hosts) < 2:
         return False
     for _ in range(PAIRS):
         a, b, *more = shuffled(hosts, survey)
-        # With two or three hosts both transfers share a host, but not a port: it sends and receives.
+        # With two or three hosts, both transfers share a host but not a port direction: it sends and receives.
         c, d = (more[0] if more else b), (more[1] if len(more) > 1 else a)
         if not _like_one([Transfer(a, b), Transfer(c, d)], survey):
             return False

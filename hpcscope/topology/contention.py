@@ -2,9 +2,9 @@
 
 Every host sends to one and receives from one (a random permutation), all at once, so that no port is shared. A
 transfer that is slower than in isolation crosses a shared link: its ends are on different switches. One that is
-not slower suggests a common switch, though a trunk may have had capacity left. Groups are the partition that fits
-best all observations (correlation clustering, Bansal, Blum & Chawla 2004); the next permutation is the one
-that answers most open questions.
+not slower suggests a common switch, though a trunk may have had capacity left. Groups are the partition that best
+fits all observations (correlation clustering, Bansal, Blum & Chawla 2004); the next permutation is the one that
+answers the most open questions.
 """
 
 from dataclasses import dataclass, field
@@ -16,33 +16,33 @@ from hpcscope.topology.sharing import Floats, Transfer
 from hpcscope.topology.survey import Survey, plateau
 
 KEEPS = 0.75
-"""No shared link slowed a transfer that keeps this share of its isolated rate under load, or of the share that the
-best transfers keep."""
+"""A transfer was not slowed by a shared link if it keeps this fraction of its isolated rate under load, or of what
+the best transfers keep."""
 KEPT_BY_BEST = 0.8
-"""The least that the best transfers keep on one switch: acknowledgements wait behind the data of a host that also
-sends, and processors are busy."""
+"""The smallest fraction that the best transfers keep on one switch: acknowledgments wait behind the data of a host
+that also sends, and processors are busy."""
 APART, TOGETHER = -2.0, 1.0
 """Weights of a slowed and an unslowed transfer: crossing a trunk with capacity left is not rare."""
 LEAST_ROUNDS = 3
 MOST_REPETITIONS = 3
 CONFIRMATIONS = 1
-"""Random rounds that separate groups must stand: they ask other questions than those that found the groups."""
+"""Random rounds that separate groups must survive: they test other pairs than those that found the groups."""
 CANDIDATES = 60
-"""Random permutations, of which the most informative one is run."""
+"""Number of random permutations, of which the most informative one is run."""
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(eq=False)
 class Round:
-    """A set of concurrent transfers, and the share of its isolated rate that each kept, per repetition."""
+    """A set of concurrent transfers, and the fraction of its isolated rate that each kept, per repetition."""
 
     flows: list[tuple[int, int]]
     shares: list[Floats]
 
     @property
     def kept(self) -> Floats:
-        """The median share over the repetitions."""
+        """The median fraction over the repetitions."""
         return np.asarray(np.median(self.shares, axis=0))
 
 
@@ -110,7 +110,7 @@ class Contention:
                 break
 
     def _observed(self) -> tuple[Floats, Floats]:
-        """Return how often each pair was not slowed and slowed."""
+        """Return how often each pair was not slowed, and how often it was slowed."""
         count = len(self.hosts)
         unslowed, slowed = np.zeros((count, count)), np.zeros((count, count))
         least = self._least_kept()
@@ -122,7 +122,7 @@ class Contention:
         return unslowed, slowed
 
     def _least_kept(self) -> float:
-        """Return the share of its isolated rate that a transfer keeps unless it was slowed by a shared link."""
+        """Return the fraction of its isolated rate that a transfer keeps unless a shared link slowed it."""
         best = plateau([float(kept) for round_ in self.rounds for kept in round_.kept])
         return KEEPS * float(np.clip(best, KEPT_BY_BEST, 1.0))
 
@@ -148,7 +148,7 @@ class Contention:
         return groups
 
     def _settled(self, groups: Integers) -> bool:
-        """Say whether every host was seen with its own group and apart from every other group."""
+        """Return whether every host was seen with its own group and apart from every other group."""
         if len(self.rounds) < LEAST_ROUNDS:
             return False
         unslowed, slowed = self._observed()
@@ -163,13 +163,13 @@ class Contention:
         fast = unslowed @ member
         own = fast[np.arange(len(groups)), place]
         fast[np.arange(len(groups)), place] = -1
-        lonely = own <= np.maximum(fast.max(axis=1), 0)  # nothing supports its own group more than others
+        lonely = own <= np.maximum(fast.max(axis=1), 0)  # no observation supports its own group more than others
         wanted = np.where(same, lonely[:, None] | lonely[None, :], ~apart | ~apart.T)
         np.fill_diagonal(wanted, False)
         return np.asarray(wanted)
 
     def _permutation(self, groups: Integers) -> list[tuple[int, int]]:
-        """Return the random permutation without fixed points that answers most open questions."""
+        """Return the random permutation without fixed points that answers the most open questions."""
         wanted = self._open_pairs(groups, *self._observed())
         count = len(self.hosts)
         rng = self.survey.rng
@@ -184,7 +184,7 @@ class Contention:
         return [(int(a), int(b)) for a, b in zip(order, np.roll(order, -1), strict=True)]
 
     def _most_contradictory(self, groups: Integers) -> Round | None:
-        """Return the round with most transfers that contradict the groups and were not repeated enough."""
+        """Return the round with the most transfers that contradict the groups, among those not repeated enough."""
         contradictory, most, least = None, 0, self._least_kept()
         for round_ in self.rounds:
             if len(round_.shares) >= MOST_REPETITIONS:
@@ -197,7 +197,7 @@ class Contention:
         return contradictory
 
     def _doubts(self, groups: Integers) -> dict[str, float]:
-        """Return for each host the probability that all support for its group is chance."""
+        """Return for each host the probability that all support for its group is due to chance."""
         unslowed, slowed = self._observed()
         same = groups[:, None] == groups[None, :]
         against = (unslowed * ~same + slowed * same) / 2
@@ -214,7 +214,7 @@ def _best_merger(groups: Integers, weights: Floats, seen: Floats) -> tuple[int, 
     total, count = member @ weights @ member.T, member @ seen @ member.T
     np.fill_diagonal(total, 0.0)
     average = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-    # Among equal averages the one with more observations.
+    # Among equal averages, prefer the one with more observations.
     score = np.where(total > 0, average + 1e-3 * np.minimum(total, 100), 0.0)
     best = int(score.argmax())
     a, b = divmod(best, len(numbers))

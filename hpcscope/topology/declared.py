@@ -8,17 +8,17 @@ from hpcscope.lab.fidelity import PAYLOAD_SHARE, SHARED_PAYLOAD_SHARE
 from hpcscope.topology.topology import Group, InsideHost, Topology
 
 LATENCY_S = 50e-6
-"""Of an empty message on an emulated link without added latency: the work of the kernel and the library."""
+"""Latency of an empty message on an emulated link without added latency: the work of kernel and library."""
 INSIDE_HOST = InsideHost(latency_s=1e-6, bandwidth_bytes_per_s=5e9)
 WAN_SHARE = 0.1
-"""A trunk with less than this share of the rates of its groups is a wide area network."""
+"""A trunk with less than this fraction of its groups' rates is a wide area network."""
 
 
 def declared(lab: Lab) -> Topology:
     """Return the groups that follow from the rates of a lab: trunks join switches, the fastest first.
 
     The path between two groups is as fast as its slowest trunk, which is the one that joined them last. Rates are
-    of TCP payload. Hosts without ranks are left out: nothing measures them.
+    TCP payload rates. Hosts without ranks are left out: nothing measures them.
     """
     lab = lab.model_copy(update={"group": [group for group in lab.group if group.ranks_per_host]})
     groups = [_cluster(lab, switch) for switch in lab.switches() if _hosts(lab, switch)]
@@ -32,7 +32,7 @@ def declared(lab: Lab) -> Topology:
 
 
 class _Joined:
-    """Switches that are one part so far, and the group they make; None while none of them has hosts."""
+    """Switches that have been joined so far, and the group they form; None while none of them has hosts."""
 
     def __init__(self, switches: set[str], group: Group | None) -> None:
         self.switches = switches
@@ -69,7 +69,7 @@ def _payload(rate_mbit_per_s: float, shared: bool = False) -> float:
 def _joined_by(
     lab: Lab, parts: list[_Joined], trunks: list[Trunk], rate: float, groups: list[Group]
 ) -> list[_Joined]:
-    """Join parts by trunks of one rate; a group is added to `groups` for each that more than one group makes."""
+    """Join parts by trunks of one rate; a new group is added to `groups` for each join of several groups."""
     while True:
         ends = next((pair for pair in (_ends(parts, trunk) for trunk in trunks) if pair[0] is not pair[1]), None)
         if ends is None:
@@ -128,9 +128,9 @@ def _over(lab: Lab, inside: list[_Joined], trunks: list[Trunk], rate: float, gro
 
 
 def _is_uplink(lab: Lab, trunk: Trunk, part: _Joined) -> bool:
-    """Say whether all that leaves a part goes over this trunk.
+    """Return whether all traffic that leaves a part goes over this trunk.
 
-    One that ends at a mere router inside belongs to what is beyond it.
+    A trunk that ends inside at a router without hosts belongs to the part beyond it.
     """
     inside = set(trunk.between) & part.switches
     if len(inside) != 1:
@@ -144,6 +144,6 @@ def _peopled_in(lab: Lab, part: _Joined) -> list[str]:
 
 
 def _latency_us(lab: Lab, one: str, other: str) -> float:
-    """Return the declared latency of the way between hosts of two switches, their ports' included."""
+    """Return the declared latency of the path between hosts of two switches, including their ports."""
     ports = [max(group.latency_us for group in lab.group if group.plugged_into == end) for end in (one, other)]
     return sum(ports) + sum(trunk.latency_us for trunk in lab.way(one, other))

@@ -23,36 +23,36 @@ from hpcscope.topology.tree import SLOWER, Node, assembled, joined, merge_alike,
 from hpcscope.topology.uplinks import find_uplinks
 
 CHECKS, CHECKED_AGAIN = 3, 5
-"""Sets of transfers in the check, and how often each one is measured where the first check failed."""
+"""Sets of transfers in the check, and how often each one is measured if the first check failed."""
 CHECK_PASSES = 0.15
 """The largest median error of the held-out check at which the topology is accepted."""
 BADLY, MOST_BAD = 2.0, 0.15
-"""A prediction is bad when it is wrong by this factor; the largest share of bad predictions that is accepted."""
+"""Factor by which a bad prediction is wrong, and the largest accepted fraction of bad predictions."""
 ALONE = 0.95
-"""A transfer that is predicted to keep this share of its isolated rate shares nothing."""
+"""A transfer that is predicted to keep this fraction of its isolated rate shares no link."""
 MOST_SURE = 0.999
-"""The largest confidence that is stated: there may be causes that the model does not know."""
+"""The largest confidence that is stated: there may be effects that the model does not know."""
 UNCHECKED = 0.5
 """The largest confidence of a topology that failed its check, or that was measured without enough processors."""
 FEW_STARVED = 0.02
-"""Share of the measurements that may have lacked processors."""
+"""Largest fraction of the measurements that may have lacked processors."""
 REPETITIONS = 3
 MOST_BATCHES = 6
 MOST_ATTEMPTS = 5
-"""How often the search under load restarts because a faster path appeared."""
+"""Most attempts of the search under load, which restarts when a faster path appears."""
 CLEARLY = 0.5
-"""The group of a host is clear when it disturbs other groups by this much more."""
+"""The group of a host is certain if the host disturbs all other groups by this much more."""
 FARTHER, FARTHER_S, FEWEST_FAR = 5.0, 3e-4, 2
-"""Hosts are in different groups, whatever their rates, when their latency exceeds this factor and difference."""
+"""Hosts are in different groups, whatever their rates, if latencies differ by this factor and these seconds."""
 FEW = 3
-"""This many hosts with the same rate are no exceptions."""
+"""This many hosts with the same rate are not exceptions."""
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class CheckedTransfers:
-    """Transfers that no decision rests on: predicted and measured.
+    """Held-out transfers, on which no decision is based: predicted and measured.
 
     Transfers that share a link count as one, by their sum: the topology does not say how exactly they share it.
     """
@@ -121,7 +121,7 @@ class _Discoverer:
         return [part for group in groups for part in self._near_each_other(group)]
 
     def _near_each_other(self, group: list[str]) -> list[list[str]]:
-        """Split hosts with equal rates where their latencies differ clearly and repeatedly."""
+        """Split hosts with equal rates if their latencies differ clearly and repeatedly."""
         pivot, *others = group
         for _ in range(REPETITIONS):
             ordered = sorted(others, key=lambda host: self.survey.latency(pivot, host))
@@ -131,7 +131,7 @@ class _Discoverer:
                 for number, (near, far) in enumerate(pairwise(latencies), start=1)
                 if far > FARTHER * near and far - near > FARTHER_S
             ]
-            # A single distant host is no site.
+            # A single distant host is not a site.
             if not steps or steps[0] > len(ordered) - FEWEST_FAR:
                 return [group]
             for host in ordered[steps[0] :]:
@@ -139,7 +139,7 @@ class _Discoverer:
         return [[pivot, *ordered[: steps[0]]], *self._near_each_other(ordered[steps[0] :])]
 
     def _under_load(self, watchful: bool) -> list[list[str]] | None:
-        """Return the groups; None when a faster port appeared, after exploring from it."""
+        """Return the groups; None if a faster port appeared, after exploring from it."""
         found: list[list[str]] = []
         self.buses.clear()
         for members in self._classes():
@@ -170,7 +170,7 @@ class _Discoverer:
         order = sorted(range(len(hosts)), key=lambda i: -reach[i, i])
         classes: list[list[int]] = []
         for host in order:
-            # The diagonal holds the ports; those of the class are no slower than this one.
+            # The diagonal holds the ports; ports in the class are at least as fast as this one.
             fits = [kind for kind in classes if np.median(reach[host, kind]) >= KEEPS * reach[host, host]]
             if len(fits) == 1:
                 fits[0].append(host)
@@ -179,9 +179,9 @@ class _Discoverer:
         return [[hosts[i] for i in kind] for kind in classes]
 
     def _usual(self, members: Sequence[str]) -> list[list[str]]:
-        """Return the hosts of a class by their ports, without the few that are slower than most.
+        """Return the hosts of a class grouped by port rate, without the few that are slower than most.
 
-        Such slow transfers fit on a full trunk without being slowed, and carry no information.
+        Transfers of slow hosts fit on a full trunk without being slowed, so they carry no information.
         """
         tiers: list[list[str]] = []
         for host in sorted(members, key=lambda host: -self.survey.port(host)):
@@ -193,7 +193,7 @@ class _Discoverer:
         return [tier for number, tier in enumerate(tiers) if number <= most or len(tier) >= FEW]
 
     def _placed(self, groups: list[list[str]]) -> list[list[str]]:
-        """Add every slow host that fits several groups to the one that it does not disturb from outside."""
+        """Add each slow host to the group that it fits; if it fits several, to the one that it disturbs least."""
         placed = {host for group in groups for host in group}
         reach = self.survey.bottlenecks()
         index = {host: i for i, host in enumerate(self.survey.prober.hosts)}
@@ -255,7 +255,7 @@ class _Trial:
 
     @property
     def disturbance(self) -> float:
-        """The loss as a share of the host's rate: about 0 when the host is inside, 1 when it uses the uplink."""
+        """The loss as a fraction of the host's rate: about 0 if the host is inside, 1 if it uses the uplink."""
         if not self._filling:
             return 0.5
         lost = float(np.median(self._without) - np.median(self._together))
@@ -271,7 +271,7 @@ def discover(
 ) -> Discovery:
     """Find the topology of a prober's hosts.
 
-    `tell` hears what is being done. Raises UsageError where there are fewer than two hosts.
+    `tell` is told what is being done. Raises UsageError if there are fewer than two hosts.
     """
     hosts = list(prober.hosts)
     if len(hosts) < 2:
@@ -294,7 +294,7 @@ def discover(
     topology = Topology(origin=origin, host=inside_host, group=groups, exception=exceptions)
     tell("a check with new transfers")
     check = _check(topology, survey)
-    if not check.passed:  # other traffic may have disturbed it; of few transfers a single one decides
+    if not check.passed:  # other traffic may have disturbed it; with few transfers, a single one decides
         check = _check(topology, survey, CHECKED_AGAIN)
     if survey.starved:
         discoverer.notes.append(
@@ -359,7 +359,7 @@ def _check(topology: Topology, survey: Survey, repetitions: int = 1) -> CheckedT
         seen = np.median([survey.run(together).rates for _ in range(repetitions)], axis=0)
         alone = np.array([predicted_rates(topology, [transfer])[0] for transfer in together])
         joins = [topology.join(transfer.source, transfer.target).name for transfer in together]
-        # Transfers that share a link by the group that joins their hosts; every other one by itself.
+        # Transfers that share a link are grouped by the group that joins their hosts; each other one is alone.
         kinds = [
             str(number) if free else join
             for number, (free, join) in enumerate(zip(rates >= ALONE * alone, joins, strict=True))

@@ -9,7 +9,7 @@ from hpcscope.topology.topology import Group, Topology
 
 
 def text(topology: Topology, ascii_only: bool = False) -> str:
-    """Return the tree, its exceptions, and the figures inside a host, one per line."""
+    """Return the tree, its exceptions, and the values inside a host, one per line."""
     lines = list(_branch(topology, topology.root, "", ascii_only))
     for host_exception in topology.exception:
         rate, latency = (
@@ -61,7 +61,7 @@ def described(group: Group) -> str:
 
 
 def ranges(hosts: Sequence[str]) -> str:
-    """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
+    """Return hosts in short form: `hpc1-8` for eight consecutive numbers."""
     return ", ".join(host_ranges(hosts))
 
 

@@ -11,9 +11,9 @@ from hpcscope.errors import ScopeError
 
 TIMEOUT_S = 60.0
 LIMIT = "limit"
-"""Listed like an algorithm: the lower bound of the time."""
+"""The lower bound on the time, which is listed like an algorithm."""
 LIBRARY = "library"
-"""The algorithm of the MPI library, as far as its decisions are known."""
+"""The algorithm that the MPI library would choose, if its decisions are known."""
 
 
 class AlgorithmEstimate(BaseModel):
@@ -32,7 +32,7 @@ def estimate(
 ) -> dict[str, AlgorithmEstimate]:
     """Return the estimate of every algorithm of an operation with root 0, by its name.
 
-    `hosts` are those of the ranks. `LIBRARY` is that of the MPI for which the estimator was compiled. Raises
+    `hosts`: the host of each rank. `LIBRARY` stands for the MPI for which the estimator was compiled. Raises
     ScopeError with the message of the estimator.
     """
     words = [str(estimator), str(topology), operation, str(message_bytes), "--hosts", ",".join(hosts)]

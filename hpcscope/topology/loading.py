@@ -1,9 +1,9 @@
 """Every trunk, and the bisection, under controlled load: what a known topology delivers of its predicted rates.
 
 A *cut* divides the hosts in two: those of a group and those outside, or the first half of all and the second.
-Pairs of hosts across it carry streams at a set share of the rate that the topology predicts for all of them at
-once, and one further pair exchanges a byte now and then. Levels take turns, so that all see the same state of the
-network.
+Pairs of hosts across it carry streams at a given fraction of the rate that the topology predicts for all of them
+at once, and one further pair exchanges a byte now and then. Levels take turns, so that all see the same state of
+the network.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from hpcscope.topology.sharing import Transfer, predicted_rates
 from hpcscope.topology.topology import Group, Topology
 
 LEVELS = (0.1, 0.5, 0.8, 1.0)
-"""Shares of the predicted rate; the first stands for an idle network."""
+"""Fractions of the predicted rate; the first stands for an idle network."""
 ROUNDS = 7
-"""Repetitions of each level: a median has an interval from six on."""
+"""Repetitions of each level: a median has an interval with six values or more."""
 BISECTION = "bisection"
 
 Tell = Callable[[str], None]
@@ -33,7 +33,7 @@ class LoadingProber(Protocol):
     def loaded(
         self, transfers: Sequence[Transfer], rates: Sequence[float], pair: Transfer
     ) -> tuple[Answer, list[float]]:
-        """Run transfers at these rates at most; return what they delivered, and half round trips of a pair."""
+        """Run transfers at these rates at most; return what they delivered, and latencies (RTT/2) of a pair."""
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,25 @@ class Cut:
     """Pairs of hosts across a trunk or the bisection, in one direction."""
 
     name: str
-    """`giza`, the group whose uplink it is, or `bisection`."""
+    """The group whose uplink it is, such as `giza`, or `bisection`."""
     direction: str
-    """`out`, of the group or from the first half, or `in`."""
+    """`out` (from the group or the first half) or `in`."""
     transfers: list[Transfer]
     pair: Transfer
-    """Exchanges small messages beside them."""
+    """The pair that exchanges small messages during the transfers."""
     predicted_bytes_per_s: list[float]
-    """Of each transfer when all send as fast as they can."""
+    """Rate of each transfer when all send as fast as they can."""
 
 
 @dataclass
 class Level:
-    """A share of the predicted rate, and what came of it in each repetition."""
+    """A fraction of the predicted rate, and the result of each repetition."""
 
     share: float
     delivered_bytes_per_s: list[float] = field(default_factory=list)
     """Bytes per second of all transfers together."""
     half_round_trips_s: list[float] = field(default_factory=list)
-    """Medians of the pair beside them."""
+    """Median latency (RTT/2) of the pair in each repetition."""
     starved: int = 0
     """Repetitions in which processors were short."""
 
@@ -73,7 +73,7 @@ class LoadedCut:
 
     @property
     def predicted(self) -> float:
-        """Bytes per second of all transfers together, by the topology."""
+        """Bytes per second of all transfers together, predicted by the topology."""
         return sum(self.cut.predicted_bytes_per_s)
 
     @property
@@ -83,12 +83,12 @@ class LoadedCut:
 
     @property
     def starved(self) -> bool:
-        """Whether processors were short in most repetitions of full load: what arrived then says nothing."""
+        """Whether processors were short in most repetitions of full load: what arrived is then meaningless."""
         return self.full.starved > len(self.full.delivered_bytes_per_s) // 2
 
 
 def cuts(topology: Topology) -> list[Cut]:
-    """Return the cuts of a topology, both directions of each; those with two hosts on either side."""
+    """Return the cuts of a topology with at least two hosts on each side, each in both directions."""
     found: list[Cut] = []
     seen: set[frozenset[frozenset[str]]] = set()
     hosts = topology.hosts
@@ -127,7 +127,7 @@ def load(prober: LoadingProber, topology: Topology, tell: Tell) -> list[LoadedCu
     for loaded_cut in loaded:
         tell(f"load on {loaded_cut.cut.name}, {loaded_cut.cut.direction}")
         for number in range(ROUNDS):
-            # There and back, so that a drift of the network touches all levels alike.
+            # Up and down, so that a drift of the network affects all levels alike.
             for level in loaded_cut.levels if number % 2 == 0 else reversed(loaded_cut.levels):
                 rates = [level.share * rate for rate in loaded_cut.cut.predicted_bytes_per_s]
                 answer, halves = prober.loaded(loaded_cut.cut.transfers, rates, loaded_cut.cut.pair)

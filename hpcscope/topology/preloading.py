@@ -1,6 +1,6 @@
 """Whether the topology-aware collectives can do what the transports of a plan ask for: checked before any launch.
 
-The library never ends a program: whatever it cannot do it leaves to the MPI library. A sample that names an
+The library never ends a program: it leaves whatever it cannot do to the MPI library. A sample that names an
 algorithm must have run it, so this is checked first.
 """
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def check(launches: Sequence[Launch], cluster: Cluster) -> None:
-    """Compile the library where a launch needs it; UsageError names what the topology does not allow."""
+    """Compile the library if a launch needs it; UsageError names what the topology does not allow."""
     wanted = [launch for launch in launches if launch.transport.split(".")[0] == TRANSPORT]
     if not wanted:
         return
@@ -63,10 +63,10 @@ def hosts_of(launch: Launch, cluster: Cluster) -> tuple[str, ...]:
         for position in place.members(placement.group)
     ]
     filled = [name for name, count in slots for _ in range(count)]
-    # Further ranks than slots start again with the first host.
+    # If there are more ranks than slots, the further ranks start again with the first host.
     return tuple(filled[rank % len(filled)] for rank in range(launch.ranks))
 
 
 def _sizes(launch: Launch) -> set[int]:
-    """Return the message sizes of the cases of a launch; a representative one where they have none."""
+    """Return the message sizes of the cases of a launch; a representative size for cases without one."""
     return {int(case.parameters.get("message_bytes", ANY_SIZE)) for case in launch.cases}

@@ -31,24 +31,24 @@ RANKS_PER_HOST = 2
 """One rank sends and receives over the network; the second one measures inside the host."""
 START_S = 60.0
 STARTS = 2
-"""A launcher whose ranks say nothing in this time is ended and started again."""
+"""Starts of a launcher: if its ranks do not answer within START_S, it is ended and started again."""
 TIMEOUT_S = 150.0
 """Longer than the timeout of the native program."""
 SINGLE_STREAM_S, STREAM_S, LONGEST_STREAM_S = 0.1, 0.2, 3.0
 CHUNK_S = 2.5e-3
-"""Time of a chunk at the fastest rate seen: short against a stream, long against the cost of a chunk."""
+"""Time of a chunk at the fastest rate seen: short compared with a stream, long compared with its overhead."""
 SMALLEST_CHUNK, LARGEST_CHUNK = 4096, 1 << 22
 LOADED_S = 0.4
-"""Length of streams at a set rate."""
+"""Duration of streams at a set rate."""
 PACED_CHUNK_S, SMALLEST_PACED_CHUNK = 1e-3, 1024
 WINDOW = 8
-"""Chunks in flight: enough that a receiver may be late."""
+"""Chunks in flight: enough for a receiver to be late."""
 FEWEST_CHUNKS = 8
 MOST_ATTEMPTS = 4
 STARVED_ATTEMPTS = 3
-"""How often a measurement is repeated that lacked processors."""
+"""Most attempts of a measurement that lacks processors."""
 FASTER_THAN_ALONE = 4.0
-"""A transfer among others that appears to be so many times as fast as alone is measured again: chunks that waited
+"""A transfer that among others appears this many times as fast as alone is measured again: chunks that waited
 behind a lost one arrive all at once."""
 FIRST_GUESS = 4e6
 """Assumed rate in bytes per second of a path that was never used."""
@@ -56,7 +56,7 @@ NAP_US = 500
 """Pause of waiting ranks that share processors with each other."""
 ECHOES = 30
 WAITED = 0.6
-"""Share of the time without a processor from which the rate of a receiver is not that of the network."""
+"""Fraction of time without a processor above which a receiver's rate does not show the rate of the network."""
 LIGHT = 60e6
 """Bytes per second that any processor sustains, even a busy one."""
 
@@ -82,14 +82,14 @@ class Probe:
             answers.append(self._stream(ends, chunks, round_trips, ceilings))
             if not answers[-1].starved:
                 break
-        # Where processors were short each time, the fastest result suffered least.
+        # If processors were short each time, the fastest result suffered least.
         best = max(answers, key=lambda answer: float(answer.rates.sum()))
         return replace(best, starved=answers[-1].starved, attempts=sum(answer.attempts for answer in answers))
 
     def loaded(
         self, transfers: Sequence[Transfer], rates: Sequence[float], pair: Transfer
     ) -> tuple[Answer, list[float]]:
-        """Run transfers at these rates at most; return what they delivered, and half round trips of a pair."""
+        """Run transfers at these rates at most; return what they delivered, and latencies (RTT/2) of a pair."""
         first, second = self.ranks[pair.source][0], self.ranks[pair.target][0]
         ends = [(self.ranks[transfer.source][0], self.ranks[transfer.target][0]) for transfer in transfers]
         words = [
@@ -107,11 +107,11 @@ class Probe:
 
     @staticmethod
     def _paced_chunk(rate: float) -> int:
-        """Return a chunk that is sent often, since what waits behind it is measured."""
+        """Return the size of a chunk that is small and sent often, since waiting behind chunks is measured."""
         return int(min(max(rate * PACED_CHUNK_S, SMALLEST_PACED_CHUNK), LARGEST_CHUNK)) // 16 * 16
 
     def latency(self, a: str, b: str) -> float:
-        """Return the median half round trip of an empty message, in seconds."""
+        """Return the median one-way latency (RTT/2) of an empty message, in seconds."""
         first, second = (self.ranks[a][0], self.ranks[b][0]) if a != b else self.ranks[a][:2]
         reply = self._ask(f"latency {first} {second} {ECHOES}")
         latency = float(np.median(reply["half_round_trips_s"]))
@@ -119,7 +119,7 @@ class Probe:
         return latency
 
     def inside_host(self) -> InsideHost | None:
-        """Measure between two ranks of one host; None where no host has two."""
+        """Measure between two ranks of one host; None if no host has two."""
         dual = [host for host in self.hosts if len(self.ranks[host]) > 1]
         if not dual:
             return None
@@ -136,7 +136,7 @@ class Probe:
         round_trips: Sequence[float],
         ceilings: Sequence[float],
     ) -> Answer:
-        """Run transfers; no chunk grows for a rate above the ceiling, since it could outlast all patience."""
+        """Run transfers; no chunk grows beyond what its ceiling rate needs, since it could take far too long."""
         seconds = STREAM_S if len(ends) > 1 else SINGLE_STREAM_S
         attempts = 0
         while attempts < MOST_ATTEMPTS:
@@ -167,17 +167,17 @@ class Probe:
         return 2 * self.latencies.get(pair, max(self.latencies.values(), default=0.0))
 
     def _chunk(self, rate: float, round_trip: float) -> int:
-        """Return a chunk that is long enough for this rate, and whose window outlasts the round trip."""
+        """Return the size of a chunk that is long enough for this rate and whose window covers the round trip."""
         wanted = rate * max(CHUNK_S, round_trip / 2)
         return int(min(max(wanted, SMALLEST_CHUNK), LARGEST_CHUNK)) // 16 * 16
 
 
 @contextmanager
 def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Probe]:
-    """Start the native program on every host of a cluster and yield what measures between the hosts.
+    """Start the native program on every host of a cluster and yield the probe that measures between the hosts.
 
-    `oversubscribed`: hosts, or their ranks, share processors. Raises UsageError where there is only one host,
-    ScopeError where the ranks do not answer. Nothing is left running when the context ends.
+    `oversubscribed`: hosts, or their ranks, share processors. Raises UsageError if there is only one host,
+    ScopeError if the ranks do not answer. Nothing is left running when the context ends.
     """
     if len(cluster.site.hosts) < 2:
         only = cluster.hosts[0].name
@@ -188,7 +188,7 @@ def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Pr
     slots = tuple(HostSlots(host.name, n) for host, n in zip(cluster.site.hosts, counts, strict=True))
     site = replace(cluster.site, hosts=slots, ranks_per_host=None)
     with temporary_folder("topology") as folder:
-        argument = f"--progress={folder}/progress"  # marks its processes
+        argument = f"--progress={folder}/progress"  # identifies its processes
         job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts))
         command = Cluster(site, cluster.hosts).start(job, Placement(site.binding))
         with ExitStack() as stack:
@@ -207,7 +207,7 @@ def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Pr
 
 @contextmanager
 def _running(command: Command, argument: str, log: Path) -> Iterator[_Talk]:
-    """Start the ranks, which have this argument, and end them with the context."""
+    """Start the ranks, which get this argument, and end them with the context."""
     with launch_environment(command.environment) as variables, log.open("w+") as errors:
         try:
             process = subprocess.Popen(
@@ -249,7 +249,7 @@ class _Talk:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def ask(self, question: str) -> dict[str, Any]:
-        """Return the answer to a request; ScopeError when there is none."""
+        """Return the answer to a request; ScopeError if there is none."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(question.encode() + b"\n")

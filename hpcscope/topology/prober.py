@@ -14,7 +14,7 @@ class Answer:
     rates: Floats
     """Bytes per second of each transfer, in their order."""
     starved: bool = False
-    """Whether processes lacked processors, which may then have been the limit instead of the network."""
+    """Whether processes lacked processors, which then may have been the bottleneck instead of the network."""
     attempts: int = 1
     """How often the transfers were run until the result was good."""
 
@@ -29,8 +29,8 @@ class Prober(Protocol):
     def rates(self, transfers: Sequence[Transfer], expected: Sequence[float]) -> Answer:
         """Run transfers concurrently, each from one host to another.
 
-        `expected`: the isolated rate of each as far as it is known, in bytes per second, else 0.
+        `expected`: the isolated rate of each, in bytes per second; 0 if it is not known.
         """
 
     def latency(self, a: str, b: str) -> float:
-        """Return half the round trip of an empty message in seconds; inside a host when `a` is `b`."""
+        """Return the one-way latency (RTT/2) of an empty message in seconds; inside a host if `a` is `b`."""

@@ -1,8 +1,8 @@
 """Rates of concurrent transfers over shared links: max-min fair shares.
 
 The rates of all transfers grow at the same pace until a link is full; transfers over that link stop growing, the
-others go on (Bertsekas & Gallager 1992, Data Networks, sec. 6.5.2). Streams with equal windows share links that
-queue in order of arrival in this way.
+others go on (Bertsekas & Gallager 1992, Data Networks, sec. 6.5.2). This is how streams with equal windows share
+links that queue in order of arrival.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Topologies in files of sites: Slurm's topology.conf and topology.yaml, ibnetdiscover's output, XML of hwloc.
 
-The content decides how a file is read. Such files tell which hosts share a switch. Of rates they tell at most
-those of the links (ibnetdiscover), and no latency at all.
+The content decides how a file is read. Such files tell which hosts share a switch. At most they also tell the
+rates of the links (ibnetdiscover), but never a latency.
 """
 
 import re
@@ -14,11 +14,11 @@ from typing import Any
 from hpcscope.settings.hosts import Nodes, hostnames
 
 KINDS = ("switchname", "blockname", "switch", "block", "ring", "name")
-"""Keys that name what connects nodes; a torus has a `name`."""
+"""Keys for the name of what connects nodes; a torus has a `name`."""
 GBIT = {"SDR": 2, "DDR": 4, "QDR": 8, "FDR10": 10, "FDR": 13.64, "EDR": 25, "HDR": 50, "NDR": 100, "XDR": 200}
-"""Data of one lane in 10^9 bit/s, without the line code (InfiniBand Architecture Specification, volume 2)."""
+"""Data rate of one lane in 10^9 bit/s, without line code (InfiniBand Architecture Specification, volume 2)."""
 ALL = "all"
-"""The group over switches of which the file names none above."""
+"""The group of all switches for which the file names nothing above."""
 
 _NODE = re.compile(r'^(?P<kind>Switch|Ca|Rt)\s+\d+\s+"(?P<id>[^"]+)"\s*#\s*"(?P<name>[^"]*)"')
 _LINK = re.compile(
@@ -36,9 +36,9 @@ class Switch:
     hosts: list[str] = field(default_factory=list)
     below: list[str] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
-    """Of the links to hosts, in bytes per second."""
+    """Rates of the links to hosts, in bytes per second."""
     up: float = 0.0
-    """Of all links to other switches together."""
+    """Total rate of all links to other switches."""
 
 
 Switches = dict[str, Switch]
@@ -49,7 +49,7 @@ Table = dict[str, Any]
 def groups(text: str) -> list[Table] | None:
     """Return the groups in a site's file, parents first; None for any other text.
 
-    Switches without hosts, below them too, are left out. Raises ValueError where none has hosts.
+    Switches without hosts, even below them, are left out. Raises ValueError if none has hosts.
     """
     reader = next((reader for mark, reader in READERS if mark.search(text)), None)
     if reader is None:
@@ -100,7 +100,7 @@ def _slurm(text: str) -> Switches:
 
 
 def _yaml(text: str) -> Switches:
-    """Read the cluster's default topology, else the first that names switches or blocks; one key a line."""
+    """Read the cluster's default topology, else the first that names switches or blocks; one key per line."""
     topologies: list[list[dict[str, str]]] = [[]]
     default = 0
     for line in text.splitlines():
@@ -137,7 +137,7 @@ def _names(text: str) -> list[str]:
 def _infiniband(text: str) -> Switches:
     """Read the switches of a fabric and join them by the number of links between them, the nearest first.
 
-    A description such as `node1 HCA-1` begins with the host; an adapter described otherwise is one by itself.
+    A description such as `node1 HCA-1` begins with the host; an adapter described otherwise is a host of its own.
     A host belongs to the first switch that it is linked to.
     """
     switches: Switches = {}
@@ -166,7 +166,7 @@ def _infiniband(text: str) -> Switches:
 
 
 def _joined(leaves: dict[str, str], links: dict[str, set[str]]) -> Switches:
-    """Return the groups over leaf switches: those that are fewest links apart make a group first.
+    """Return the groups over leaf switches: switches that are the fewest links apart form a group first.
 
     `leaves`: names by identifiers.
     """
@@ -222,4 +222,4 @@ READERS: tuple[tuple[re.Pattern[str], Callable[[str], Switches]], ...] = (
     (_SLURM, _slurm),
     (_YAML, _yaml),
 )
-"""What a file holds, and how it is read."""
+"""Patterns for the content of a file, and how such a file is read."""

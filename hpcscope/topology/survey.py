@@ -1,7 +1,7 @@
 """Isolated transfers between pairs of hosts: one at a time, from a few pivots to all other hosts.
 
-In a tree of links the rate of a path is that of its slowest link, so that among three hosts the two smallest rates
-are equal (an ultrametric): measurements from two pivots tell the rates between the other hosts.
+In a tree of links, the slowest link determines the rate of a path, so among three hosts the two smallest rates are
+equal (an ultrametric): measurements from two pivots tell the rates between the other hosts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,10 +13,10 @@ from hpcscope.topology.prober import Answer, Prober
 from hpcscope.topology.sharing import Floats, Transfer
 
 ALIKE = 0.1
-"""Rates that differ by at most this share support each other."""
+"""Rates that differ by at most this fraction support each other."""
 MOST_REPETITIONS = 3
 LEAST_STEP = 1.3
-"""Two levels of bandwidth differ at least by this factor, and by six times the scatter."""
+"""Two levels of bandwidth differ by at least this factor, and by six times the scatter."""
 
 
 def plateau(rates: Sequence[float]) -> float:
@@ -54,7 +54,7 @@ class Survey:
 
     def run(self, transfers: Sequence[Transfer]) -> Answer:
         """Run transfers concurrently."""
-        # For a single transfer the rates of its ports are a sufficient guess.
+        # For a single transfer, the rates of its ports are a good enough guess.
         guess = self.expected if len(transfers) > 1 else self.alone
         answer = self.prober.rates(transfers, [guess(transfer) for transfer in transfers])
         self.starved += answer.starved
@@ -63,7 +63,7 @@ class Survey:
         return answer
 
     def expected(self, transfer: Transfer) -> float:
-        """Return the isolated rate of a transfer as far as it is known; else 0."""
+        """Return the isolated rate of a transfer, measured or inferred; 0 if it is not known."""
         if transfer in self.solo:
             return self.rate(transfer)
         if self._known_at != len(self.solo):
@@ -82,7 +82,7 @@ class Survey:
         return self.rate(transfer)
 
     def rate(self, transfer: Transfer) -> float:
-        """Return the median isolated rate of a transfer; 0 where it was never measured."""
+        """Return the median isolated rate of a transfer; 0 if it was never measured."""
         return self._typical.get(transfer, 0.0)
 
     def between(self, a: str, b: str) -> float:
@@ -90,7 +90,7 @@ class Survey:
         return max(self.rate(Transfer(a, b)), self.rate(Transfer(b, a)))
 
     def latency(self, a: str, b: str) -> float:
-        """Return half a round trip between two hosts; measured once."""
+        """Return the one-way latency (RTT/2) between two hosts, which is measured once."""
         pair = frozenset((a, b))
         if pair not in self.latencies:
             self.ping_pongs += 1
@@ -125,14 +125,14 @@ class Survey:
         return max(self.out_port(host), self.in_port(host))
 
     def alone(self, transfer: Transfer) -> float:
-        """Return the isolated rate of a transfer as far as the ports limit it."""
+        """Return the isolated rate of a transfer that its ports allow."""
         return min(self.out_port(transfer.source), self.in_port(transfer.target))
 
     def explore(self, members: Sequence[str], level: float = 0.0, pivot: str | None = None) -> None:
         """Measure from pivots until every level of bandwidth among `members` is found.
 
-        At least `level` is known to be possible between all members. Classes that reach the pivot no faster than
-        that are not explored further: differences inside them show under load.
+        `level`: a rate that is known to be possible between all members. Classes that reach the pivot no faster
+        are not explored further: differences inside them show under load.
         """
         pivot = pivot or str(self.rng.choice(np.array(members)))
         others = [host for host in members if host != pivot]
@@ -159,7 +159,7 @@ class Survey:
     def bottlenecks(self) -> Floats:
         """Return for each pair of hosts, in their order, the rate that is known to be possible between them.
 
-        The best path over measured pairs: the closure of the ultrametric. The diagonal holds the ports.
+        It is the rate of the best path over measured pairs (closure of the ultrametric). The diagonal: ports.
         """
         hosts, index = list(self.prober.hosts), self._index
         rates = np.zeros((len(hosts), len(hosts)))

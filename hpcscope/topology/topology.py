@@ -35,25 +35,25 @@ class Group(Asked):
     level: Level
     """What connects its children."""
     parent: str | None = None
-    """None for the root group."""
+    """Name of the parent group; None for the root group."""
     hosts: list[str] = []
-    """Empty where its children are groups."""
+    """Hosts of the group; empty if its children are groups."""
     medium: Literal["switched", "shared"] = "switched"
     """`shared`: all transfers inside share `bandwidth_bytes_per_s`."""
     latency_s: float = Field(gt=0)
-    """Half round trip of an empty message between two of its children."""
+    """One-way latency (RTT/2) of an empty message between two of its children."""
     bandwidth_bytes_per_s: float = Field(gt=0)
     """Rate of an isolated transfer between two of its children."""
     uplink_bytes_per_s: float | None = Field(None, gt=0)
-    """Total rate that leaves, or enters, the group; None where it is never the limit."""
+    """Total rate that leaves, or enters, the group; None if it is never the limit."""
     uplink_duplex: Literal["full", "half"] = "full"
     """`half`: both directions share the uplink."""
     confidence: float | None = Field(None, ge=0, le=1)
-    """Probability that its members are right, by the discovery."""
+    """Probability that its members are right, according to the discovery."""
 
 
 class DeclaredGroup(Group):
-    """A group of which a site's file may tell no latency and no rate: they are 0."""
+    """A group for which a site's file may tell neither latency nor rate: then they are 0."""
 
     latency_s: float = Field(0.0, ge=0)
     bandwidth_bytes_per_s: float = Field(0.0, ge=0)
@@ -64,7 +64,7 @@ class HostException(Asked):
 
     host: str
     bandwidth_bytes_per_s: float = Field(gt=0)
-    """Of the slower direction."""
+    """Rate of the slower direction."""
     latency_s: float = Field(gt=0)
 
 
@@ -74,7 +74,7 @@ class Topology(Asked):
     format: int = Field(default=1, ge=1, le=1)
     origin: Origin
     host: InsideHost | None = None
-    """None where no host has two processes."""
+    """Values inside a host; None if no host has two processes."""
     group: list[Group] = Field(min_length=1)
     exception: list[HostException] = []
 
@@ -103,7 +103,7 @@ class Topology(Asked):
         return [other for other in self.group if other.parent == group.name]
 
     def members(self, group: Group) -> list[str]:
-        """Return all hosts of a group, those of its children included."""
+        """Return all hosts of a group, including its children's."""
         inside = [host for child in self.children(group) for host in self.members(child)]
         return [*group.hosts, *inside]
 
@@ -123,7 +123,7 @@ class Topology(Asked):
 def read(path: Path, rates: bool = True) -> Topology:
     """Return the topology in a file; UsageError names file, key, value and what is allowed.
 
-    `rates`: whether latencies and rates are needed, which a site's own file does not tell.
+    `rates`: whether latencies and rates are required, which a site's own file does not have.
     """
     try:
         groups = site_files.groups(read_text(path))

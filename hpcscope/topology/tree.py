@@ -15,19 +15,19 @@ from hpcscope.topology.survey import Survey, plateau
 from hpcscope.topology.topology import Group, Level
 
 FAR_BANDWIDTH = 0.25
-"""A connection with less than this share of the slower port is a wide area network."""
+"""A connection with less than this fraction of the slower port's rate is a wide area network."""
 FAR_LATENCY_S = 1e-3
 FAR_LATENCY = 5.0
-"""So is one with a latency above a millisecond and this many times that inside its groups."""
+"""So is a connection with a latency above 1 ms and above this many times the latency inside its groups."""
 PAIRS = 3
-"""Number of pairs of hosts whose median is the latency of a group."""
+"""Number of pairs of hosts whose median latency is the latency of a group."""
 SLOWER = 1.3
 """A port that is slower than its group by this factor is an exception."""
 
 
 @dataclass
 class Node:
-    """Hosts of one switch or bus, or connected nodes."""
+    """Hosts of one switch or bus, or a connection of other nodes."""
 
     hosts: list[str]
     children: list[Node] = field(default_factory=list)
@@ -99,7 +99,7 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
 
 
 def typical_port(hosts: Sequence[str], survey: Survey) -> float:
-    """Return the median port of these hosts; of two that differ, the faster one: the other is the exception."""
+    """Return the median port of these hosts; if two differ, the faster one: the other is the exception."""
     return median_high([survey.port(host) for host in hosts])
 
 
@@ -135,7 +135,7 @@ def _measure_latencies(root: Node, survey: Survey) -> None:
         node.latency_s = float(np.median([survey.latency(a, b) for a, b in pairs]))
     known = [node.latency_s for node in root.below() if node.latency_s > 0]
     for node in root.below():
-        # A single host has no neighbor to measure.
+        # A single host has no neighbor to measure with.
         node.latency_s = node.latency_s or min(known)
 
 

@@ -16,11 +16,11 @@ from hpcscope.topology.topology import HostException, Topology
 from hpcscope.topology.tree import Node, Uplink, assembled
 
 EXPLAINS = 1.06
-"""A load is explained when its prediction exceeds the measured total at most by this factor."""
+"""A load is explained if its prediction exceeds the measured total by at most this factor."""
 HALF = 0.75
-"""When both directions at once achieve less than this share of their sum, they share the uplink."""
+"""If both directions at once achieve less than this fraction of their sum, they share the uplink."""
 NEAR = 0.75
-"""Share of the transfers to the nearest other groups."""
+"""Fraction of the transfers that go to the nearest other groups."""
 REPETITIONS = 3
 
 
@@ -85,7 +85,7 @@ def _rings(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[list[
 
 
 def _both_ways(transfers: list[Transfer], survey: Survey) -> tuple[Load, Load]:
-    """Measure both directions; again where they differ, which other traffic may have caused."""
+    """Measure both directions; repeat this if they differ, which other traffic may have caused."""
     back = [transfer.reversed for transfer in transfers]
     out, into = _load(transfers, survey), _load(back, survey)
     if max(out.achieved, into.achieved) > EXPLAINS * min(out.achieved, into.achieved):
@@ -109,7 +109,7 @@ def _predicted(root: Node, uplinks: dict[str, Uplink], load: Load, exceptions: S
 def _needed(
     root: Node, uplinks: dict[str, Uplink], loads: Sequence[Load], exceptions: Sequence[HostException]
 ) -> dict[str, Uplink]:
-    """Return the uplinks without which the prediction of some load would be too fast."""
+    """Return the uplinks without which some load would be predicted to be too fast."""
     kept = dict(uplinks)
     # Two groups joined by one trunk have the same uplink, seen from its two ends.
     pair = {child.name for child in root.children} if len(root.children) == 2 else set()
@@ -128,7 +128,7 @@ def _needed(
 def _with_duplex(
     root: Node, name: str, uplink: Uplink, survey: Survey, exceptions: Sequence[HostException]
 ) -> Uplink:
-    """Return the uplink with whether its two directions share it."""
+    """Return the uplink with the information whether its two directions share it."""
     node = next(candidate for candidate in root.below() if candidate.name == name)
     there = _crossing(root, node, survey, {exception.host for exception in exceptions})
     transfers = [*there, *(transfer.reversed for transfer in there)]

@@ -1,1 +1,1 @@
-"""Tuning of LINPACK: predicted times choose which settings are measured, measured times decide."""
+"""Tuning of LINPACK: predicted times select the settings to measure, and measured times decide."""

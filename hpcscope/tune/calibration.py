@@ -1,4 +1,4 @@
-"""Measurements that the predictions need: one process with every block size, messages, concurrent products."""
+"""Measurements that the predictions need: one rank with every block size, messages, concurrent products."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from hpcscope.tune.candidates import BENCHMARK
 from hpcscope.tune.costs import LuCosts, MessageTime, Network, OneProcess, fitted
 
 SIZES = (500, 1500)
-"""Orders of the matrix on one process: solved within seconds, and the larger one exceeds the nearest caches."""
+"""N on one rank: solved within seconds, and the larger matrix exceeds the nearest caches."""
 LAUNCHES = 2
 BUDGET_S = 0.1
 PRODUCT = "node.matrix_multiply"
@@ -39,7 +39,7 @@ def cases(ranks: int, blocks: Iterable[int], hosts: int) -> list[dict[str, Any]]
 
 
 def costs(measurements: Measurements, ranks: int, slots: int) -> LuCosts:
-    """Return the measured costs, with `slots` processes on each host; ScopeError names a missing cost."""
+    """Return the measured costs, with `slots` ranks on each host; raises ScopeError naming a missing cost."""
     blocks = {block: fitted(block, several) for block, several in _one_process(measurements).items()}
     network = Network(lambda count: np.zeros_like(count))
     if ranks > 1:
@@ -52,7 +52,7 @@ def costs(measurements: Measurements, ranks: int, slots: int) -> LuCosts:
 
 
 def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
-    """Return the times of one process, by block."""
+    """Return the times of one rank, by block size."""
     processes: dict[int, list[OneProcess]] = {}
     parts = {
         (int(s.parameters["n"]), int(s.parameters["block"]), s.metric): s.estimate.value
@@ -93,7 +93,7 @@ def _messages(measurements: Measurements, inside: bool) -> MessageTime | None:
 
 
 def _contention(measurements: Measurements, ranks: int) -> float:
-    """Return the slowdown of a product when all processes compute at once."""
+    """Return the slowdown of a product when all ranks compute at once."""
     if ranks == 1:
         return 1.0
     plain: dict[str, Value] = {"precision": "double", "n": PRODUCT_N}

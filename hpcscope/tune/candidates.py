@@ -25,12 +25,12 @@ class Candidate(Strict):
 
     @property
     def ranks(self) -> int:
-        """Processes of its grid."""
+        """Number of ranks of its grid."""
         return self.rows * self.columns
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Block and grid, which matter most; candidates of one shape are variants."""
+        """Block and grid, which matter most; candidates of the same shape are variants."""
         return self.block, self.rows, self.columns
 
     @property
@@ -56,7 +56,7 @@ class Candidate(Strict):
 
 
 def grids(ranks: int) -> list[tuple[int, int]]:
-    """Return all grids (rows, columns) of this number of processes."""
+    """Return all grids (rows, columns) of this number of ranks."""
     return [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
 
 
@@ -67,9 +67,9 @@ def untuned(ranks: int) -> Candidate:
 
 
 def candidates(ranks: int, blocks: Sequence[int] = BLOCKS) -> list[Candidate]:
-    """Return all distinct combinations on this number of processes.
+    """Return all distinct combinations on this number of ranks.
 
-    A single column of processes broadcasts nothing and has nothing to look ahead to; on two or three columns some
+    A single column of ranks broadcasts nothing and has nothing to look ahead to; on two or three columns some
     broadcasts coincide. A single row exchanges no rows.
     """
     return [

@@ -1,10 +1,10 @@
-"""The predicted time of LINPACK, from the rates of one process and the cost of messages.
+"""The predicted time of LINPACK, from the rates of one rank and the cost of messages.
 
-The steps of right-looking LU on a P x Q grid: panel, its broadcast along a row, exchange of rows in a
-column, update; then the solution with U. For large n they add up to the estimate of HPL's scalability page,
-2 n^3 g / (3 P Q) + b n^2 (3 P + Q) / (2 P Q) + a n ((NB + 1) log2 P + P) / NB (A. Petitet, R. C. Whaley,
-J. Dongarra and A. Cleary, "HPL", version 2.3, 2018). Here each step has its own sizes, which
-accounts for blocks that leave processes idle and for rates that fall with the trailing matrix.
+The steps of right-looking LU on a P x Q grid are the panel, its broadcast along a row, the exchange of rows in a
+column, and the update; then the solution with U. For large n they add up to the estimate of HPL's scalability
+page, 2 n^3 g / (3 P Q) + b n^2 (3 P + Q) / (2 P Q) + a n ((NB + 1) log2 P + P) / NB (A. Petitet, R. C. Whaley, J.
+Dongarra and A. Cleary, "HPL", version 2.3, 2018). Here each step has its own sizes, which accounts for blocks that
+leave ranks idle and for rates that fall with the trailing matrix.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from hpcscope.tune.candidates import Candidate
 
 SOURCE = "after HPL's scalability page (Petitet, Whaley, Dongarra, Cleary 2018), step by step"
 MessageTime = Callable[[Floats], Floats]
-"""Seconds of messages by their bytes."""
+"""Returns the time of messages in seconds, given their bytes."""
 
 
 @dataclass(frozen=True)
 class OneProcess:
-    """The times of one process for order n with one block size, in s."""
+    """The times of one rank for order n with one block size, in s."""
 
     n: int
     update_s: float
@@ -37,16 +37,16 @@ class OneProcess:
 
 @dataclass(frozen=True)
 class Steps:
-    """The sizes of each step on the busiest process; arrays of shape (steps,)."""
+    """The sizes of each step on the busiest rank; arrays of shape (steps,)."""
 
     width: Floats
     """Columns of the panel."""
     panel_rows: Floats
-    """Rows of the panel, including its square."""
+    """Rows of the panel, including its square block."""
     rows: Floats
-    """Rows below the square."""
+    """Rows below the square block."""
     columns: Floats
-    """Columns to its right, including the right-hand side."""
+    """Columns to the right of the square block, including the right-hand side."""
 
     @classmethod
     def of(cls, n: int, block: int, grid: tuple[int, int] = (1, 1)) -> Steps:
@@ -90,11 +90,11 @@ class Steps:
 
 @dataclass(frozen=True)
 class BlockCosts:
-    """The costs of one process with one block size, in s."""
+    """The costs of one rank with one block size, in s."""
 
     update_flop_s: float
     packed_s: float
-    """For each packed value; makes products with small trailing matrices slower."""
+    """Cost per packed value; makes products with small trailing matrices slower."""
     panel_flop_s: float
     panel_value_s: float
     swapped_s: float
@@ -112,7 +112,7 @@ class BlockCosts:
 
 @dataclass(frozen=True)
 class PredictedTime:
-    """A predicted time by parts that nothing hides, in s."""
+    """A predicted time by its visible parts, which nothing hides, in s."""
 
     panel_s: float
     broadcast_s: float
@@ -128,14 +128,14 @@ class PredictedTime:
 
 @dataclass(frozen=True)
 class Network:
-    """The cost of messages between processes numbered along the rows of a grid."""
+    """The cost of messages between ranks that are numbered along the rows of a grid."""
 
     inside: MessageTime
-    """Between two processes of one host."""
+    """Between two ranks of one host."""
     outside: MessageTime | None = None
     """Between hosts; None on a single host."""
     slots: int = 0
-    """Processes on each host."""
+    """Number of ranks on each host."""
 
     def along_row(self, grid: tuple[int, int]) -> tuple[MessageTime, bool]:
         """Return the time of messages along a row, and whether they leave the host."""
@@ -153,12 +153,12 @@ class Network:
 
 @dataclass(frozen=True)
 class LuCosts:
-    """Predicts LINPACK's time for any candidate whose block was measured on one process."""
+    """Predicts LINPACK's time for any candidate whose block size was measured on one rank."""
 
     blocks: Mapping[int, BlockCosts]
     network: Network
     contention: float = 1.0
-    """The slowdown of a product when all processes compute at once."""
+    """The slowdown of a product when all ranks compute at once."""
 
     def times(self, candidate: Candidate, n: int) -> PredictedTime:
         """Return the predicted time for order n."""
@@ -179,8 +179,8 @@ class LuCosts:
         update = self.contention * costs.update_s(steps)
         visible_panel, visible_wire = panel, wire
         if q > 1 and candidate.look_ahead:
-            # Each process factors every q-th panel. Of the critical path from panel to panel (factorization,
-            # broadcast, update of the next panel's columns) only what the update does not hide is visible.
+            # Each rank factors every q-th panel. Of the critical path from panel to panel (factorization,
+            # broadcast, update of the next panel's columns), only what the update does not hide is visible.
             first = Steps(steps.width, steps.panel_rows, steps.rows, np.minimum(steps.width, steps.columns))
             way = panel + wire + self.contention * costs.update_s(first)
             handled = np.zeros_like(wire) if leaves else along_row(message)
@@ -207,7 +207,7 @@ class LuCosts:
 
 
 def fitted(block: int, measured: Sequence[OneProcess]) -> BlockCosts:
-    """Fit the non-negative costs of one block size to the times of one process; all sizes weigh the same."""
+    """Fit the nonnegative costs of one block size to the times of one rank; all sizes have equal weight."""
     steps = [Steps.of(process.n, block) for process in measured]
     update = _line([process.update_s for process in measured], [(s.update_flops, s.packed) for s in steps])
     panel = _line([process.panel_s for process in measured], [(s.panel_flops, s.panel_values) for s in steps])
@@ -219,7 +219,7 @@ def fitted(block: int, measured: Sequence[OneProcess]) -> BlockCosts:
 
 
 def _line(times_s: list[float], counts: list[tuple[Floats, Floats]]) -> tuple[float, float]:
-    """Return the two non-negative costs with the smallest relative errors."""
+    """Return the two nonnegative costs with the smallest relative errors."""
     sums = np.array([[float(first.sum()), float(second.sum())] for first, second in counts])
     weights = 1 / np.maximum(np.array(times_s), 1e-9)
     # Columns are scaled to one: the counts differ by orders of magnitude.
@@ -234,7 +234,7 @@ def _share(count: Floats, block: int, parts: int) -> Floats:
 
 
 def _broadcast(kind: str, q: int, message: Floats, time: MessageTime) -> Floats:
-    """Return how long a panel takes to reach the process that has the next one."""
+    """Return how long a panel takes to reach the rank that has the next panel."""
     if q == 1:
         return np.zeros_like(message)
     if kind == "long":
@@ -244,7 +244,7 @@ def _broadcast(kind: str, q: int, message: Floats, time: MessageTime) -> Floats:
 
 
 def _exchange(kind: str, p: int, rows: Floats, time: MessageTime) -> Floats:
-    """Return how long the rows of a panel take to reach all processes of a column."""
+    """Return how long the rows of a panel take to reach all ranks of a column."""
     if p == 1:
         return np.zeros_like(rows)
     given_away: Floats = (p - 1) * time(rows / p)

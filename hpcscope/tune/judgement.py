@@ -1,4 +1,4 @@
-"""The judgement of a round: how much slower each trial was than the fastest, and which go on."""
+"""The judgement of a round: how much slower each trial was than the fastest, and which trials go on."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from hpcscope.tune.candidates import BENCHMARK, Candidate, plainness, untuned
 from hpcscope.tune.record import Round, Try, Tuning
 
 KEPT = {"screen": 3, "refine": 2}
-"""How many trials of a round go on, beside the benchmark's defaults."""
+"""How many trials of a round go on, in addition to the benchmark's defaults."""
 
 
 def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
-    """Return the round with measured times and verdicts; raises ScopeError where no trial could be measured."""
+    """Return the round with measured times and verdicts; raises ScopeError if no trial could be measured."""
     found = [(trial, _measured(trial, tuning, summaries)) for trial in round_.tries]
     valid = [case for _, case in found if case is not None and case.valid and case.median]
     if not valid:
@@ -84,7 +84,7 @@ def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
 
 
 def _decided(tries: list[Try]) -> list[Try]:
-    """Keep the fastest and all within its noise; with few launches, a usual noise is assumed."""
+    """Keep the fastest and all within its noise; with few launches, a typical noise is assumed."""
     judged = []
     fastest = min((trial for trial in tries if trial.measured_s), key=seconds)
     for trial in tries:
@@ -106,7 +106,7 @@ def _decided(tries: list[Try]) -> list[Try]:
 def chosen(round_: Round) -> tuple[Candidate, bool]:
     """Return the chosen candidate of the last round, and whether it is significantly faster than all others.
 
-    Of several within the noise of the fastest, the one closest to the defaults is chosen.
+    Among candidates within the noise of the fastest, the one closest to the defaults is chosen.
     """
     near = [trial.candidate for trial in round_.tries if trial.kept]
     candidate = min(near, key=plainness)
@@ -115,5 +115,5 @@ def chosen(round_: Round) -> tuple[Candidate, bool]:
 
 
 def seconds(trial: Try) -> float:
-    """Return the measured time; infinite where there is none."""
+    """Return the measured time; infinity if there is none."""
     return trial.measured_s.value if trial.measured_s else float("inf")

@@ -10,23 +10,23 @@ from hpcscope.machine.memory import available_bytes
 from hpcscope.tune.candidates import Candidate
 
 PER_PROCESS_BYTES = 96 << 20
-"""Memory of a process besides its matrix: program, MPI library with its buffers, BLAS."""
+"""Memory of a rank besides its matrix: program, MPI library with its buffers, BLAS."""
 DOUBLE_BYTES = 8
 
 
 @dataclass(frozen=True)
 class HostMemory:
-    """The memory of one host and how many processes share it."""
+    """The memory of one host, and the number of ranks that share it."""
 
     bytes: float
     processes: int
 
 
 def largest_n(hosts: Sequence[HostMemory], fraction: float, candidate: Candidate) -> int:
-    """Return the largest order, a multiple of the block, that fits into a share of every host's memory.
+    """Return the largest order, a multiple of the block, that fits into a fraction of every host's memory.
 
-    HPL's rule of thumb is 80 % of the memory (its tuning page); the other needs of the processes are subtracted
-    from that. 0 where nothing fits.
+    HPL's rule of thumb is 80 % of the memory (its tuning page); the other needs of the ranks are subtracted from
+    that. 0 if nothing fits.
     """
     room = min((fraction * host.bytes / host.processes for host in hosts if host.processes), default=0.0)
     room -= PER_PROCESS_BYTES
@@ -40,7 +40,7 @@ def largest_n(hosts: Sequence[HostMemory], fraction: float, candidate: Candidate
 
 
 def bytes_of_process(n: int, candidate: Candidate) -> int:
-    """Return the largest memory of a process: its part of [A | b], three panels, and rows being exchanged."""
+    """Return the largest memory of a rank: its part of [A | b], three panels, and rows being exchanged."""
     block = candidate.block
     rows, columns = share(n, block, candidate.rows), share(n + 1, block, candidate.columns)
     panel = (rows + block + 1) * block
@@ -54,9 +54,9 @@ def share(count: int, block: int, parts: int) -> int:
 
 
 def of_hosts(hosts: Sequence[Host], slots: Sequence[int], ranks: int) -> list[HostMemory]:
-    """Return the memory of each host with its number of processes when slots are filled host by host.
+    """Return the memory of each host with its number of ranks when slots are filled host by host.
 
-    Processes beyond all slots are spread evenly. This host counts with its available memory, others with their
+    Ranks beyond all slots are spread evenly. This host counts with its available memory, others with their
     installed memory.
     """
     placed, left = [], ranks

@@ -9,7 +9,7 @@ from hpcscope.tune.candidates import Candidate
 FILE = "tune.json"
 
 Stage = Literal["screen", "refine", "decide", "sizes"]
-"""Many candidates at a small order, fewer at a larger one, the last at full order, the chosen one at many."""
+"""Many candidates at a small order, fewer at a larger one, the last at full order, the chosen at many sizes."""
 
 
 class LinpackSearchSettings(Strict):
@@ -17,7 +17,7 @@ class LinpackSearchSettings(Strict):
 
     ranks: int
     n: int | None = None
-    """None: from the memory and `seconds`."""
+    """None: determined by the memory and `seconds`."""
     memory_fraction: float = 0.8
     seconds: float | None = 10.0
     """Limit on the predicted time of one solution; None: unlimited."""
@@ -27,7 +27,7 @@ class LinpackSearchSettings(Strict):
 
 
 class Size(Strict):
-    """The order of the matrix in the last trials, and why."""
+    """The order of the matrix in the last trials, and the reason for it."""
 
     n: int
     memory_n: int
@@ -51,7 +51,7 @@ class Try(Strict):
     """Why it is measured."""
     predicted_s: float
     measured_s: Estimate | None = None
-    """None: not yet, or not possible for the reason in `verdict`."""
+    """None: not measured yet, or not possible for the reason in `verdict`."""
     slower: Estimate | None = None
     """Its time relative to the fastest of the round, paired by launch, minus 1."""
     expected_s: float | None = None
@@ -107,7 +107,7 @@ class Tuning(Strict):
     format: int
     settings: LinpackSearchSettings
     contention: float | None = None
-    """The slowdown of a product when all processes compute at once."""
+    """The slowdown of a product when all ranks compute at once."""
     source: str = ""
     """Source of the formulas."""
     size: Size | None = None

@@ -1,8 +1,8 @@
-"""The search: many candidates at a small order, fewer at a larger one, the last at full order.
+"""The search: many candidates at a small order, fewer at a larger one, the last ones at full order.
 
-Predictions choose what is measured at all, and measurements correct them: at the last size a candidate is expected
-to deviate from its prediction by as much as at the measured size. The trials of a round share their launches, so
-that candidates are compared launch by launch.
+Predictions select what is measured at all, and measurements correct them: at the last size, a candidate is
+expected to deviate from its prediction as it did at the measured size. The trials of a round share their launches,
+so candidates are compared launch by launch.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ VARIANTS = 2
 """Variants of the fastest shape that join it in the next round."""
 SHARE_OF_N = {"screen": 0.25, "refine": 0.5, "decide": 1.0}
 FAR_BELOW_HALF = 0.35
-"""Sizes are measured down to this share of the best predicted rate, so that half of it lies between two."""
+"""Sizes are measured down to this fraction of the best predicted rate, which brackets half of that rate."""
 FEWEST_EQUATIONS = 32
 MOST_EQUATIONS = 1_000_000
 
@@ -42,7 +42,7 @@ class SearchState:
 def advanced(tuning: Tuning, evidence: SearchState) -> Tuning:
     """Return the record with its last round judged, and with the next round or the conclusion.
 
-    Raises ScopeError where no candidate can run.
+    Raises ScopeError if no candidate can run.
     """
     if not tuning.rounds:
         return _begun(tuning, evidence)
@@ -122,7 +122,7 @@ def _try(candidate: Candidate, n: int, why: str, costs: LuCosts) -> Try:
 
 
 def _next_round(tuning: Tuning, evidence: SearchState) -> Round | None:
-    """Return the next round; None after the last."""
+    """Return the next round; None after the last round."""
     last, size = tuning.rounds[-1], tuning.size
     assert size is not None
     kept = {trial.candidate: trial.verdict for trial in last.tries if trial.kept}
@@ -143,7 +143,7 @@ def _next_round(tuning: Tuning, evidence: SearchState) -> Round | None:
 
 
 def _sizes(candidate: Candidate, n: int, costs: LuCosts) -> Round | None:
-    """Return a round at n/2, n/4 and so on until the rate is far below half of the best; None for a small n."""
+    """Return a round at n/2, n/4, ... until the rate is far below half of the best; None if n is small."""
     best = flops(n) / costs.times(candidate, n).total_s
     sizes = []
     while (n := n // 2) >= FEWEST_EQUATIONS:

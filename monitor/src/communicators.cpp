@@ -10,7 +10,7 @@ namespace scope {
 
 namespace {
 
-constexpr std::size_t translation_capacity = 1 << 18;  // ranks kept in all, 1 MB
+constexpr std::size_t translation_capacity = 1 << 18;  // total number of ranks kept, 1 MB
 std::size_t translations = 0;
 
 MPI_Group world_group;
@@ -36,7 +36,7 @@ std::unordered_map<u8, u4>& alike() {
   return table;
 }
 
-// Translates the ranks of the group into those of MPI_COMM_WORLD and says whether they differ.
+// Translates the ranks of the group into ranks in MPI_COMM_WORLD and records whether they differ.
 void translate(MPI_Group group, Members& members) {
   const std::size_t count = members.peers;
   int* ranks = static_cast<int*>(std::malloc(2 * count * sizeof(int)));
@@ -142,7 +142,7 @@ Members& members_of_window(MPI_Win window) {
 
 void created(MPI_Comm comm) {
   if (comm == constants.no_communicator) return;
-  forget(comm);  // an old handle, freed by a call that was not seen
+  forget(comm);  // an old handle, freed by a call that the monitor did not see
   Members& members = members_of(comm);
   const u4 number = alike()[members.identity]++;
   members.identity ^= mixed(number + 1);

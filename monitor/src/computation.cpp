@@ -19,8 +19,8 @@ namespace scope {
 
 namespace {
 
-// Whether the stack can be unwound in a signal handler: where the C library finds the tables of a module without
-// a lock (glibc 2.35) and the unwinder uses that (GCC 12). Elsewhere a sample has the running instruction alone.
+// Whether a signal handler can unwind the stack: the C library must find a module's tables without a lock (glibc
+// 2.35), and the unwinder must use that (GCC 12). Otherwise, a sample has only the running instruction.
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
 constexpr bool unwinds_in_handlers = true;
 #else
@@ -43,7 +43,7 @@ u8 interrupted_at(const void* context) {
 #endif
 }
 
-// Only the handler touches these rows, in one thread.
+// Only the handler accesses these rows, in one thread.
 SampleRow* row_of(const Walk& walk, i4 region) {
   u8 hash = mixed(static_cast<u8>(static_cast<u4>(region)));
   for (int i = 0; i < walk.count; ++i) hash = mixed(hash + walk.frames[i]);
@@ -72,14 +72,14 @@ void count(u8 samples, const void* context) {
   Walk walk{.first = reinterpret_cast<const void*>(address), .limit = frames_of_sample};
   if (unwinds_in_handlers && frames_of_sample > 1) unwind(walk);
   walk.count += walk.count == 0;
-  walk.frames[0] = address + 1;  // like a return address, which lies behind its instruction
+  walk.frames[0] = address + 1;  // like a return address, which is after its instruction
   if (SampleRow* row = row_of(walk, current_region->number))
     row->samples += samples;
   else
     process.lost_samples += samples;
 }
 
-// Calls nothing that could wait: neither memory is allocated nor a lock taken.
+// Must not block: it neither allocates memory nor takes a lock.
 void take_sample(int, siginfo_t* info, void* context) {
   if (!recording || !counting || info->si_code != SI_TIMER || info->si_value.sival_ptr != &timer) return;
   const int error = errno;
@@ -100,7 +100,7 @@ void begin_computation_samples(double rate_hz) {
     return complain("sample: the program uses SIGPROF itself, so the monitor does not sample its computation");
   frames_of_sample = depth_of_sites() > 0 ? depth_of_sites() : 1;
   Walk first{.first = nullptr, .limit = 1};
-  unwind(first);  // the unwinder prepares itself at its first use
+  unwind(first);  // the unwinder initializes itself at its first use
   struct sigaction action{};
   action.sa_sigaction = take_sample;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -118,7 +118,7 @@ void begin_computation_samples(double rate_hz) {
   runs = timer_settime(timer, 0, &interval, nullptr) == 0;
 }
 
-// The handler stays: a signal may be under way.
+// The handler stays installed, because a signal may be pending.
 void end_computation_samples() {
   if (runs) timer_delete(timer);
   runs = false;

@@ -11,7 +11,7 @@
 
 #define SCOPE_ENTRY extern "C" __attribute__((visibility("default")))
 
-// A program may query before MPI is initialized, and may load its MPI late.
+// A program may call MPI's query routines before MPI is initialized, and may load its MPI late.
 #define SCOPE_NEXT                 \
   if (!next_is_known) [[unlikely]] \
     know_next();
@@ -31,7 +31,7 @@ inline u8 init_begins() {
   return ticks_now();
 }
 
-// A cache of datatype sizes: querying one costs as much as the rest of the wrapper.
+// A cache of datatype sizes, because a query costs as much as the rest of the wrapper.
 struct KnownType {
   std::uint64_t key;
   u8 bytes;
@@ -51,7 +51,7 @@ inline u8 size_of_type(MPI_Datatype type) {
   return known.bytes;
 }
 
-// Whether several values of the type lie apart from each other.
+// Whether there are gaps in or between several values of the type.
 inline bool has_gaps(MPI_Datatype type) {
   MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
   next.Type_size_x(type, &size);
@@ -93,7 +93,7 @@ u8 own_bytes(MPI_Comm comm, Counts counts, MPI_Datatype type) {
   return members.rank >= 0 ? bytes_of(counts[members.rank], type) : 0;
 }
 
-// On intercommunicators, only processes of the group without the root contribute.
+// On intercommunicators, only the processes of the group without the root contribute data.
 inline bool contributes(int root) { return root != MPI_ROOT && root != MPI_PROC_NULL; }
 
 template <typename Count>

@@ -1,8 +1,8 @@
-// The common part of the Fortran wrappers. MPICH's Fortran library calls the C entries, except for what `use
-// mpi_f08` does without a buffer; Open MPI's calls the PMPI routines directly, past ours. So an entry of
-// mpif.h, `use mpi` and `use mpi_f08` counts where no C entry behind it does. The other entries only record
-// the caller, which the C entry would otherwise take to be the Fortran library. All arguments are passed on
-// unchanged; values are read only for counting.
+// The common part of the Fortran wrappers. MPICH's Fortran library calls the C entries, except for routines of
+// `use mpi_f08` without a buffer; Open MPI's library calls the PMPI routines directly and bypasses our C entries.
+// So an entry of mpif.h, `use mpi` or `use mpi_f08` counts the call if no C entry behind it does. Other entries
+// only record the caller, because the C entry would otherwise see the Fortran library as the caller. All
+// arguments are passed on unchanged; values are read only for counting.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ inline void* entry_behind(const char* one, const char* other) {
   return found ? found : dlsym(RTLD_NEXT, other);
 }
 
-// The outermost entry knows the caller.
+// Records the caller, which only the outermost entry knows.
 class Noted {
  public:
   explicit Noted(const void* caller) : first_(!thread.fortran_caller) {
@@ -46,8 +46,8 @@ struct FortranTypes {
   MPI_Datatype operator[](u8 i) const { return type_of(static_cast<const MPI_Fint*>(handles)[i]); }
 };
 
-// The index of the first request in completion arrays: 1, but 0 in MPICH 4.0 under `use mpi_f08`. Recognized
-// by an index that only one of them can have, or by the handle that was cleared.
+// The index of the first request in completion arrays: 1, but 0 in MPICH 4.0 under `use mpi_f08`. Recognized by
+// an index that is valid in only one of these cases, or by the handle that was cleared.
 inline int first_index(const void* requests, int count, int index) {
 #if defined(OPEN_MPI)
   (void)requests, (void)count, (void)index;
@@ -78,7 +78,7 @@ inline MPI_Session session_of(MPI_Fint handle) {
 #if defined(OPEN_MPI)
 
 // Fortran constants are addresses of common blocks of Open MPI's Fortran library. They are weak symbols here:
-// a C program does not load that library, and the addresses are then null and equal to no argument.
+// a C program does not load that library, and the addresses are then null and differ from all arguments.
 #define SCOPE_SENTINEL(lower, upper)                                                                             \
   extern "C" {                                                                                                   \
   extern char lower __attribute__((weak));                                                                       \

@@ -1,7 +1,7 @@
-// The entries of the C library that programs call for files. Each passes its arguments on as they came and leaves
-// errno as the library set it. In processes that are not monitored, and for what is no regular file, nothing else
-// happens.
-#undef _FORTIFY_SOURCE  // the library's own inline versions would be in the way
+// The entries of the C library that programs call for files. Each passes its arguments on unchanged and leaves
+// errno as the library set it. Nothing else happens in processes that are not monitored, and for descriptors that
+// are not regular files.
+#undef _FORTIFY_SOURCE  // avoids the library's own inline versions
 #include <aio.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define SCOPE_ENTRY extern "C" __attribute__((visibility("default")))
 
-// The library's own function of the same name. Two threads that look at once find the same.
+// The library's own function of the same name. Two threads that look it up at once find the same function.
 #define SCOPE_BEHIND(name)                 \
   static decltype(&name) behind = nullptr; \
   if (!behind) [[unlikely]]                \
@@ -29,7 +29,7 @@ namespace {
 constexpr auto reads = Action::read;
 constexpr auto writes = Action::write;
 
-// Stands for the argument that a flag of open calls for.
+// The mode argument of open, which is present only with some flags.
 mode_t mode_of(int flags, va_list rest) {
   return flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) ? va_arg(rest, mode_t) : 0;
 }
@@ -98,7 +98,7 @@ FILE* opens_stream(const char* path, const Open& open) {
   return stream;
 }
 
-// Bytes of the result of a call.
+// Number of bytes from the result of a call.
 template <typename Call, typename Bytes>
 auto streams(FILE* stream, Action action, const Call& call, const Bytes& bytes) {
   const int descriptor = stream ? fileno_unlocked(stream) : -1;
@@ -146,7 +146,7 @@ SCOPE_OPENAT(openat64)
   }
 SCOPE_OPEN_WITH(creat, (const char* path, mode_t mode), path, mode)
 SCOPE_OPEN_WITH(creat64, (const char* path, mode_t mode), path, mode)
-// What programs compiled with _FORTIFY_SOURCE call.
+// Entries called by programs that were compiled with _FORTIFY_SOURCE.
 SCOPE_OPEN_WITH(__open_2, (const char* path, int flags), path, flags)
 SCOPE_OPEN_WITH(__open64_2, (const char* path, int flags), path, flags)
 SCOPE_OPEN_WITH(__openat_2, (int folder, const char* path, int flags), folder, path, flags)
@@ -201,7 +201,7 @@ SCOPE_VECTOR_AT(preadv64, off64_t, reads)
 SCOPE_VECTOR_AT(pwritev, off_t, writes)
 SCOPE_VECTOR_AT(pwritev64, off64_t, writes)
 
-// Asynchronous calls, by which Open MPI's nonblocking MPI-IO moves its data: counted with what they ask for.
+// Asynchronous calls, which Open MPI's nonblocking MPI-IO uses; counted with the requested number of bytes.
 #define SCOPE_ASYNCHRONOUS(name, Block, action)                                \
   SCOPE_ENTRY int name(Block* block) noexcept {                                \
     SCOPE_BEHIND(name)                                                         \
@@ -236,8 +236,8 @@ SCOPE_ENTRY int fdatasync(int descriptor) {
   return syncs(descriptor, [&] { return behind(descriptor); });
 }
 
-// Locks: on some file systems MPI-IO waits for them longer than for its data. The argument is passed on as the C
-// library itself takes it.
+// Locks: on some file systems, MPI-IO waits longer for locks than for its data. The argument is passed on in the
+// way in which the C library itself reads it.
 #define SCOPE_CONTROL(name)                                                                     \
   SCOPE_ENTRY int name(int descriptor, int command, ...) {                                      \
     SCOPE_BEHIND(name)                                                                          \
@@ -257,7 +257,7 @@ SCOPE_CONTROL(fcntl64)
 SCOPE_ENTRY int close(int descriptor) {
   SCOPE_BEHIND(close)
   const bool counted = is_known(descriptor);
-  // Before: in the next moment another thread may get the same number.
+  // Before the call, because afterwards another thread may immediately get the same number.
   forget_descriptor(descriptor);
   if (!counted) return behind(descriptor);
   const u8 begin = ticks_now();

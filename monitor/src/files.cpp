@@ -23,19 +23,19 @@ constexpr u4 longest_probe = 16;
 
 enum class Kind : u4 { unknown, ignored, known };
 
-// A descriptor of the program. Others than regular files are ignored as soon as they are seen.
+// A descriptor of the program. Descriptors other than regular files are ignored once they have been seen.
 struct Descriptor {
   std::atomic<Kind> kind{Kind::unknown};
   bool inside;       // opened by MPI-IO
-  FileRow* rows[2];  // of its calls, of its stream's
-  u8 position;       // of read and write
-  u8 last_end;       // of the last transfer
+  FileRow* rows[2];  // rows of the descriptor's and of the stream's calls
+  u8 position;       // file position of read and write
+  u8 last_end;       // end of the last transfer
 };
 Descriptor descriptors[descriptor_capacity];
 
 std::atomic_flag taken = ATOMIC_FLAG_INIT;
 
-// The tables of files, of any thread of the program; keeps errno.
+// Locks the tables of files, from any thread of the program; preserves errno.
 class FilesLocked {
  public:
   FilesLocked() : error_(errno) {
@@ -84,7 +84,7 @@ u8 hash_of(std::string_view text) {
   return hash;
 }
 
-// The first rows, one of each layer, take the files that find no other.
+// The first rows, one per layer, collect files for which there is no free row.
 FileRow& row_of(std::string_view path, Layer layer, u4 block_bytes) {
   const u8 key = mixed(hash_of(path) + static_cast<u4>(layer)) | 1;
   const u4 rows = profile.file_rows - layers;
@@ -92,7 +92,7 @@ FileRow& row_of(std::string_view path, Layer layer, u4 block_bytes) {
     FileRow& row = profile.files[layers + (key + probe) % rows];
     if (row.used && row.key != key) continue;
     if (!row.used) {
-      // The end of a path says more than its beginning.
+      // The end of a path is more informative than its start.
       if (path.size() >= sizeof row.path) path.remove_prefix(path.size() - sizeof row.path + 1);
       std::memcpy(row.path, path.data(), path.size());
       row.key = key;
@@ -113,12 +113,12 @@ bool is_apart(std::string_view path) {
   return device || path.starts_with("/proc/") || path.starts_with("/sys/");
 }
 
-// Whether a name means the same file anywhere: what the system would answer costs more than opening the file.
+// Whether a name means the same file in any directory; asking the system would cost more than opening the file.
 bool is_absolute(std::string_view path) {
   return path.starts_with('/') && path.find("/.") == path.npos && path.find("//") == path.npos;
 }
 
-// The row of a descriptor's file in a layer; null where it is no regular file.
+// The row of a descriptor's file in a layer; null if it is not a regular file.
 FileRow* find_row(int number, Layer layer, const char* opened_as = nullptr) {
   struct stat facts;
   if (!recording) return nullptr;  // the profile is complete: `files_are_settled`
@@ -134,13 +134,13 @@ FileRow* find_row(int number, Layer layer, const char* opened_as = nullptr) {
   return is_apart(name) ? nullptr : &row_of(name, layer, static_cast<u4>(facts.st_blksize));
 }
 
-// Learns what a descriptor is; null where it is not to be counted.
+// Finds out what a descriptor is; null if it is not to be counted.
 Descriptor* learn(int number, Layer layer, bool fresh, const char* path = nullptr) {
   Descriptor& here = descriptors[number];
   const bool inside_mpi = thread.depth > 0;
   here.inside = inside_mpi && in_mpi_io();
   if (inside_mpi && !here.inside) {
-    // MPI's own: sockets, memory shared through files.
+    // MPI's own descriptors: sockets, memory shared through files.
     if (fresh) here.kind = Kind::ignored;
     return nullptr;
   }
@@ -154,7 +154,7 @@ Descriptor* learn(int number, Layer layer, bool fresh, const char* path = nullpt
   return row ? &here : nullptr;
 }
 
-// The descriptor with the row of a layer; null where it is not to be counted.
+// The descriptor with its row in a layer; null if it is not to be counted.
 Descriptor* find(int number, Layer layer) {
   Descriptor& here = descriptors[number];
   const Kind kind = here.kind;
@@ -213,7 +213,7 @@ void add_place(FileRow& row, Descriptor& here, u8 offset, u8 bytes) {
   if (row.block_bytes && offset % row.block_bytes) ++row.unaligned;
 }
 
-// The length of a call that began then; it is a sign of life.
+// The duration of a call that started at `begin`; it also counts as a sign of life.
 u8 ticks_since(u8 begin) {
   const u8 now = ticks_now();
   profile.process->last_tick = now;
@@ -299,7 +299,7 @@ void synchronized(int descriptor, u8 begin, Layer layer) {
 void closed_descriptor(int descriptor, u8 begin, Layer layer) {
   const u8 ticks = ticks_since(begin);
   const FilesLocked locked;
-  // Its number may mean another file already; the rows are still those that it had.
+  // The number may already belong to another file, but the rows are still the closed file's.
   if (FileRow* row = descriptors[descriptor].rows[layer == Layer::stream]) add(*row, Action::other, ticks, 0);
 }
 
@@ -312,7 +312,7 @@ FileRow* file_of_name(const char* name) {
   if (!watches_files) return nullptr;
   const FilesLocked locked;
   std::string_view text(name);
-  // ROMIO takes the kind of file system before a colon: "nfs:/home/a".
+  // ROMIO accepts the kind of file system before a colon: "nfs:/home/a".
   const std::size_t colon = text.find(':');
   if (colon != text.npos && colon < 8 && text.substr(0, colon).find('/') == text.npos)
     text.remove_prefix(colon + 1);

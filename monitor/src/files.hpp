@@ -1,4 +1,4 @@
-// What the program does with files: the calls of POSIX and of C's streams, and MPI-IO, one row per file and layer.
+// File use of the program: calls of POSIX, of C's streams and of MPI-IO, one row per file and layer.
 #pragma once
 
 #include <mpi.h>
@@ -13,11 +13,11 @@ inline constexpr u4 layers = 4;
 // What a call does with a file.
 enum class Action { open, read, write, sync, other };
 
-// Calls of the program are counted while this holds. The monitor's own calls of the library are not.
+// Calls of the program are counted while this is true; the monitor's own calls are not counted.
 inline bool watches_files = false;
 inline bool watching() { return watches_files && recording && counting && !thread.in_files; }
 
-// The monitor's own work on files, and the tables of files, which no signal handler may enter meanwhile.
+// Guards the monitor's own work on files and their tables, which signal handlers must not enter meanwhile.
 class Unseen {
  public:
   Unseen() : before_(thread.in_files) { thread.in_files = true; }
@@ -28,16 +28,16 @@ class Unseen {
   bool before_;
 };
 
-// Descriptors up to here are followed; calls on others are not counted.
+// Descriptors below this number are followed; calls on others are not counted.
 inline constexpr int descriptor_capacity = 4096;
 
 // Whether a call on this descriptor is to be timed: false for sockets, pipes, terminals and devices once seen.
 bool followed(int descriptor);
 
-// Whether it is a regular file that has been counted: its end is to be counted, too.
+// Whether it is a regular file that has been counted, so that closing it is counted, too.
 bool is_known(int descriptor);
 
-// After the call, `begin` before it. They keep errno.
+// Called after the call that started at `begin`. They preserve errno.
 void opened_descriptor(int descriptor, const char* path, u8 begin, Layer layer);
 void transferred(int descriptor, Action action, u8 begin, i8 bytes);
 void transferred_at(int descriptor, Action action, u8 begin, i8 bytes, u8 offset);
@@ -45,18 +45,18 @@ void streamed(int descriptor, Action action, u8 begin, u8 bytes);
 void moved(int descriptor, u8 begin, i8 position);
 void synchronized(int descriptor, u8 begin, Layer layer);
 void closed_descriptor(int descriptor, u8 begin, Layer layer);
-// Before the call: the number will mean another file.
+// Called before the call, after which the number may mean another file.
 void forget_descriptor(int descriptor);
 
-// MPI-IO: the row of a file by its name, null where files are not counted; and a call on it.
+// MPI-IO: the row of a file by its name, null if files are not counted; and a call on the file.
 FileRow* file_of_name(const char* name);
 void count_file(u4 routine, const File& file, u8 bytes, u8 ticks, bool memory_has_gaps = false);
 
-// Once `recording` is false: whether no thread is about to take a new row. None will then, even at the end of a call that
-// began before. Does not wait: a file system may hang.
+// Once `recording` is false: whether no thread is about to take a new row. After that, none will, even at the end
+// of a call that started earlier. Does not wait, because a file system may hang.
 bool files_are_settled();
 
-// The layer of calls on descriptors now: those that MPI-IO makes are its own.
+// Whether calls on descriptors are currently made by MPI-IO, which has its own layer for them.
 bool in_mpi_io();
 
 }  // namespace scope

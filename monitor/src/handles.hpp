@@ -1,4 +1,4 @@
-// Handles of any MPI as numbers, and access to statuses.
+// Handles of any MPI library as numbers, and access to statuses.
 #pragma once
 
 #include <mpi.h>
@@ -19,17 +19,17 @@ std::uint64_t key_of(Handle handle) {
   return key;
 }
 
-// Spreads keys over a table of a power of two: the upper bits are the index.
+// Spreads keys over a table whose size is a power of two; the upper bits are the index.
 inline std::uint64_t spread(std::uint64_t key) { return key * 0x9e3779b97f4a7c15u; }
 
-// ... where any bits may be the index.
+// The same for tables in which any bits may be the index.
 inline std::uint64_t mixed(std::uint64_t key) {
   key ^= key >> 32;
   key *= 0x9e3779b97f4a7c15u;
   return key ^ (key >> 29);
 }
 
-// Handles of Fortran: functions in some libraries, macros in others.
+// Conversion of Fortran handles: functions in some libraries, macros in others.
 #if defined(OPEN_MPI)
 #define SCOPE_FROM_FORTRAN(name, Handle, routine) \
   inline Handle name(MPI_Fint handle) { return next.routine(handle); }
@@ -65,8 +65,8 @@ inline bool was_cancelled(const MPI_Status& status) {
   return flag != 0;
 }
 
-// The predefined handles, looked up when MPI is up: in some libraries they are addresses of variables, which
-// a program without MPI lacks.
+// The predefined handles, looked up when MPI is up, because in some libraries they are addresses of variables that
+// a program without MPI does not have.
 struct Constants {
   MPI_Comm world;
   MPI_Comm no_communicator;

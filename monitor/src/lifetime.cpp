@@ -22,7 +22,7 @@ namespace {
 pid_t observed = 0;  // the process of this profile
 int sessions = 0;
 bool world_is_up = false;
-constexpr Ticks least_calibration = 5'000'000;  // ns; extended to this after a shorter MPI_Init
+constexpr Ticks least_calibration = 5'000'000;  // ns; a shorter MPI_Init is extended to this
 
 Moment before_init{};
 
@@ -53,7 +53,7 @@ Tools tools_of(int rank) {
   return tools;
 }
 
-// The frequency of the register, between the begin of MPI_Init and now.
+// The frequency of the register, measured from the start of MPI_Init until now.
 double tick_rate() {
   Moment after = moment_on(CLOCK_MONOTONIC_RAW, 20, ticks_now);
   while (after.nanoseconds - before_init.nanoseconds < least_calibration)
@@ -77,7 +77,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   if (world_is_up)
     next.Query_thread(&level);
   else
-    level = MPI_THREAD_MULTIPLE;  // for a session: not queried
+    level = MPI_THREAD_MULTIPLE;  // not queried for a session
   next.Get_version(&identity.mpi_version, &identity.mpi_subversion);
   identity.mpi = first_line_of_library();
   identity.thread_level = name_of_level(level);
@@ -114,14 +114,14 @@ void finish(State state, u8 now) {
   recording = counting = false;
 }
 
-// Ended without MPI_Finalize.
+// The process ends without MPI_Finalize.
 __attribute__((destructor)) void leave() {
   if (recording && observed == getpid()) finish(State::left, ticks_now());
 }
 
 void learn_constants() {
 #if defined(OPEN_MPI)
-  // Fortran handles, which are the same in all versions; the C variables would have to be linked.
+  // Uses Fortran handles, which are the same in all versions; the C variables would have to be linked.
   constants.world = next.Comm_f2c(0);
   constants.no_communicator = next.Comm_f2c(2);
 #else
@@ -175,7 +175,7 @@ u8 ending() {
 void ended(u8 begin_tick) {
   if (observed != getpid()) return;
   ProcessRow& process = *profile.process;
-  if (process.state == static_cast<u4>(State::finalized)) return;  // of another session, or of the world after one
+  if (process.state == static_cast<u4>(State::finalized)) return;  // another session, or the world after a session
   process.in_routine = 0;
   process.last_tick = ticks_now();
   process.finalize_ticks = process.last_tick - begin_tick;

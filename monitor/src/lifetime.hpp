@@ -1,4 +1,4 @@
-// Begin and end of monitoring: MPI_Init, MPI_Finalize, MPI_Abort, sessions, or exit without any of these.
+// Start and end of monitoring: MPI_Init, MPI_Finalize, MPI_Abort, sessions, or exit without any of these.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 
 namespace scope {
 
-// Just before MPI is initialized.
+// Called just before MPI is initialized.
 void note_init_begin();
 
 void began(u8 begin_tick);
@@ -19,9 +19,9 @@ u8 ending();
 void ended(u8 begin_tick);
 void session_ending();
 void aborting(int code);
-// MPI_Pcontrol: 0 stops counting, 1 resumes, a larger number begins that region, its negative ends it.
+// MPI_Pcontrol: 0 stops counting, 1 resumes it, a larger number begins that region, and its negative ends it.
 void control(int level);
-// A region with a name; the number 0 is outside of all.
+// A region with a name; number 0 is outside all regions.
 void enter_named_region(int number, const char* name);
 
 }  // namespace scope

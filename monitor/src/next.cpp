@@ -1,6 +1,5 @@
-// The routines behind the monitor. They are looked up at run time and not linked: the preloaded library must be
-// harmless in the processes that start MPI programs without being MPI programs, and some programs load their MPI
-// late.
+// The routines behind the monitor. They are looked up at run time instead of linked: the preloaded library must be
+// harmless in processes that start MPI programs without being MPI programs, and some programs load their MPI late.
 #include "next.hpp"
 
 #include <dlfcn.h>
@@ -19,7 +18,7 @@ void* mpi_library = nullptr;
 
 namespace {
 
-// A library loaded by a plug-in is visible only to that plug-in.
+// Finds a library that was loaded by a plug-in and is visible only to that plug-in.
 int find_plugged_in(dl_phdr_info* info, std::size_t, void* found) {
   if (!info->dlpi_name || !std::strstr(info->dlpi_name, "mpi")) return 0;
   void* handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
@@ -30,7 +29,7 @@ int find_plugged_in(dl_phdr_info* info, std::size_t, void* found) {
 
 }  // namespace
 
-// Another tool behind the monitor gets the calls before the library does.
+// Another tool behind the monitor receives the calls before the MPI library does.
 bool know_next() {
   void* library = RTLD_DEFAULT;
   if (!dlsym(RTLD_DEFAULT, "PMPI_Init")) {

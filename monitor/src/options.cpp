@@ -37,7 +37,7 @@ bool rows_of_files(const std::string& text, int& rows) {
   return integer(text, 0, 0, rows) || integer(text, 16, 8192, rows);
 }
 
-// Empty when the option is valid, else the allowed values.
+// Returns an empty text if the option is valid, else the allowed values.
 std::string take(const std::string& name, const std::string& value, Options& options) {
   if (name == "interval")
     return number(value, 1e-3, 1e6, options.interval_s) ? "" : "0.001 to 1e6 seconds are allowed";

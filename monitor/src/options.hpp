@@ -5,17 +5,17 @@
 
 namespace scope {
 
-// Without a folder nothing is recorded.
+// Whether a directory was given; otherwise nothing is recorded.
 bool is_asked_for();
 
 struct Options {
   std::string directory;
   double interval_s = 0.1;
-  double trace_start_s = 0;  // after MPI_Init
+  double trace_start_s = 0;  // s after MPI_Init
   double trace_s = 0;        // 0: no trace
   int depth = 1;             // frames of a call site; 0: none
-  double sample_hz = 0;      // samples of the computation per second of processor time; 0: none
-  int rows = 8192;           // of the table of calls
+  double sample_hz = 0;      // samples of the computation per second of CPU time; 0: none
+  int rows = 8192;           // rows of the table of calls
   int trace_rows = 65536;
   int files = 512;  // rows of the table of files; 0: files are not counted
 };

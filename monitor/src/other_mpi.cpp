@@ -1,6 +1,6 @@
-// Handles programs of an MPI other than the one this library was built for: handles, constants and statuses
-// differ, so that even passing calls on would be wrong. Such a program is started again without the library: when
-// it is loaded, or at its first call of MPI where it loads its MPI late.
+// Handles programs that use an MPI other than the one this library was built for: handles, constants and statuses
+// differ, so that even passing calls on would be wrong. Such a program is restarted without the library: when it
+// is loaded or, if it loads its MPI late, at its first MPI call.
 #include "other_mpi.hpp"
 
 #include <dlfcn.h>

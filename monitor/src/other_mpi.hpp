@@ -1,10 +1,10 @@
-// Programs of another MPI than the one this library was built for.
+// Programs that use an MPI other than the one this library was built for.
 #pragma once
 
 namespace scope {
 
-// Starts the program again without this library where `library`, a handle of dlopen or RTLD_DEFAULT, is of
-// another MPI; returns otherwise.
+// Restarts the program without this library if `library`, a handle from dlopen or RTLD_DEFAULT, belongs to another
+// MPI; otherwise returns.
 void refuse_another_mpi(void* library);
 
 }  // namespace scope

@@ -23,9 +23,9 @@ namespace scope {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t least_released = 4 * page;  // less is not worth a system call
+constexpr std::size_t least_released = 4 * page;  // smaller ranges are not worth a system call
 
-// The file of this process, to be found again whatever the program does with its directory and descriptors.
+// Identifies the file of this process, whatever the program does with its working directory and descriptors.
 struct Place {
   const char* path;
   dev_t device;
@@ -83,7 +83,7 @@ std::string program_path() {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
 }
 
-// A JSON list, short enough to fit into a header.
+// The program's arguments as a JSON list that is short enough for the header.
 std::string arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -135,7 +135,7 @@ std::string header(const Options& options, const Identity& identity, const std::
   return text.str();
 }
 
-// A file of this process alone: after exec, the new program finds the name taken.
+// Creates a file for this process only: after exec, the new program finds the name taken.
 int create(const std::string& directory, std::string& path) {
   const std::string stem = directory + '/' + host_name() + '.' + std::to_string(getpid());
   path = stem + ".profile";
@@ -150,10 +150,10 @@ int create(const std::string& directory, std::string& path) {
 void note_place(int file, const std::string& path) {
   struct stat facts{};
   if (fstat(file, &facts) == 0)
-    place = {realpath(path.c_str(), nullptr), facts.st_dev, facts.st_ino};  // never freed: the end needs it
+    place = {realpath(path.c_str(), nullptr), facts.st_dev, facts.st_ino};  // never freed: needed at the end
 }
 
-// Negative where it is not found.
+// Reopens the file; negative if it is not found.
 int reopened() {
   if (!place.path) return -1;
   struct stat facts{};
@@ -178,7 +178,7 @@ bool open_profile(const Options& options, const Identity& identity) {
   std::string path;
   const int file = create(options.directory, path);
   if (file < 0) return refuse(path, errno);
-  // Preallocate: with holes in the file, a full disk would end the program with SIGBUS.
+  // Preallocates the file: with holes in it, a full disk would end the program with SIGBUS.
   void* memory = MAP_FAILED;
   int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (error == 0) {
@@ -197,7 +197,7 @@ bool open_profile(const Options& options, const Identity& identity) {
   return true;
 }
 
-// Through a descriptor and not through the mapping, where an error of the file system would be fatal.
+// Uses a descriptor instead of the mapping, where a file system error would be fatal.
 void release_unused_pages() {
   const int file = reopened();
   if (file < 0) return;

@@ -1,5 +1,5 @@
-// The profile of this process: a file mapped from the beginning, so that it is complete at any time and
-// nothing is lost however the process ends. All sizes are fixed at creation.
+// The profile of this process: a file that is mapped from the start, so that it is complete at any time and
+// nothing is lost, however the process ends. All sizes are fixed at creation.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ inline constexpr std::size_t header_bytes = 65536;
 inline constexpr u4 wait_capacity = 1024;
 inline constexpr u4 partner_capacity = 8192;
 inline constexpr u4 site_rows = 1024;
-inline constexpr u4 path_rows = 4096;  // of sites that are call paths
+inline constexpr u4 path_rows = 4096;  // rows for sites that are call paths
 inline constexpr u4 most_samples = 4096;
 inline constexpr u4 module_capacity = 256;
 inline constexpr u4 most_places = 1024;
 inline constexpr u4 timeline_capacity = 1024;
 inline constexpr u4 region_capacity = 64;
 
-// The tables in memory; a table has at least one row, and row 0 of `calls` and `partners` takes entries that
-// find no place.
+// The tables in memory. Every table has at least one row; row 0 of `calls` and `partners` collects entries for
+// which there is no free row.
 struct Profile {
   ProcessRow* process = nullptr;
   CallRow* calls = nullptr;
@@ -56,15 +56,15 @@ struct Identity {
   const char* thread_level;
   double tick_rate_hz;
   Tools tools;
-  bool python;  // its lines are call sites
+  bool python;  // whether Python lines are the call sites
 };
 
 // Creates the file and `profile`; returns false, with a line on stderr, on failure.
 bool open_profile(const Options& options, const Identity& identity);
 
-// Frees the disk blocks of pages that are all zero, as far as the file system can; no row in use is all zero. The file
-// keeps its length and reads as before. Nothing may be counted afterwards: a new row in a released page would be fatal
-// on a full disk.
+// Frees the disk blocks of all-zero pages if the file system supports it; a row in use is never all zero. The file
+// keeps its length and content. Nothing may be counted afterwards, because a new row in a released page would be
+// fatal on a full disk.
 void release_unused_pages();
 
 }  // namespace scope

@@ -12,7 +12,7 @@ namespace scope {
 
 namespace {
 
-// Functions of CPython 3.9 and later; all but PyEval_GetFrame return references to be given back.
+// Functions of CPython 3.9 and later; all except PyEval_GetFrame return references that must be released.
 struct Interpreter {
   int (*Py_IsInitialized)();
   void* (*PyGILState_GetThisThreadState)();
@@ -41,7 +41,7 @@ int most_frames = 1;
 thread_local u8 last_frames[frame_capacity];
 thread_local int last_count = 0;
 
-// Lines by code object; the code objects are kept, so that no other gets the same address.
+// Lines by code object; the code objects are kept alive so that another one cannot get the same address.
 struct Line {
   void* code;
   int line;
@@ -53,8 +53,8 @@ Line lines[line_capacity];
 u4 lines_in_use = 0;
 u4 places_in_use = 0;
 
-// Tables change under their lock, and no function of the interpreter runs under it: that could free objects, and
-// these call MPI.
+// Tables change under their lock. Interpreter functions must not run under the lock: they could free objects,
+// which could call MPI.
 class Locked {
  public:
   Locked() {
@@ -66,7 +66,7 @@ class Locked {
   }
 };
 
-// The row of a line, or the empty one where it belongs.
+// The row of a line, or the empty row where it belongs.
 Line& find_line(void* code, int line) {
   u8 at = mixed(reinterpret_cast<u8>(code) + static_cast<u8>(line));
   while (lines[at % line_capacity].code &&
@@ -88,7 +88,7 @@ void copy_text(void* object, const char* attribute, char* to, std::size_t capaci
 PlaceRow describe(void* code, int line) {
   PlaceRow row{};
   void *type, *value, *trace;
-  python.PyErr_Fetch(&type, &value, &trace);  // the program may be handling an exception
+  python.PyErr_Fetch(&type, &value, &trace);  // preserved, because the program may be handling an exception
   copy_text(code, "co_qualname", row.function, sizeof row.function);
   if (!*row.function) copy_text(code, "co_name", row.function, sizeof row.function);
   copy_text(code, "co_filename", row.file, sizeof row.file);
@@ -98,7 +98,7 @@ PlaceRow describe(void* code, int line) {
   return row;
 }
 
-// The number of a row of `places`; most_places where the table is full.
+// The number of a row of `places`; most_places if the table is full.
 u4 number_of(const PlaceRow& row) {
   for (u4 i = 0; i < places_in_use; ++i)
     if (std::memcmp(&profile.places[i], &row, sizeof row) == 0) return i;
@@ -121,7 +121,7 @@ u4 place_of(void* frame) {
   const Locked locked;
   const u4 place = number_of(described);
   if (Line& row = find_line(code, line); !row.code && lines_in_use < most_lines) {
-    row = {code, line, place};  // and keeps the reference
+    row = {code, line, place};  // the row keeps the reference
     ++lines_in_use;
   }
   return place;
@@ -143,7 +143,7 @@ bool find_python(int depth) {
 }
 
 const void* caller_in_python(const void* caller) {
-  // At its end the interpreter frees communicators and the like, and may then not be asked any more.
+  // At its end, the interpreter frees communicators and other objects, and must not be called any more.
   if (!python.Py_IsInitialized() || !python.PyGILState_GetThisThreadState()) return caller;
   const int state = python.PyGILState_Ensure();
   last_count = 0;

@@ -18,8 +18,7 @@ namespace {
 
 std::atomic_flag tables_taken = ATOMIC_FLAG_INIT;
 
-// A cache of recent rows, so that the table is rarely searched: the fields that differ from call to call
-// select the slot.
+// A cache of recent rows, so that the table is rarely searched; fields that vary between calls select the slot.
 struct Recent {
   const void* caller;
   u8 key;
@@ -113,8 +112,8 @@ void count_received(int partner, u8 bytes, u8 ticks) {
   profile.process->received_bytes += bytes;
 }
 
-// A call's place in the histogram is known as late as the second reading of the clock, and a processor that has to
-// wait for an address loses more time than with all the rest. So each call adds the one before to the histogram.
+// The histogram bin of a call is known only after the second clock read, and a processor that must wait for an
+// address loses more time than in all the rest. So each call adds the previous call to the histogram.
 [[gnu::always_inline]] inline void count(CallRow& row, u8 ticks, u8 bytes) {
   if (row.calls) [[likely]] {
     const int bit = 63 - __builtin_clzll(row.last_ticks | 1);
@@ -147,8 +146,8 @@ void forget_recent() { std::fill(recent, recent + recent_capacity, Recent{}); }
   return &row;
 }
 
-// The descriptions that programs need most often are `flatten`: what they call is part of them, which saves up to
-// 1 ns a call. What is rare is `noinline`.
+// The most frequently used descriptions are `flatten`: their callees are inlined, which saves up to 1 ns per call.
+// Rare work is `noinline`.
 
 // The row in which this call is counted.
 [[gnu::always_inline]] inline void Call::find(const CallDescription& meaning) {
@@ -166,7 +165,7 @@ void forget_recent() { std::fill(recent, recent + recent_capacity, Recent{}); }
   attention_tick = end_ < trace_end ? 0 : next_sample_tick;
 }
 
-// Counts the call, and unlocks the tables.
+// Counts the call and unlocks the tables.
 [[gnu::always_inline]] inline void Call::finish(const CallDescription& meaning) {
   const u8 ticks = end_ - begin_;
   ProcessRow& process = *profile.process;
@@ -270,7 +269,7 @@ void Call::exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MP
   finish(sending);
 }
 
-// Records a request of this call, so that its waits can be attributed; nullptr where the table is full.
+// Records a request of this call, so that its waits can be attributed; nullptr if the table is full.
 Request* Call::track(std::uint64_t key, const CallDescription& meaning) {
   Request* request = add_request(key);
   if (!request) return nullptr;
@@ -288,14 +287,14 @@ Request* Call::track(std::uint64_t key, const CallDescription& meaning) {
   return request;
 }
 
-// Records a call that began an operation which a request completes.
+// Records a call that started an operation with a request.
 void Call::begun(const CallDescription& meaning, MPI_Request request) {
   find(meaning);
   track(key_of(request), meaning);
   finish(meaning);
 }
 
-// Records a call that made a persistent request, which sends nothing yet: `fill` adds what each start sends.
+// Records a call that made a persistent request, which sends nothing yet; `fill` adds what each start sends.
 template <class Fill>
 void Call::prepared(const CallDescription& meaning, MPI_Request request, Fill fill) {
   find(meaning);
@@ -307,7 +306,7 @@ void Call::prepared(const CallDescription& meaning, MPI_Request request, Fill fi
   finish(meaning);
 }
 
-// The description of a send, whose bytes are counted now.
+// The description of a send; its bytes are counted now.
 CallDescription Call::sending(const Members& members, int destination, int tag, u8 bytes) {
   if (destination == MPI_PROC_NULL)
     return {.communicator_size = members.size, .tag = tag, .communicator = members.identity};
@@ -406,7 +405,7 @@ void Call::prepared_receive(MPI_Comm comm, MPI_Request request) {
            [&](Request* tracked) { expects(tracked, members); });
 }
 
-// MPI_Start and MPI_Startall: data sent now are counted now.
+// MPI_Start and MPI_Startall: the data that they send are counted now.
 void Call::activated(const Waiting& started) {
   CallDescription meaning;
   for (int i = 0; i < started.count(); ++i) {
@@ -431,7 +430,7 @@ void Call::activated(const Waiting& started) {
   finish(meaning);
 }
 
-// A matched message carries no communicator: take that of the probe.
+// A matched message does not carry its communicator, so the probe's is used.
 void Call::probed_message(MPI_Comm comm, bool found, std::uint64_t message) {
   Members& members = members_of(comm);
   const CallDescription meaning{.communicator_size = members.size, .communicator = members.identity};
@@ -468,7 +467,7 @@ void Call::started_message(std::uint64_t message, MPI_Request request) {
   finish(meaning);
 }
 
-// The description of a put or get, whose bytes are counted now.
+// The description of a put or get; its bytes are counted now.
 CallDescription Call::one_sided(MPI_Win window, int target, u8 bytes, bool put) {
   const Members& members = members_of_window(window);
   CallDescription meaning{.communicator_size = members.size, .communicator = members.identity};

@@ -12,21 +12,21 @@
 
 namespace scope {
 
-// Between MPI_Init and MPI_Finalize of a process that is monitored.
+// True between MPI_Init and MPI_Finalize of a monitored process.
 inline bool recording = false;
 // False while MPI_Pcontrol(0) is in effect.
 inline bool counting = false;
 
 struct Thread {
   int depth = 0;          // nesting depth of calls
-  u4 routine = 0;         // the outermost
+  u4 routine = 0;         // outermost routine
   bool in_files = false;  // the monitor's own work on files
   bool initialized_mpi = false;
-  const void* fortran_caller = nullptr;  // caller of the Fortran entry around the one that counts
+  const void* fortran_caller = nullptr;  // caller of the Fortran entry around the counting entry
 };
 extern thread_local constinit Thread thread;
 
-// Held while tables change, where several threads may call at once.
+// Lock for changes of tables, taken if several threads may call MPI at once.
 void lock_tables();
 void unlock_tables();
 inline bool several_threads = false;
@@ -67,10 +67,10 @@ class Call {
     if (level_) --thread.depth;  // an error handler threw
   }
 
-  // Outermost and to be recorded, as known before MPI's work.
+  // Whether the call is outermost and recorded, as known before MPI's work.
   bool counts() const { return level_ == 1 && counting; }
 
-  // After MPI's work: true when the call is to be described. Until then this thread holds the tables.
+  // Called after MPI's work; true if the call is to be described; this thread then holds the tables until it is.
   [[gnu::always_inline]] bool ends(int code = MPI_SUCCESS) {
     if (!level_) return false;
     --thread.depth;
@@ -123,7 +123,7 @@ class Call {
 
   u8 ticks() const { return end_ - begin_; }
 
-  // A wait or test: its own row first, then the completed requests, then its end.
+  // A wait or test: first its own row, then the completed requests, then its end.
   void waits();
   void waited();
   // A pending operation has completed; `share` of this call's time is attributed to it.
@@ -153,29 +153,29 @@ class Call {
   CallRow* row_ = nullptr;  // once found
 };
 
-// A Call whose functions are called, not inlined: for the many entries where speed matters little.
+// A Call whose functions are not inlined, for the many entries whose speed is not critical.
 class PlainCall : public Call {
  public:
   PlainCall(u4 routine, const void* caller);
   bool ends(int code = MPI_SUCCESS);
 };
 
-// The class of a number of bytes: 0: none; n: 2^(n-1) <= bytes < 2^n.
+// The size class of a number of bytes: 0: no bytes; n: 2^(n-1) <= bytes < 2^n.
 inline u4 size_class_of(u8 bytes) { return bytes ? 64u - static_cast<u4>(__builtin_clzll(bytes)) : 0; }
 
-// The window in which calls are traced, in ticks; none: the greatest number.
+// The window in which calls are traced, in ticks; the maximum value without a trace.
 inline u8 trace_begin = UINT64_MAX;
 inline u8 trace_end = 0;
 inline bool Call::tracing() { return trace_begin != UINT64_MAX; }
 
-// When the next row of the time series is due; when a call must check for due work, 0 while tracing.
+// When the next row of the time series is due, and when a call must check for due work (0 while tracing).
 inline u8 next_sample_tick = UINT64_MAX;
 inline u8 attention_tick = UINT64_MAX;
 
-// Recent rows belong to another region.
+// Drops the recent rows, which belong to another region.
 void forget_recent();
 
-// The region to which calls belong now; never null.
+// The current region of calls; never null.
 inline RegionRow* current_region = nullptr;
 
 }  // namespace scope

@@ -13,7 +13,7 @@ constexpr std::size_t bucket_count = 1 << 13;
 Request places[place_capacity];
 Request* buckets[bucket_count];
 Request* unused = nullptr;
-int touched = 0;  // slots that were ever used: the rest of the memory stays untouched
+int touched = 0;  // number of slots ever used; the rest of the memory stays untouched
 
 Request*& bucket(std::uint64_t key) { return buckets[spread(key) >> (64 - 13)]; }
 

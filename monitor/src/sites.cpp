@@ -18,19 +18,19 @@ namespace {
 u4 modules = 0;
 int depth = 1;
 
-// An address that no program has: the rest is the row of a call path, or `no_site`.
+// Address bit that programs never have: the other bits are the row of a call path, or `no_site`.
 constexpr u8 path_bit = u8{1} << 62;
 
 const void* path_of_row(u4 row) { return reinterpret_cast<const void*>(path_bit | row); }
 
-// Call paths by caller and position of the stack. The same two mean the same path where every return address
-// still stands where it stood: to look at them costs some ns, to unwind the stack microseconds.
+// Call paths by caller and stack position. Both are the same path if every return address is still in its place:
+// checking them costs a few ns, unwinding the stack costs microseconds.
 struct KnownPath {
   const void* caller;
   const void* stack;
   u4 row;
   u4 count;
-  i4 slots[frame_capacity];  // in words from `stack` on
+  i4 slots[frame_capacity];  // offsets in words from `stack`
 };
 constexpr std::size_t known_path_capacity = 1024;
 KnownPath known_paths[known_path_capacity];
@@ -44,7 +44,7 @@ bool stands(const KnownPath& path) {
   const u8* const stack = static_cast<const u8*>(path.stack);
   const u8* const frames = profile.sites[path.row].frames;
   for (u4 i = 0; i < path.count; ++i)
-    if (stack[path.slots[i]] != frames[i]) return false;  // beyond the first that differs nothing is known
+    if (stack[path.slots[i]] != frames[i]) return false;  // frames beyond the first difference are not known
   return true;
 }
 
@@ -97,13 +97,13 @@ int add_code_of(dl_phdr_info* info, std::size_t, void* program) {
   return 0;
 }
 
-// Modules that were loaded since the last look.
+// Records modules that were loaded since the last check.
 void note_modules_of(const u8* frames, int count) {
   for (int i = 0; i < count; ++i)
     if ((frames[i] & place_bit) == 0 && !is_in_known_module(frames[i])) return note_modules();
 }
 
-// The row of a call path, the innermost frame first; `frames` is padded with zeros.
+// The row of a call path, innermost frame first; `frames` is padded with zeros.
 u4 row_of_frames(const u8* frames, int count) {
   u8 hash = 0;
   for (int i = 0; i < count; ++i) hash = mixed(hash + frames[i]);

@@ -1,34 +1,34 @@
-// Call sites: return addresses, and the files that contain them. With more than one frame a site is a call path.
+// Call sites: return addresses, and the files that contain them. A site with more than one frame is a call path.
 #pragma once
 
 #include "tables.hpp"
 
 namespace scope {
 
-// Whether the caller's address alone is not the call site: in Python, or where call paths are asked for.
+// Whether a call site is more than the caller's address: in Python, or if call paths are requested.
 inline bool looks_further = false;
 
-// Sites of at most `depth` frames from now on; 0: none.
+// Records sites with at most `depth` frames from now on; 0: none.
 void begin_sites(int depth);
 int depth_of_sites();
 
-// What stands for the call site as the address of a caller: the line of Python, the call path, or `caller`
-// itself. `stack` is where the caller's frame ends.
+// The call site in the form of a caller's address: the Python line, the call path, or `caller` itself. `stack` is
+// the end of the caller's frame.
 const void* caller_beyond(const void* caller, const void* stack);
 
-// The row of the call site for which `caller` stands.
+// The row of the call site that `caller` denotes.
 u4 site_of(const void* caller);
 
 // Records mapped programs and libraries that are not yet in the table.
 void note_modules();
 bool is_in_known_module(u8 address);
 
-// Unwinds the stack from the frame in which `first` runs or to which it is returned; inner frames are left out.
+// Unwinds the stack from the frame in which `first` runs or to which `first` returns; inner frames are left out.
 struct Walk {
   const void* first;
   int limit;
   u8 frames[frame_capacity] = {};
-  u8 slots[frame_capacity] = {};  // where on the stack each return address lies
+  u8 slots[frame_capacity] = {};  // position of each return address on the stack
   int count = 0;
   bool reached = false;
   bool slots_are_known = true;

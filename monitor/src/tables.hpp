@@ -1,5 +1,5 @@
-// The rows of a profile's tables, and their description in the file. Readers find columns by name: see
-// docs/method/monitor.md. Every struct is its columns without gaps; `pad` columns fill them.
+// The rows of a profile's tables, and their description in the file. Readers find columns by name (see
+// docs/method/monitor.md). Every struct consists of its columns without gaps; `pad` columns fill any gaps.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ struct ProcessRow {
   u4 state;
   i4 abort_code;
   u8 init_begin_tick, first_tick, first_unix_ns, last_tick, last_unix_ns, last_sample_tick, finalize_tick;
-  u8 mpi_ticks;  // of the thread that initialized MPI, outermost calls
+  u8 mpi_ticks;  // outermost calls of the thread that initialized MPI
   u8 other_threads_mpi_ticks;
-  u8 finalize_ticks;  // in MPI_Finalize, not included in `mpi_ticks`
+  u8 finalize_ticks;  // time in MPI_Finalize, not included in `mpi_ticks`
   u8 calls;
   u8 in_since_tick;
   u4 in_routine;
@@ -53,8 +53,8 @@ struct CallRow {
   u4 used, routine, site, communicator_size, size_class;
   i4 region;
   u8 calls, ticks, min_ticks, max_ticks, bytes;
-  u4 histogram[histogram_buckets];  // of all calls but the latest
-  u8 last_ticks;                    // of that
+  u4 histogram[histogram_buckets];  // all calls except the latest
+  u8 last_ticks;                    // the latest call
   u4 pad[6];                        // to a multiple of a cache line
   static constexpr std::string_view columns =
       "used:u4 routine:u4 site:u4 communicator_size:u4 size_class:u4 region:i4 calls:u8 ticks:u8 min_ticks:u8 "
@@ -124,7 +124,7 @@ struct RegionRow {
   u4 used;
   i4 number;
   u8 entries, ticks, mpi_ticks;
-  char name[64];  // empty where a program numbers its regions
+  char name[64];  // empty if the program only numbers its regions
   static constexpr std::string_view columns = "used:u4 number:i4 entries:u8 ticks:u8 mpi_ticks:u8 name:s64";
 };
 
@@ -142,7 +142,7 @@ struct EventRow {
 
 inline constexpr int size_classes = 33;
 
-// What a process did with a file, in one layer.
+// Use of a file by the process in one layer.
 struct FileRow {
   u4 used, layer;
   u8 key;
@@ -150,16 +150,16 @@ struct FileRow {
   u8 reads, read_bytes, read_ticks;
   u8 writes, written_bytes, write_ticks;
   u8 syncs, sync_ticks;
-  u8 others, other_ticks;  // closing, seeking, locking, flushing; MPI-IO's routines without data
-  u8 longest_ticks;        // of a read or write
-  u8 consecutive;          // transfers that begin where the one before ended
-  u8 forward;              // ... that begin behind it
-  u8 unaligned;            // ... that begin within a block
-  u8 collective;           // of MPI-IO
-  u8 file_gaps;            // ... through a view of the file with gaps
-  u8 memory_gaps;          // ... of data with gaps between them in memory
+  u8 others, other_ticks;  // closing, seeking, locking, flushing; MPI-IO routines without data
+  u8 longest_ticks;        // longest read or write
+  u8 consecutive;          // transfers that start where the previous one ended
+  u8 forward;              // transfers that start after that point
+  u8 unaligned;            // transfers that start inside a block
+  u8 collective;           // collective transfers of MPI-IO
+  u8 file_gaps;            // MPI-IO transfers through a view with gaps
+  u8 memory_gaps;          // MPI-IO transfers of data with gaps in memory
   u8 extent;               // end of the farthest transfer
-  u4 block_bytes;          // of the file system
+  u4 block_bytes;          // block size of the file system
   u4 read_sizes[size_classes], write_sizes[size_classes];
   u4 pad;
   char path[path_capacity];
@@ -170,7 +170,7 @@ struct FileRow {
       "read_sizes:u4[33] write_sizes:u4[33] pad:u4 path:s256";
 };
 
-// Bytes of a row; the compiler's layout must match.
+// Size of a row in bytes; the compiler's layout must match.
 constexpr std::size_t width_of(std::string_view columns) {
   std::size_t total = 0;
   while (!columns.empty()) {

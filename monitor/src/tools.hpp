@@ -1,4 +1,4 @@
-// Other tools between the program and its MPI.
+// Other tools between the program and its MPI library.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,10 +12,10 @@ namespace scope {
 
 struct Tools {
   std::string file;    // the library of another tool; empty: none
-  std::string hidden;  // routines whose calls that tool gets before the monitor, each behind a space
+  std::string hidden;  // routines that this tool intercepts before the monitor, each after a space
 };
 
-// The file that contains a routine; empty for a mere reference to it in the program.
+// The file that contains a routine; empty if the program only references it.
 inline std::string file_with(void* routine) {
   Dl_info info{};
   ElfW(Sym)* symbol = nullptr;
@@ -24,8 +24,8 @@ inline std::string file_with(void* routine) {
   return symbol && symbol->st_shndx == SHN_UNDEF ? "" : info.dli_fname;
 }
 
-// Looks who gets the calls of each routine. A tool behind the monitor gets all calls from it. One before it (a
-// library preloaded first, or a part of the program) decides what the monitor sees: usually nothing.
+// Determines who receives the calls of each routine. A tool behind the monitor receives all calls from it. A tool
+// before it (a library preloaded first, or part of the program) decides what the monitor sees: usually nothing.
 inline Tools other_tools() {
   Tools before;
   std::string behind;

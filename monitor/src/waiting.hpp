@@ -1,5 +1,5 @@
-// The requests and statuses of one wait, test or start. MPI clears the handles, so they are saved before;
-// statuses that the program ignores are requested here, since they contain sender and size.
+// The requests and statuses of one wait, test or start. MPI clears the handles, so they are saved first. Statuses
+// that the program ignores are requested here, because they contain sender and size.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace scope {
 
-// A few live on the stack; many in a block that the thread keeps.
+// A few values are on the stack; more are in a block that the thread keeps.
 template <typename Value, typename Tag>
 class Block {
  public:
@@ -71,7 +71,7 @@ class Waiting {
       if (Request* request = under_way(i)) call_.completed(*request, share, statuses[i]);
     call_.waited();
   }
-  // `indices` counted from `first`: 0 in C, 1 in Fortran.
+  // `indices` count from `first`: 0 in C, 1 in Fortran.
   void some(int count, const int* indices, int first, const MPI_Status* statuses) {
     call_.waits();
     const auto index = [&](int i) { return indices[i] - first; };
@@ -103,14 +103,14 @@ class Waiting {
   Block<std::uint64_t, Waiting> keys_;
 };
 
-// Readable statuses. `given` is MPI_STATUS_IGNORE where the program ignores them.
+// Readable statuses. `given` is MPI_STATUS_IGNORE if the program ignores them.
 class Statuses {
  public:
   Statuses(const Call& call, int count, MPI_Status* given)
       : own_(call.counts() && ignored(given) && count > 0 ? count : 0),
         read_(call.counts() && ignored(given) ? own_.get() : given) {}
 
-  // The statuses for MPI to fill: the program's own, in its own language, or these.
+  // The statuses for MPI to fill: the program's own, in its language, or these.
   template <typename Status>
   Status* pass(Status* given) {
     return read_ == own_.get() && read_ ? reinterpret_cast<Status*>(read_) : given;

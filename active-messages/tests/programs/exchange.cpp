@@ -1,13 +1,13 @@
-// Two of these processes exchange messages: one answers, the other asks, measures and checks. What tests and benchmarks
-// run. With COUNT, this many processes may ask the one that answers.
+// Two of these processes exchange messages: one answers, the other asks, measures and checks. Used by tests and
+// benchmarks. With COUNT, this many processes may ask the one that answers.
 //
 // usage: scope-exchange INTERFACE automatic|xdp|packet|none on|off ACTION [BYTES COUNT]
 //   on|off: flow control. ACTION: latency, stream, put, check; answer; absent: answer, but only after three seconds
 //   without a call
-//   SCOPE_EXCHANGE_PATIENCE_S: after so many seconds of silence the other is dead
+//   SCOPE_EXCHANGE_PATIENCE_S: seconds of silence after which the other process is dead
 // The process writes one line, its address, and reads two lines: the session key and the other's address, all in
-// hexadecimal digits. At its end it writes one line of JSON. Exit codes: 0; 1 wrong data or a dead peer; 2 bad usage,
-// or no way to the wire.
+// hexadecimal digits. At the end, it writes one line of JSON. Exit codes: 0; 1: wrong data or a dead peer; 2: bad
+// usage, or no access to the wire.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -26,7 +26,7 @@ namespace {
 using namespace scope::active_messages;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t spins = 20'000;  // polls in vain, a millisecond or two, before the processor is given away
+constexpr std::size_t spins = 20'000;  // unsuccessful polls (1 to 2 ms) before the processor is yielded
 constexpr std::size_t exposed_bytes = 64 << 20;
 
 struct Refusal : std::runtime_error {
@@ -70,12 +70,12 @@ Value one_of(const std::string& word, std::initializer_list<std::pair<const char
   throw Refusal(word + ": allowed are " + names);
 }
 
-// Byte `index` of message `round`: no two rounds or neighbors are alike.
+// Byte `index` of message `round`: successive rounds and neighbors differ.
 std::byte expected_byte(std::size_t round, std::size_t index) {
   return static_cast<std::byte>(round * 31 + index * 7 + index / 251);
 }
 
-// Both roles; the handlers are in the same order.
+// Both roles, with handlers in the same order.
 class Process {
  public:
   explicit Process(const Options& options) : memory_(exposed_bytes), endpoint_(options) {
@@ -96,7 +96,7 @@ class Process {
   void connect(const Address& other) { peer_ = endpoint_.add(other); }
 
   void answer(std::size_t others) {
-    // The other's silence is its death; ours would be, too.
+    // Keeps polling, because our silence would count as our death.
     for (std::size_t fruitless = 0; ended_ < others;) {
       if (endpoint_.poll() > 0)
         fruitless = 0;
@@ -223,7 +223,7 @@ class Process {
   }
 
   std::vector<std::byte> memory_, outgoing_;
-  Endpoint endpoint_;  // ends first: until then peers write into the memory
+  Endpoint endpoint_;  // destroyed first, because peers write into the memory until then
   Region region_ = 0, other_region_ = 0;
   Peer peer_ = 0;
   Handler echo_, back_, count_, ask_region_, region_is_, check_memory_, end_;

@@ -1,5 +1,5 @@
-// Doubling with any number of ranks (Bruck et al., IEEE TPDS 8(11), 1997): every rank sends all its blocks to the
-// rank at distance 1, 2, 4 … before it. Blocks keep their positions, so that wrapped ranges take two messages.
+// Doubling for any number of ranks (Bruck et al., IEEE TPDS 8(11), 1997): every rank sends all its blocks to the
+// rank at distance 1, 2, 4 … before it. Blocks keep their positions, so wrapped ranges need two messages.
 #include <algorithm>
 
 #include "algorithms/passing.hpp"

@@ -1,4 +1,4 @@
-// Blocks circulate around a ring of the ranks in order.
+// Blocks circulate around a ring of ranks in order.
 #include "algorithms/passing.hpp"
 
 namespace scope {

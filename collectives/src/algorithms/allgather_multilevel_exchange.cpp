@@ -1,4 +1,4 @@
-// From the inside out: the leaders of neighboring parts exchange the blocks of their parts, and forward received
+// From the inside out, the leaders of neighboring parts exchange the blocks of their parts and forward received
 // blocks into their own part as they arrive. A slow link carries every block once per part behind it.
 #include "algorithms/passing.hpp"
 
@@ -14,7 +14,7 @@ struct Part {
 struct Level {
   std::vector<Part> parts;
   std::vector<Tree> trees;
-  std::vector<int> part_of;  // of every rank; -1 where it is not in this branch
+  std::vector<int> part_of;  // part of every rank; -1 if it is not in this branch
 };
 
 // Innermost levels first; `place` is the position of the branch in the order.

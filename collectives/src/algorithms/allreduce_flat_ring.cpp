@@ -1,4 +1,4 @@
-// Two rounds of a ring over the ranks in order: a reduce-scatter, then an allgather.
+// Two rounds around a ring of ranks in order: a reduce-scatter, then an allgather.
 #include "algorithms/passing.hpp"
 
 namespace scope {

@@ -1,4 +1,4 @@
-// Pipelined reduce and pipelined broadcast combined: a segment goes down again while later ones still come up.
+// Pipelined reduce combined with pipelined broadcast: a segment goes down while later segments still come up.
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -11,7 +11,7 @@ const Registration allreduce_multilevel_pipelined{{
     .shapes = passing_shapes,
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
-      // A segment returns after it went up and down: until then a rank only sends up.
+      // A segment returns only after going up and down; until then, a rank only sends up.
       const std::size_t lag = 2 * height(*tree, problem.root) + 1;
       const auto program = [tree, lag, ranges = segments(problem)](Program& steps, int rank) {
         const std::vector<int>& below = tree->children[rank];

@@ -1,4 +1,4 @@
-// In step s every rank sends to the s-th rank after it and receives from the s-th before it.
+// In step s, every rank sends to the s-th rank after it and receives from the s-th rank before it.
 #include "algorithms/passing.hpp"
 
 namespace scope {

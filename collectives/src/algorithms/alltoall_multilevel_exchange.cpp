@@ -1,6 +1,6 @@
-// Inside a cluster all ranks exchange directly. Between two clusters goes one message in each direction: the
-// leaders collect their cluster's data for the other, exchange them, and distribute them (MagPIe, Kielmann et
-// al. 1999). Where all hosts form one cluster, hosts replace clusters.
+// Inside a cluster, all ranks exchange directly. Two clusters exchange one message in each direction: the leaders
+// collect their cluster's data for the other cluster, exchange them, and distribute them (MagPIe, Kielmann et
+// al. 1999). If all hosts form one cluster, hosts take the place of clusters.
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -8,8 +8,8 @@ namespace {
 
 struct Parties {
   std::vector<std::vector<int>> members;
-  std::vector<std::int64_t> begin;  // first place of a party in the order
-  std::vector<int> party_of;        // of every rank
+  std::vector<std::int64_t> begin;  // first position of a party in the order
+  std::vector<int> party_of;        // party of every rank
   std::vector<int> order;
 };
 
@@ -44,16 +44,16 @@ const Registration alltoall_multilevel_exchange{{
         const auto here = static_cast<std::int64_t>(ours.size());
         const auto all = static_cast<std::int64_t>(order.size());
         const std::int64_t away = all - here;
-        const std::int64_t after = begin[own] + here;  // the positions after ours in the order
+        const std::int64_t after = begin[own] + here;  // number of positions after ours in the order
         const int leader = ours.front();
         for (std::int64_t i = 0; i < here; ++i)
           if (ours[i] != rank) steps.start_receive(ours[i], Space::result, (begin[own] + i) * units, units);
         for (std::int64_t i = 0; i < here; ++i)
           if (ours[i] != rank) steps.start_send(ours[i], Space::input, (begin[own] + i) * units, units);
         if (away == 0) return steps.wait_all();
-        // `work` of a leader: outgoing data by party and member; incoming data by party, sender and member;
-        // the data for each member.
-        const auto outgoing = [&](std::size_t party) {  // a party's index among the others, times our members
+        // A leader's `work`: outgoing data by party and member; incoming data by party, sender and member;
+        // then the data for each member.
+        const auto outgoing = [&](std::size_t party) {  // index of a party among the others x our members
           return (begin[party] < begin[own] ? begin[party] : begin[party] - here) * here;
         };
         const std::int64_t arrived = away * here;

@@ -1,4 +1,4 @@
-// Up the tree and down again: every slow link is crossed once in each direction.
+// Messages go up the tree and down again, so that every slow link is crossed once in each direction.
 #include "algorithms/passing.hpp"
 
 namespace scope {

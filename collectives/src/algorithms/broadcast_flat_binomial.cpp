@@ -1,6 +1,6 @@
-// The tree of Storchi et al., Fig. 3 ("flat binomial tree"): ranks in order, rank i sends to 2i+1 and 2i+2,
-// one after the other. The figure's tree is a binary heap: only that fits its text ("after 3 time steps all
-// local nodes except p6 have been reached", p3, p4 and p5 send to GRID next).
+// The tree of Storchi et al., Fig. 3 ("flat binomial tree"): ranks in order; rank i sends to 2i+1, then to 2i+2.
+// The tree in the figure is a binary heap, because only a heap fits the text ("after 3 time steps all local nodes
+// except p6 have been reached"; p3, p4 and p5 send to GRID next).
 #include "algorithms/passing.hpp"
 
 namespace scope {

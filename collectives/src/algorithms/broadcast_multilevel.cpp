@@ -1,8 +1,8 @@
-// The message crosses the slow links once, from the root to every cluster's leader, all at the same time; then, inside the
-// clusters, it goes down a binomial tree (Storchi et al., section 3).
+// The message crosses the slow links once, from the root to all cluster leaders at the same time; inside the
+// clusters, it then goes down a binomial tree (Storchi et al., section 3).
 //
-// Asynchronous, as MPICH-G2 over LAM/MPI: all sends of a rank are posted at once. These share the sender's port: 6 steps
-// for 8 hosts. Blocking, their optimization: to one child after another: 3 steps for 8 hosts.
+// Asynchronous variant, as in MPICH-G2 over LAM/MPI: all sends of a rank are posted at once and share the sender's
+// port: 6 steps for 8 hosts. Blocking variant, their optimization: one child after another, 3 steps for 8 hosts.
 #include "algorithms/passing.hpp"
 
 namespace scope {

@@ -1,6 +1,5 @@
-// Segments flow over all levels at once. The message crosses every link of the tree once; the root posts
-// everything, the slowest link first, so that this link never waits; every other rank forwards a segment on
-// arrival.
+// Segments flow over all levels at once. The message crosses every link of the tree once. The root posts
+// everything, slowest link first, so that this link never idles; every other rank forwards a segment on arrival.
 #include "algorithms/passing.hpp"
 
 namespace scope {

@@ -1,5 +1,5 @@
-// Blocks move along a tree: to the root, or from it. Along a multilevel tree the blocks of a cluster cross the slow link in
-// one message; the flat trees are over the ranks in order, regardless of their places.
+// Blocks move along a tree to the root or from the root. In a multilevel tree, the blocks of a cluster cross the
+// slow link in one message; flat trees use the ranks in order, regardless of their places.
 #include "algorithms/passing.hpp"
 
 namespace scope {
@@ -17,7 +17,7 @@ Tree binomial(const Problem& problem) {
   return tree;
 }
 
-// Every rank's subtree is contiguous.
+// A layout in which every rank's subtree is contiguous.
 struct Layout {
   Layout(Tree along, int root)
       : tree(std::move(along)),
@@ -29,7 +29,7 @@ struct Layout {
 
   Tree tree;
   std::vector<int> order;
-  std::vector<std::int64_t> sizes;  // of every rank's subtree, in blocks
+  std::vector<std::int64_t> sizes;  // size of every rank's subtree, in blocks
   std::vector<std::int64_t> places;
 };
 

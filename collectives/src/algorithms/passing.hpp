@@ -1,4 +1,4 @@
-// What algorithms need: their registration, and steps along a tree that several share.
+// Common parts of the algorithms: registration, and steps along a tree that several algorithms share.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@
 
 namespace scope {
 
-// Sends and waits until the receiver has everything: a blocking send before sockets buffered megabytes.
+// Sends and waits until the receiver has everything, like blocking sends before sockets buffered megabytes.
 void send_confirmed(Program& program, int peer, std::int64_t units);
 void receive_confirmed(Program& program, int peer, std::int64_t units);
 
-// Receives the whole message from the parent, and sends it to one child after another.
+// Receives the whole message from the parent and sends it to one child after another.
 void pass_blocking(Program& program, const Tree& tree, int rank, std::int64_t units);
 
-// Sends segments to several children, a limited number ahead per child, such that the slowest link never
-// waits and no library has to hold a whole message.
+// Sends segments to several children, a limited number ahead per child, so that the slowest link never idles and
+// the library does not have to buffer a whole message.
 class Feeder {
  public:
   Feeder(Program& program, const std::vector<int>& children)
@@ -31,11 +31,11 @@ class Feeder {
   std::vector<std::vector<std::int64_t>> sent_;
 };
 
-// Receives the segments of a message, a limited number posted ahead.
+// Receives the segments of a message, with a limited number of receives posted ahead.
 class Drain {
  public:
   Drain(Program& program, int source, Space space, const std::vector<Range>& ranges);
-  void take(std::size_t segment);  // in their order
+  void take(std::size_t segment);  // in order
 
  private:
   void post(std::size_t segment);
@@ -46,7 +46,7 @@ class Drain {
   std::vector<std::int64_t> posted_;
 };
 
-// Receives the children's segments as they arrive and reduces them into `work`; a few are posted ahead.
+// Receives the children's segments as they arrive and reduces them into `work`; a few receives are posted ahead.
 class Collector {
  public:
   Collector(Program& program, const std::vector<int>& children, const std::vector<Range>& ranges);
@@ -60,17 +60,17 @@ class Collector {
   std::vector<std::vector<std::int64_t>> posted_;
 };
 
-// Ranks beyond a power of two are folded into a neighbor, which stands for both.
+// Ranks beyond a power of two are folded into a neighbor, which represents both.
 struct Folding {
   int power;
   int folded;  // this many pairs of neighbors become one
-  int place;   // of the rank among the others
+  int place;   // position of the rank among the remaining ones
   int peer(int distance) const {
     const int other = place ^ distance;
     return other < folded ? 2 * other + 1 : other + folded;
   }
 };
-// An allreduce whose `rounds` reduce the data in `work` of as many ranks as a power of two.
+// An allreduce whose `rounds` reduce the data in `work` over a power of two of ranks.
 Schedule folded(const Problem& problem, const std::function<void(Program&, const Folding&)>& rounds);
 
 }  // namespace scope

@@ -1,4 +1,4 @@
-// The pipelined broadcast in reverse: every segment is reduced on its way up and crosses every slow link once.
+// The reverse of the pipelined broadcast: every segment is reduced on its way up and crosses every slow link once.
 #include "algorithms/passing.hpp"
 
 namespace scope {

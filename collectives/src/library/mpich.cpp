@@ -1,6 +1,6 @@
-// MPICH: binomial below 12 KiB or 8 ranks, else scatter and allgather, by doubling up to 512 KiB for powers of two,
-// else by a ring (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005; MPIR_CVAR_BCAST_*). Where hosts have several ranks,
-// between one rank of each host first, unless by a ring.
+// MPICH: binomial below 12 KiB or 8 ranks, else scatter and allgather: by doubling up to 512 KiB for powers of
+// two, else by a ring (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005; MPIR_CVAR_BCAST_*). If hosts have several
+// ranks, first between one rank of each host, except with a ring.
 #include "library/phases.hpp"
 #include "library/rules.hpp"
 

@@ -1,8 +1,8 @@
-// Open MPI: the fixed decision of its component `tuned`, the same from 4.1.0 to 5.0.10 (coll_tuned_decision_fixed.c),
-// for operations that commute. That decision asks for no segments and no fan-out: its chains are one chain, its
-// segmented ring is a ring. Not exact: the split binary tree of a broadcast (16 to 32 KiB on 256 to 1,023 ranks) and
-// the in-order binary tree of a reduction (256 to 511 and over 2,047 ranks) are binary trees here; a reduction of less
-// than 8 B on two or three ranks is linear.
+// Open MPI: the fixed decisions of its component `tuned`, the same from 4.1.0 to 5.0.10
+// (coll_tuned_decision_fixed.c), for commutative operations. They specify neither segments nor fan-out: chains are
+// one chain, the segmented ring is a ring. Not exact: the split binary tree of a broadcast (16 to 32 KiB on 256 to
+// 1,023 ranks) and the in-order binary tree of a reduction (256 to 511 and over 2,047 ranks) are binary trees
+// here; a reduction of less than 8 B on two or three ranks is linear.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -22,7 +22,7 @@ enum class Method {
   chain,
   binary,
   binomial,
-  knomial,    // of radix 4
+  knomial,    // radix 4
   scattered,  // scatter, then allgather
   halving,    // Rabenseifner's algorithm
   doubling,
@@ -148,8 +148,8 @@ const Table allgather_table = {
     {any_ranks, {{2, doubling}, {8, bruck}, {16, doubling}, {512, bruck}, {4096, doubling}, {any, neighbors}}},
 };
 
-// Bytes of a block. Its linear and its synchronized linear exchange both have all blocks under way at once, since the
-// number of requests is not limited by default.
+// Bytes of a block. Both the linear and the synchronized linear exchange have all blocks in flight at once,
+// because the number of requests is not limited by default.
 const Table alltoall_table = {
     {3, {{32768, pairwise}, {262144, linear}, {any, pairwise}}},
     {8, {{524288, linear}, {1048576, pairwise}, {any, linear}}},
@@ -191,7 +191,7 @@ Schedule flat(const Problem& problem, const char* name) {
   return find_algorithm(problem.operation, name)->make(problem);
 }
 
-// Level by level: those of a level have as many children as there are, as far behind them as the level has places.
+// Joins ranks level by level: the children of a rank follow it at one and two times the size of its level.
 void join_levels(const std::vector<int>& order, Tree& tree) {
   std::size_t width = 1;
   for (std::size_t first = 0; first < order.size(); first += width / 2) {
@@ -219,7 +219,7 @@ Phase tuned_broadcast(const Problem& problem, const std::vector<int>& order) {
   }
 }
 
-// Segments of 64 KiB down a binomial tree between the hosts, and on inside them.
+// Sends segments of 64 KiB down a binomial tree between the hosts, and then inside the hosts.
 Phase han_broadcast(const Problem& problem, const Hosts& hosts) {
   constexpr std::int64_t segment_bytes = 65536;
   const auto along = std::make_shared<Tree>(hosts.inside);
@@ -240,7 +240,7 @@ Phase han_broadcast(const Problem& problem, const Hosts& hosts) {
   };
 }
 
-// `hosts_first`: between one rank of each host first, where there are several hosts with several ranks.
+// `hosts_first`: first between one rank of each host, if there are several hosts with several ranks.
 Schedule broadcast(const Problem& problem, bool hosts_first) {
   const Hosts hosts = hosts_of(problem);
   if (!hosts_first || !hosts.has_several() || hosts.has_ranks_to_themselves())
@@ -269,7 +269,7 @@ Schedule allreduce(const Problem& problem) {
   int power = 1;
   while (2 * power <= problem.ranks()) power *= 2;
   const std::vector<int> all = around(problem.ranks(), problem.root);
-  if (method == halving && problem.units < power)  // too few elements to share
+  if (method == halving && problem.units < power)  // too few elements to distribute
     return scheduled({reduce_linear(problem), broadcast_whole(problem, all, join_star)});
   switch (method) {
     case ring: return flat(problem, "flat_ring");

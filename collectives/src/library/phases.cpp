@@ -26,7 +26,7 @@ void hand_on_whole(Program& steps, const Tree& tree, int rank, std::int64_t unit
   steps.wait_all();
 }
 
-// The message in as many blocks as ranks, numbered from the root.
+// The message divided into as many blocks as ranks, numbered from the root.
 struct Blocks {
   int ranks;
   std::int64_t units;
@@ -39,7 +39,7 @@ struct Blocks {
 
 int lowest_bit(int place) { return place & -place; }
 
-// A binomial scatter: each rank hands its children their halves, the largest first, and keeps its own block.
+// A binomial scatter: each rank sends its children their halves, largest first, and keeps its own block.
 void scatter_blocks(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
   int span = 1;
   while (span < blocks.ranks) span *= 2;
@@ -68,8 +68,8 @@ void ring_allgather(Program& steps, const Blocks& blocks, int place, const auto&
              rank_at((place + ranks - 1) % ranks), blocks.range((place - step - 1 + 2 * ranks) % ranks, 1));
 }
 
-// Recursive doubling. With other numbers than powers of two, data of missing partners arrive through those
-// ranks of the half that have them: these forward them inside the half, by halving.
+// Recursive doubling. If the number of ranks is not a power of two, data of missing partners come from those ranks
+// of the half that have them and forward them inside the half, by halving.
 void doubling_allgather(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
   const int ranks = blocks.ranks;
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -80,7 +80,7 @@ void doubling_allgather(Program& steps, const Blocks& blocks, int place, const a
       exchange(steps, rank_at(other), blocks.range(own_half, distance), rank_at(other),
                blocks.range(other_half, distance));
     if (other_half + distance <= ranks) continue;
-    const int having = ranks - own_half - distance;  // this many ranks of a half have met a partner
+    const int having = ranks - own_half - distance;  // number of ranks of a half that have had a partner
     const Range missing = blocks.range(own_half + distance, distance);
     for (int half = distance / 2; half > 0; half /= 2) {
       const int neighbor = place ^ half;
@@ -188,7 +188,7 @@ Phase alltoall_linear(const Problem& problem) {
   };
 }
 
-// The own block stays where it is. `work` has the blocks by their distance to the target, then those that leave together, then those that came.
+// The own block stays in place. `work` holds blocks by distance to their target, blocks to send, received blocks.
 Phase alltoall_bruck(const Problem& problem) {
   return [ranks = problem.ranks(), units = problem.units](Program& steps, int rank) {
     const std::int64_t leaving = ranks * units;
@@ -224,7 +224,7 @@ Phase allgather_doubling(const Problem& problem) {
   };
 }
 
-// `incoming` has the blocks by their distance from the rank: what is known is one piece.
+// `incoming` holds the blocks by distance from the rank, so that the known blocks are contiguous.
 Phase allgather_bruck(const Problem& problem) {
   return [ranks = problem.ranks(), units = problem.units](Program& steps, int rank) {
     steps.copy(Space::incoming, 0, Space::work, rank * units, units);

@@ -5,7 +5,7 @@
 
 namespace scope {
 
-// Open MPI's component `tuned`. `hosts_first`: where hosts have several ranks, broadcasts are those of `han`.
+// Open MPI's component `tuned`. `hosts_first`: if hosts have several ranks, broadcasts follow component `han`.
 Schedule openmpi_schedule(const Problem& problem, bool hosts_first);
 
 // MPICH's broadcast.

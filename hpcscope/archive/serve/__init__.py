@@ -1,1 +1,1 @@
-"""The pages of a repository from a web server, with runs in progress; needs starlette and uvicorn."""
+"""Web server for the pages of a repository and runs in progress; needs starlette and uvicorn."""

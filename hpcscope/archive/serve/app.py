@@ -1,6 +1,6 @@
-"""The pages of a repository, runs in progress, and uploads as a web application.
+"""Web application for the pages of a repository, runs in progress, and uploads.
 
-Every request needs the token, also on the loopback interface, which all users of a host share.
+Every request needs the token, even on the loopback interface, which all users of a host share.
 """
 
 import asyncio
@@ -43,28 +43,28 @@ from hpcscope.private import temporary_folder
 
 SESSION_S = 12 * 3600.0
 MOST_SESSIONS = 32
-"""The oldest ends before its time."""
+"""If there are more sessions, the oldest is ended early."""
 PLACES = r"/\S*/(?:scope-packed-[^/\s]*/(?:inside/)?|(?=\.upload-))"
-"""Folders of the server in what is said of an upload: its sender need not know them."""
+"""Server directories to remove from messages about an upload, because the sender need not know them."""
 EVERY_S = 1.0
-"""Between two events of a page with runs in progress."""
+"""Time between two updates of a page with runs in progress."""
 
 
 class Guard:
-    """Passes on what has the token as a bearer token, and what reads in a session, which the token begins.
+    """Middleware that passes requests with the bearer token, and read requests of a session begun with the token.
 
-    The id of a session is the first folder of its addresses. A cookie would go to every port of the host, where
-    other users may listen.
+    The id of a session is the first path component of its URLs. A cookie would be sent to every port of the host,
+    where other users may listen.
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token
         self._ends: dict[str, float] = {}
-        """Of the sessions, oldest first, on the monotonic clock."""
+        """Ends of the sessions on the monotonic clock, oldest first."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it before its body is read."""
+        """Pass a request on or refuse it, before its body is read."""
         app = self._app
         if scope["type"] == "http" and not _are_equal(_bearer(Request(scope)), self._token):
             _, session, path = [*scope["path"].split("/", 2), "", ""][:3]
@@ -98,19 +98,19 @@ def _bearer(request: Request) -> str:
 
 
 class LiveSite:
-    """The files of the site as the repository is now, and reports made when they are asked for."""
+    """The files of the site for the current state of the repository; reports are made on request."""
 
     def __init__(self, repository: Repository, folder: Path) -> None:
         self._repository = repository
         self._folder = folder
-        """For reports."""
+        """Directory for reports."""
         self._lock = threading.Lock()
         self._site: Site | None = None
         self._read: object = None
-        """The state of the index that was read."""
+        """The state of the index when the site was read."""
 
     def text(self, name: str) -> str:
-        """Return a file; KeyError where there is none of this name."""
+        """Return a file; KeyError if there is no file of this name."""
         with self._lock:
             site = self._newest()
             if found := re.fullmatch(rf"reports/({ID})\.html", name):
@@ -121,7 +121,7 @@ class LiveSite:
         state = self._repository.state()
         if self._site is None or state != self._read:
             self._site = Site(self._repository, live=True, historic=machines())
-            self._read = state  # of before: what is added meanwhile is read with the next request
+            self._read = state  # the state before reading, so that later additions are read at the next request
         return self._site
 
     def _report(self, site: Site, name: str) -> str:
@@ -135,7 +135,7 @@ class LiveSite:
 
 
 def application(repository: Repository, runs: Path, token: str, uploads: Path | None, held: ExitStack) -> ASGIApp:
-    """Return the application; what it needs is given back when `held` ends. `uploads`: None takes none."""
+    """Return the application; `held` releases its resources. `uploads`: directory for uploads, or None."""
     site = LiveSite(repository, held.enter_context(temporary_folder("serve")))
     progress = RunsInProgress(runs)
 
@@ -154,7 +154,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
         return HTMLResponse(Pages(live=True).in_progress())
 
     def events(request: Request) -> Response:
-        told = _events(request, progress) if request.method == "GET" else ()  # HEAD would never end
+        told = _events(request, progress) if request.method == "GET" else ()  # a HEAD request would never end
         return StreamingResponse(told, media_type="text/event-stream")
 
     async def upload(request: Request) -> Response:
@@ -195,7 +195,7 @@ async def _taken(request: Request, folder: Path) -> Response:
     except OSError as error:  # a full disk
         return JSONResponse({"error": f"not kept: {error.strerror}"}, 507)
     except ClientDisconnect:
-        return Response(status_code=400)  # nobody reads it
+        return Response(status_code=400)  # the client is gone
     finally:
         if upload is not None:
             upload.drop()

@@ -1,4 +1,4 @@
-"""Connections that end: with their one answer, without a whole request, or where a client has too many."""
+"""Connections that end after one response, without a complete request, or if a client has too many."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import asyncio
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_S = 10
-"""For the line and the headers of a request."""
+"""Time for the request line and the headers."""
 MOST_OF_A_CLIENT = 64
 
 
 class BoundedConnection(H11Protocol):
-    """A connection of uvicorn, which itself waits for headers for ever."""
+    """A uvicorn connection with limits; uvicorn itself waits for headers forever."""
 
     connections: set[BoundedConnection]  # type: ignore[assignment]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Refuse it where its client has too many."""
+        """Refuse the connection if its client has too many."""
         super().connection_made(transport)
         if sum(connection.host() == self.host() for connection in self.connections) > MOST_OF_A_CLIENT:
             transport.abort()
@@ -25,11 +25,11 @@ class BoundedConnection(H11Protocol):
             self.loop.call_later(REQUEST_S, self._end_without_request)
 
     def host(self) -> str:
-        """Return the address of its client."""
+        """Return the client's address."""
         return self.client[0] if self.client else ""
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - of uvicorn
-        """End it where its client does not speak HTTP."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
+        """End the connection if its client does not speak HTTP."""
         self.transport.abort()
 
     def _end_without_request(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs in progress: how far they are, what is measured, and what was found so far."""
+"""Runs in progress: their progress, the case being measured, and the findings so far."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hpcscope.plan.plan import Plan
 from hpcscope.rundirectory import RunDirectory, RunFile, read_json
 
 FINDINGS_AGAIN_S = 20.0
-"""Findings are derived from all samples, which takes seconds."""
+"""Minimum time between derivations of findings, which take seconds because they use all samples."""
 MOST_FINDINGS = 10
 
 
 @dataclass
 class RunInProgress:
-    """A run that a process adds to; its files are only read."""
+    """A run that another process is adding to; its files are only read."""
 
     directory: RunDirectory
     record: RunFile
@@ -36,11 +36,11 @@ class RunInProgress:
     journal: Journal
     findings: list[dict[str, str]] = field(default_factory=list)
     derived: float = -FINDINGS_AGAIN_S
-    """When the findings were, on the monotonic clock."""
+    """When the findings were derived, on the monotonic clock."""
 
     @classmethod
     def at(cls, path: Path) -> RunInProgress:
-        """Return the run in a folder; ScopeError where its files cannot be read."""
+        """Return the run in a directory; ScopeError if its files cannot be read."""
         directory = RunDirectory(path)
         return cls(
             directory,
@@ -51,7 +51,7 @@ class RunInProgress:
         )
 
     def told(self) -> dict[str, Any]:
-        """Return its progress as plain data."""
+        """Return the progress as plain data."""
         self.journal.read()
         return {
             "name": self.directory.path.name,
@@ -66,7 +66,7 @@ class RunInProgress:
         }
 
     def _now(self) -> str:
-        """Return the case that is measured, in words; empty between launches."""
+        """Return the label of the case being measured; empty between launches."""
         begun = [case for case in self.journal.opened if case not in self.journal.ended]
         launch = next((asked for asked in self.plan.launches if begun and asked.number == begun[-1][0]), None)
         if launch is None:
@@ -77,7 +77,7 @@ class RunInProgress:
         return Case.of(self.catalog, case.benchmark, case.parameters, launch.batch).label if case else ""
 
     def derive_findings(self) -> None:
-        """Derive what is found so far, unless that was done a moment ago."""
+        """Derive the findings so far, unless that was done recently."""
         if time.monotonic() - self.derived < FINDINGS_AGAIN_S:
             return
         try:
@@ -91,7 +91,7 @@ class RunInProgress:
 
 
 class RunsInProgress:
-    """The runs below a folder that have not ended; threads may ask at the same time."""
+    """The unfinished runs below a directory; safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -113,7 +113,7 @@ class RunsInProgress:
     def _running(self) -> list[Path]:
         try:
             inside = [path for path in self._folder.iterdir() if path.is_dir() and not path.is_symlink()]
-        except OSError:  # there is no such folder yet
+        except OSError:  # the directory does not exist yet
             return []
         return [path for path in inside if _is_running(path)]
 
@@ -122,7 +122,7 @@ class RunsInProgress:
             return self._known[path]
         try:
             return RunInProgress.at(path)
-        except ScopeError:  # it is being begun
+        except ScopeError:  # it is just starting
             return None
 
 

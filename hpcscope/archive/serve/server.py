@@ -12,28 +12,28 @@ from hpcscope.errors import ScopeError, UsageError
 from hpcscope.report.frame import own_scripts
 
 TOKEN = "SCOPE_TOKEN"
-"""The environment variable with the token; drawn at random where it is not set."""
+"""The environment variable with the token, which is random if the variable is not set."""
 SHORTEST_TOKEN = 16
 END_S = 2
-"""For readers of events, when the server ends."""
+"""Grace period for open event streams when the server ends."""
 HEADERS = {
     "Cache-Control": "no-store",
-    "Connection": "close",  # no connection waits for a second request
+    "Connection": "close",  # connections do not wait for a second request
     "Content-Security-Policy": f"default-src 'none'; script-src 'self' {own_scripts()}; "
     "style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Of every answer."""
+"""Headers of every response."""
 
 
 def serve(
     repository: Repository, runs: Path, host: str, port: int, uploads: Path | None, ready: Callable[[str], None]
 ) -> None:
-    """Serve the pages of a repository; `ready` gets their address when they can be asked for.
+    """Serve the pages of a repository; `ready` is called with the address when the server accepts requests.
 
-    Raises UsageError for a token that can be guessed, ScopeError where the port is taken or a package is missing.
+    Raises UsageError if the token could be guessed, ScopeError if the port is taken or a package is missing.
     """
     try:
         import uvicorn
@@ -65,7 +65,7 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes any that is free."""
+    """Return a listening socket; port 0 means any free port."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         made = socket.socket(family, socket.SOCK_STREAM)

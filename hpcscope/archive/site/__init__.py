@@ -1,1 +1,1 @@
-"""The site of a repository: pages and pieces of data, which a browser loads from a folder without a server."""
+"""The site of a repository: pages and pieces of data that a browser can load from a directory without a server."""

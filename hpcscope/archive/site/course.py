@@ -1,4 +1,4 @@
-"""A figure in the course of time: its intervals, and lines where its level changed."""
+"""A plot of a result over time: its intervals, and lines where its level changed."""
 
 import time
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from hpcscope.report.figure import Plot, log_axis, number, share_axis
 from hpcscope.statistics.change_points import ChangePoint
 
 MOST_POINTS = 1000
-"""The newest runs that are drawn."""
+"""Maximum number of runs that are drawn, newest first."""
 _TICKS = 5
 _DAY_S = 86400.0
 
 
 def plot(course: FigureSeries, changes: Sequence[ChangePoint], cluster: str) -> Plot:
-    """Return the drawing of a course for the page's script."""
+    """Return the plot of a series for the page's script."""
     points = course.points[-MOST_POINTS:]
     first = len(course.points) - len(points)
     x = [round(point.started_unix_s / _DAY_S, 4) for point in points]
@@ -59,7 +59,7 @@ def _line(x: float) -> Plot:
 
 
 def _time_axis(x: Sequence[float]) -> Plot:
-    """Return an axis of days with dates at its ticks."""
+    """Return an axis in days with dates as ticks."""
     low, high = min(x), max(x)
     margin = max(0.04 * (high - low), 0.02)
     within_days = high - low < _TICKS

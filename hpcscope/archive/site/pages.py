@@ -1,4 +1,4 @@
-"""The pages of the site of a repository: clusters, ranking, runs, comparison; their data come in pieces."""
+"""The pages of a repository's site: clusters, ranking, runs, comparison; their data are loaded in pieces."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -20,29 +20,29 @@ class ClusterPage:
 
     name: str
     runs: Sequence[Entry]
-    """Newest first; at least one."""
+    """At least one run, newest first."""
 
     @property
     def id(self) -> str:
-        """The name of its page."""
+        """Name of the cluster's page."""
         return cluster_id(self.name)
 
     @property
     def newest(self) -> Entry:
-        """Its newest run."""
+        """Newest run of the cluster."""
         return self.runs[0]
 
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change of one figure in words."""
+    """A change of one result in words."""
 
     case: str
-    """The id of its case."""
+    """Id of the case."""
     words: str
     shown: str
     worse: float
-    """By which share the figure became worse; negative where it became better."""
+    """Fraction by which the result became worse; negative if it became better."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Pages:
     """The pages of a site."""
 
     live: bool
-    """Whether a server shows runs in progress, too."""
+    """Whether a server also shows runs in progress."""
 
     def index(self, clusters: Sequence[ClusterPage], cases: int, historic: Sequence[PublishedMachine]) -> str:
-        """Return the first page: all clusters, and the historic machines."""
+        """Return the start page: all clusters, and the historic machines."""
         runs = sum(len(cluster.runs) for cluster in clusters)
         return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases, "historic": historic})
 
     def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, FigureSeries, PrintedCourse]]) -> str:
-        """Return the page of a historic machine: what its source says; `figures`: each with the id of its case."""
+        """Return the page of a historic machine with its published data; `figures`: values with case ids."""
         return self._page("machine", {"machine": of, "figures": figures}, root="../")
 
     def cluster(
@@ -78,9 +78,9 @@ class Pages:
         reports: set[str],
         fewest_runs: int,
     ) -> str:
-        """Return the page of a cluster: data sheet, history, its newest runs.
+        """Return the page of a cluster: data sheet, history, newest runs.
 
-        `reports`: the ids of runs with one.
+        `reports`: ids of runs that have a report.
         """
         return self._page(
             "cluster",
@@ -90,23 +90,23 @@ class Pages:
         )
 
     def ranking(self) -> str:
-        """Return the page that ranks clusters by a chosen figure."""
+        """Return the page that ranks clusters by a chosen result."""
         return self._page("ranking", {})
 
     def runs(self, number: int) -> str:
-        """Return the page of all runs, of which there are so many."""
+        """Return the page of all runs; `number`: how many there are."""
         return self._page("runs", {}, number_of(number))
 
     def compare(self, number: int) -> str:
-        """Return the page that sets chosen runs side by side."""
+        """Return the page that compares chosen runs side by side."""
         return self._page("compare", {}, number_of(number))
 
     def in_progress(self) -> str:
-        """Return the page of the runs in progress, which only a server has."""
+        """Return the page of runs in progress, which only a server has."""
         return self._page("live", {})
 
     def _page(self, name: str, contents: Mapping[str, Any], argument: object = None, root: str = "") -> str:
-        """Return a page; it begins with the function of `site.js` that has its name."""
+        """Return a page, which starts by calling the function of `site.js` with the page's name."""
         frame = environment()
         frame.filters["page"] = machine_page
         frame.filters["metric"] = units.named

@@ -1,6 +1,6 @@
-"""Data of the site in pieces: scripts that a page loads when it needs them, also where there is no server.
+"""Data of the site in pieces: scripts that a page loads when it needs them, even without a server.
 
-A page that was opened as a file may load scripts beside it, but fetch nothing.
+A page opened from a file may load scripts next to it, but must not fetch data.
 """
 
 import hashlib
@@ -18,18 +18,18 @@ RUNS_OF_A_PIECE = 1000
 
 
 def piece(name: str, value: object) -> str:
-    """Return the script that gives a value to the page under a name."""
+    """Return the script that passes a named value to the page."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return f"site.take({json.dumps(name)},{text});\n"
 
 
 def case_id(course: FigureSeries) -> str:
-    """Return a short name of a case and its metric, the same in every build."""
+    """Return a short id of a case and its metric that is the same in every build."""
     return _digest("\0".join((course.benchmark, course.label, course.metric, course.origin)))
 
 
 def cluster_id(name: str) -> str:
-    """Return a short name of a cluster, the same in every build."""
+    """Return a short id of a cluster that is the same in every build."""
     return _digest(name)
 
 
@@ -38,24 +38,24 @@ def _digest(text: str) -> str:
 
 
 def machine_page(machine: PublishedMachine) -> str:
-    """Return the name of the page of a historic machine."""
+    """Return the name of a historic machine's page."""
     return f"published-{machine.id}"
 
 
 def machine_run(machine: PublishedMachine) -> str:
-    """Return what stands for the id of a run where historic machines are compared with runs."""
+    """Return the id that represents a historic machine in comparisons with runs."""
     return hashlib.sha256(f"published {machine.id}".encode()).hexdigest()[:16]
 
 
 def number_of(runs: int) -> int:
-    """Return the number of pieces that hold so many runs."""
+    """Return the number of pieces needed for this many runs."""
     return -(-runs // RUNS_OF_A_PIECE)
 
 
 def runs(entries: Sequence[Entry], with_report: set[str]) -> list[list[object]]:
     """Return a row for each run.
 
-    It has id, name, cluster and its page, begin, module, MPI, tags, note, and whether there is a report.
+    It has id, name, cluster and its page, start time, module, MPI, tags, note, and whether there is a report.
     """
     return [
         [
@@ -89,10 +89,10 @@ def case(course: FigureSeries) -> list[object]:
 def standings(
     course: FigureSeries, clusters: Sequence[RankedCluster], beside: Sequence[PrintedCourse]
 ) -> list[list[object]]:
-    """Return a row for each cluster, and among them one for each published figure, best first.
+    """Return a row for each cluster and for each published value, best first.
 
-    It has name, page, begin, figure in words, places, the bar in percent, and the source of a published figure,
-    which has no begin and no places. Bars are scaled to what was measured; None is off this scale.
+    It has name, page, start time, value in words, best and worst rank, the bar in percent, and the source of a
+    published value, which has neither time nor ranks. Bars are scaled to measured values; None is off the scale.
     """
     points = [cluster.point for cluster in clusters] or [printed_course.point for printed_course in beside]
     widest = max((point.high or point.median for point in points), default=0.0) or 1.0
@@ -135,20 +135,20 @@ def standings(
 
 
 def shown(course: FigureSeries, point: SeriesPoint) -> str:
-    """Return a figure with its interval in words."""
+    """Return a value with its interval in words."""
     if units.is_share(course.metric):
         return units.share(point.median, point.low, point.high)
     return units.interval(point.median, point.low, point.high, course.unit)
 
 
 def figure_of_run(case: str, course: FigureSeries, point: SeriesPoint) -> list[object]:
-    """Return a figure of one run: the id of its case, median, bounds, and the same in words."""
+    """Return a result of one run: id of the case, median, bounds, and the value in words."""
     bounds = [float(f"{value:.6g}") if value is not None else None for value in (point.low, point.high)]
     return [case, float(f"{point.median:.6g}"), *bounds, shown(course, point)]
 
 
 def machines(every: Sequence[PublishedMachine]) -> list[list[object]]:
-    """Return a row for each historic machine: id, name, page, source, network, number of figures."""
+    """Return a row for each historic machine: id, name, page, source, network, number of values."""
     return [
         [
             machine_run(machine),
@@ -163,7 +163,7 @@ def machines(every: Sequence[PublishedMachine]) -> list[list[object]]:
 
 
 def figure_of_machine(case: str, course: FigureSeries, printed_course: PrintedCourse) -> list[object]:
-    """Return a published figure like that of a run: the id of its case, the figure, no bounds, in words, where."""
+    """Return a published value like a run's result: id of the case, value, no bounds, value in words, origin."""
     return [
         case,
         printed_course.figure.value,
@@ -175,7 +175,7 @@ def figure_of_machine(case: str, course: FigureSeries, printed_course: PrintedCo
 
 
 def published(course: FigureSeries, printed_course: PrintedCourse) -> list[object]:
-    """Return what a historic machine published of a case: name, page, figure in words, source."""
+    """Return a historic machine's published value for a case: name, page, value in words, source."""
     return [
         printed_course.machine.name,
         machine_page(printed_course.machine),

@@ -1,4 +1,4 @@
-"""The site of a repository: a folder of pages and data that any web server, or none, can show."""
+"""The site of a repository: a directory of pages and data that works with any web server, or without one."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -32,12 +32,12 @@ MARK = "site.json"
 FORMAT = 1
 FOLDERS = ("clusters", "data", "reports")
 FILE = r"(?:(?:clusters|data|reports)/)?[a-z0-9-]+\.(?:html|js)"
-"""The files that a site consists of; no other is ever removed."""
+"""Pattern of the files of a site; no other file is ever removed."""
 Progress = Callable[[str], None]
 
 
 class Manifest(Strict):
-    """`site.json`: the files of a site, so that a later build removes those that it no longer has."""
+    """`site.json`: the files of a site, so that a later build can remove obsolete files."""
 
     format: int = FORMAT
     files: list[str]
@@ -45,14 +45,14 @@ class Manifest(Strict):
 
 @dataclass(frozen=True)
 class Built:
-    """What was built."""
+    """Summary of a build."""
 
     pages: int
     reports: int
-    """New ones."""
+    """Number of new reports."""
     size_bytes: int
     damaged: list[str]
-    """Runs without a report, and why."""
+    """Runs without a report, each with the reason."""
 
 
 def build(
@@ -62,10 +62,10 @@ def build(
     progress: Progress,
     historic: Sequence[PublishedMachine] = (),
 ) -> Built:
-    """Write the site of a repository to a folder that is new, empty, or a site; reports of known runs stay.
+    """Write the site of a repository to a directory that is new, empty, or a site; existing reports are reused.
 
-    `most_reports`: of the newest runs; None for all. `historic`: machines whose published figures stand beside the
-    clusters. Raises UsageError for any other folder.
+    `most_reports`: number of newest runs with reports; None for all. `historic`: machines whose published values
+    are shown next to the clusters. Raises UsageError for any other directory.
     """
     before = _manifest(folder)
     site = Site(repository, historic=historic)
@@ -77,7 +77,7 @@ def build(
     planned = {*site.names(), *(f"reports/{name}.html" for name in reports)}
     write_json(
         folder / MARK, Manifest(files=sorted(planned.union(before.files)))
-    )  # an interrupted build is a site
+    )  # an interrupted build is still a site
     made, damaged = _reports(repository, folder, site.entries, reports, progress)
     reports -= {line.partition(":")[0] for line in damaged}
     written = {f"reports/{name}.html" for name in reports}
@@ -92,7 +92,7 @@ def build(
 
 
 def _manifest(folder: Path) -> Manifest:
-    """Return what an earlier build wrote; UsageError for a folder with anything else."""
+    """Return the manifest of an earlier build; UsageError for a directory with anything else."""
     mark = folder / MARK
     if mark.is_file():
         refuse_future(str(mark), read_json(mark, dict[str, Any]).get("format", FORMAT))
@@ -103,14 +103,14 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _remove(folder: Path, names: set[str]) -> None:
-    """Remove files of an earlier build; names that no build writes are left alone."""
+    """Remove files of an earlier build, but never files with names that no build writes."""
     for name in names:
         if re.fullmatch(FILE, name):
             (folder / name).unlink(missing_ok=True)
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file unless it says the same already."""
+    """Write a file unless it already has this text."""
     try:
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
@@ -128,7 +128,7 @@ def _clusters(entries: Sequence[Entry]) -> list[ClusterPage]:
 def _reports(
     repository: Repository, folder: Path, entries: Sequence[Entry], wanted: set[str], progress: Progress
 ) -> tuple[int, list[str]]:
-    """Write the reports that are missing; return their number, and the runs that cannot be read."""
+    """Write the missing reports; return their number, and the runs that cannot be read."""
     damaged: list[str] = []
     missing = [entry for entry in entries if entry.id in wanted and not _report(folder, entry.id).exists()]
     for number, one in enumerate(missing):
@@ -146,7 +146,7 @@ def _report(folder: Path, name: str) -> Path:
 
 
 class Site:
-    """What the pages of a repository show, read at one time; each file is made when it is asked for."""
+    """The contents of a repository's pages, read once; each file is made on request."""
 
     def __init__(
         self, repository: Repository, live: bool = False, historic: Sequence[PublishedMachine] = ()
@@ -162,7 +162,7 @@ class Site:
             name: {pieces.case_id(course): course for course in sorted(own, key=_layer_by_layer)}
             for name, own in courses.items()
         }
-        """By cluster and case."""
+        """Series by cluster and case."""
         self._by_case: dict[str, list[tuple[ClusterPage, FigureSeries]]] = {}
         self._of_run: dict[str, list[tuple[str, FigureSeries, SeriesPoint]]] = {
             entry.id: [] for entry in self.entries
@@ -173,16 +173,16 @@ class Site:
                 for point in course.points:
                     self._of_run[point.run].append((case, course, point))
         self._beside: dict[str, list[PrintedCourse]] = {}
-        """Published figures by case."""
+        """Published values by case."""
         self._published: dict[str, FigureSeries] = {}
-        """Cases of the sources: those that nobody measured, and those that are the best of several."""
+        """Cases of the sources that nobody measured, or whose published value is the best of several cases."""
         self._best: dict[str, list[tuple[ClusterPage, FigureSeries, SeriesPoint]]] = {}
-        """What stands beside the latter."""
+        """Measured results to show for these cases."""
         self._place(list(printed(historic)))
         self._histories: dict[str, History] = {}
 
     def _place(self, figures: Sequence[PrintedCourse]) -> None:
-        """Put published figures beside the cases that were measured, else with their own."""
+        """Assign published values to measured cases or, if there is none, to their own cases."""
         courses = (
             (case, cluster.id, series) for case, known in self._by_case.items() for cluster, series in known
         )
@@ -210,7 +210,7 @@ class Site:
             ]
 
     def names(self) -> Iterator[str]:
-        """Yield the names of all files, reports excepted."""
+        """Yield the names of all files except reports."""
         yield from (
             "index.html",
             "ranking.html",
@@ -229,7 +229,7 @@ class Site:
             yield from (f"data/course-{name}-{case}.js" for case in self._courses[name])
 
     def text(self, name: str, reports: set[str]) -> str:
-        """Return a file by its name; `reports`: the ids of runs with one. KeyError where there is no such file."""
+        """Return a file by its name; `reports`: ids of runs with a report. KeyError if there is no such file."""
         number = len(self.entries)
         whole: dict[str, Callable[[], str]] = {
             "index.html": lambda: self._pages.index(
@@ -250,7 +250,7 @@ class Site:
         return pieces.piece(key, self._value(key, reports))
 
     def _value(self, key: str, reports: set[str]) -> object:
-        """Return what a piece of data holds; KeyError where there is none of this name."""
+        """Return the content of a piece of data; KeyError if there is no piece of this name."""
         kind, _, of = key.partition("-")
         if key == "cases":
             own = sorted(self._published.values(), key=_layer_by_layer)
@@ -272,7 +272,7 @@ class Site:
         raise KeyError(key)
 
     def _figures_of_run(self, run: str) -> list[list[object]]:
-        """Return the figures of a run, or of what stands for one of a historic machine."""
+        """Return the results of a run, or of the id that represents a historic machine."""
         for machine in self._historic.values():
             if pieces.machine_run(machine) == run:
                 return [
@@ -296,11 +296,11 @@ class Site:
         return pieces.standings(course, ranking(newest, course.better), self._beside.get(case, []))
 
     def _case(self, case: str) -> FigureSeries:
-        """Return a course of a case; KeyError where there is none."""
+        """Return a series of a case; KeyError if there is none."""
         return self._by_case[case][0][1] if case in self._by_case else self._published[case]
 
     def _machine(self, machine: PublishedMachine) -> str:
-        """Return the page of a historic machine: each figure once, with the case that it stands beside."""
+        """Return the page of a historic machine: each value once, with the case to which it is assigned."""
         places: dict[int, str] = {}
         for case, beside in self._beside.items():
             for course in beside:
@@ -354,7 +354,7 @@ def _shown(change: LevelChange) -> ShownChange:
 
 
 def _sheet(repository: Repository, cluster: ClusterPage) -> list[tuple[str, str]]:
-    """Return the facts of the newest run whose file is sound."""
+    """Return the facts of the newest run with an undamaged file."""
     for entry in cluster.runs:
         try:
             with packing.opened(repository.file(entry.id)) as folder:

@@ -1,1 +1,1 @@
-"""The MPI implementations: what tells one from another and what differs between them, one file per family."""
+"""The MPI implementations: how to recognize each and what differs between them, one file per family."""

@@ -13,7 +13,7 @@ TCP = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self
 
 
 class MpichFamily:
-    """MPICH is steered by environment variables, which hydra hands to all ranks."""
+    """MPICH is controlled by environment variables, which hydra passes to all ranks."""
 
     name = "mpich"
     sonames: tuple[str, ...] = ("libmpi.so.12", "libmpich.so.12")
@@ -25,7 +25,7 @@ class MpichFamily:
         """Return the control variables of a program."""
         variables = {}
         if conditions.oversubscribed or conditions.shared_kernel:
-            # MPICH polls; the sooner it yields, the sooner the rank it waits for gets the processor.
+            # MPICH polls; the sooner it yields, the sooner the rank that it waits for gets the processor.
             variables["MPIR_CVAR_POLLS_BEFORE_YIELD"] = "10"
         if conditions.provider:
             netmod = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": conditions.provider}
@@ -33,7 +33,7 @@ class MpichFamily:
         if conditions.tcp:
             variables |= {"MPIR_CVAR_NOLOCAL": "1", **TCP}
         elif conditions.shared_kernel:
-            # MPICH's own shared memory stays inside an emulated host; that of its fabrics would reach the others.
+            # MPICH's own shared memory stays inside an emulated host; that of its fabrics would reach other hosts.
             variables |= TCP
         over_tcp = conditions.tcp or conditions.shared_kernel
         if conditions.interface:
@@ -43,7 +43,7 @@ class MpichFamily:
         return variables
 
     def launching(self, remote_shell: str, control_interface: str) -> dict[str, str]:
-        """Return the variables of hydra, which finds its way by itself and binds no rank."""
+        """Return the variables of hydra, which finds other hosts by itself and binds no rank."""
         del control_interface
         return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": remote_shell}
 
@@ -52,7 +52,7 @@ class MpichFamily:
         return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
     def inherits(self, names: Iterable[str]) -> list[str]:
-        """Return nothing: hydra hands all of its variables to all ranks."""
+        """Return nothing: hydra passes all of its variables to all ranks."""
         del names
         return []
 
@@ -74,7 +74,7 @@ MPICH = MpiImplementation(
 
 
 class IntelFamily(MpichFamily):
-    """Steered by I_MPI_* and by libfabric's variables, which hydra hands to all ranks."""
+    """Intel MPI is controlled by I_MPI_* and libfabric's variables, which hydra passes to all ranks."""
 
     def environment(self, conditions: Conditions) -> dict[str, str]:
         """Return the control variables of a program."""
@@ -83,7 +83,7 @@ class IntelFamily(MpichFamily):
             variables["I_MPI_THREAD_YIELD"] = "2"  # sched_yield
         over_tcp = conditions.tcp or conditions.shared_kernel
         if conditions.provider or over_tcp:
-            # `ofi` alone also carries what stays inside a host.
+            # `ofi` alone also carries messages inside a host.
             variables |= {"I_MPI_FABRICS": "ofi", "I_MPI_OFI_PROVIDER": conditions.provider or "tcp"}
         if conditions.interface:
             variables["FI_TCP_IFACE"] = conditions.interface

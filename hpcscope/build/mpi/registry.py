@@ -21,17 +21,17 @@ SIMGRID = MpiImplementation(
 )
 """SMPI, whose ranks are simulated in one process: https://simgrid.org/doc/latest/app_smpi.html."""
 IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH, SIMGRID)
-"""Derivatives of MPICH define its macros too and come before it."""
+"""All implementations; derivatives of MPICH, which also define its macros, come before it."""
 FAMILIES: tuple[MpiFamily, ...] = (OPEN_MPI_FAMILY, MPICH_FAMILY)
 SHARED_MEMORY = tuple(sorted({pattern for family in FAMILIES for pattern in family.shared_memory}))
-"""Patterns of the names of all their files below /dev/shm."""
+"""Patterns of the names of all families' files below /dev/shm."""
 SESSIONS = tuple(family.session for family in FAMILIES if family.session)
-"""Session directories of their launchers, see `MpiFamily.session`."""
+"""Session directories of all families' launchers, see `MpiFamily.session`."""
 UNKNOWN = "unknown"
 
 
 def named(name: str) -> MpiImplementation:
-    """Return the implementation of this name; one without a family where the name is not known."""
+    """Return the implementation of this name; one without a family if the name is not known."""
     return next(
         (implementation for implementation in IMPLEMENTATIONS if implementation.name == name),
         MpiImplementation(name, name, None),
@@ -44,7 +44,7 @@ def compilers() -> tuple[str, ...]:
 
 
 def of_header(macros: Mapping[str, str]) -> tuple[str, str]:
-    """Return name and version by the macros that an mpi.h defines."""
+    """Return name and version from the macros that an mpi.h defines."""
     for implementation in IMPLEMENTATIONS:
         for group in implementation.version_macros:
             if all(macro in macros for macro in group):
@@ -54,7 +54,7 @@ def of_header(macros: Mapping[str, str]) -> tuple[str, str]:
 
 
 def of_launcher(printed: str) -> tuple[MpiImplementation, str] | None:
-    """Return implementation and version by what a launcher's `--version` prints; None where it names none."""
+    """Return implementation and version from what a launcher's `--version` prints; None if it names none."""
     for implementation in IMPLEMENTATIONS:
         if implementation.banner and (match := re.search(implementation.banner, printed)):
             return implementation, match[1]
@@ -73,5 +73,5 @@ def of_library(soname: str) -> tuple[str, ...]:
 
 
 def family_of(name: str) -> MpiFamily | None:
-    """Return the family of the implementation of this name; None where the name is not known."""
+    """Return the family of the implementation of this name; None if the name is not known."""
     return named(name).family

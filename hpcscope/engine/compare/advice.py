@@ -1,4 +1,4 @@
-"""Tries the settings that findings of a run advise, one finding after the other: before and after in turn."""
+"""Tries the settings that findings of a run advise, one finding after the other: before and after, interleaved."""
 
 from dataclasses import replace
 from math import inf
@@ -19,9 +19,9 @@ FOLDER = "advice"
 """Directory of the measurements, inside the run directory."""
 MOST_FINDINGS = 3
 TIME_S = 120.0
-"""For the measurement that decides on the advice of one finding."""
+"""Time for the measurement that decides on the advice of one finding."""
 THRESHOLD = 0.02
-"""Smaller relative changes count as nothing gained."""
+"""Smaller relative changes do not count as a gain."""
 
 
 class TriedAdvice(NamedTuple):
@@ -29,7 +29,7 @@ class TriedAdvice(NamedTuple):
 
     finding: Finding
     change: str
-    """As a person writes it."""
+    """The change as a user writes it."""
     comparison: PairedComparison
     """B has the change."""
 
@@ -43,7 +43,7 @@ class TriedAdvice(NamedTuple):
 def try_advice(run: Path, time_s: float = TIME_S, stage: Stage = ignore) -> list[TriedAdvice]:
     """Measure what the first findings with settings advise, each on its case; only launches' environments change.
 
-    Of several changes, one round of each chooses the one that new rounds then decide on.
+    If a finding advises several changes, one round of each selects the change that new rounds then decide on.
     """
     side = settled_side(str(run), {})
     cases = {
@@ -86,7 +86,7 @@ def _tried(
 
 
 def _cost(comparison: PairedComparison) -> float:
-    """Return what the changed case costs, over the unchanged one; infinity where it does not run."""
+    """Return the cost of the changed case relative to the unchanged one; infinity if it does not run."""
     ratios = [
         ratio if case.better == "lower" else 1 / ratio
         for case in comparison.cases

@@ -1,4 +1,4 @@
-"""Measures two sides in turn, A B B A, until every case is decided or the time is over."""
+"""Measures two sides interleaved, A B B A, until every case is decided or the time is over."""
 
 import os
 import random
@@ -35,7 +35,7 @@ from hpcscope.statistics.values import seconds_behind
 
 NAME = "compare"
 TIME_S = 300.0
-"""For both sides together, when the caller does not say."""
+"""Default time for both sides together."""
 
 PairedCases = list[tuple[SideCase, SideCase]]
 Stage = Callable[[str], None]
@@ -44,7 +44,7 @@ Rounds = dict[int, float]
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of a measurement of two sides besides its figures."""
+    """What is kept of a measurement of two sides besides its values."""
 
     output: Path | None = None
     """The folder; None: a new one below runs/."""
@@ -59,7 +59,7 @@ class Pace:
     time_s: float = TIME_S
     threshold: float = 0.02
     level: float = LEVEL
-    """The share of verdicts that may be false."""
+    """The fraction of verdicts that may be false."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Interleaved:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one side says of one metric of a case."""
+    """The values of one metric of a case on one side."""
 
     summary: Summary
     label: str
@@ -101,7 +101,7 @@ class _GrowingRun:
 
 @contextmanager
 def _set(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Have these variables in the environment of launches, and afterwards those of before."""
+    """Set these environment variables for launches, and restore the former ones afterwards."""
     before = {name: os.environ.get(name) for name in variables}
     _put(variables)
     try:
@@ -127,10 +127,10 @@ def compare(
     stage: Stage = ignore,
     tell: Stage = ignore,
 ) -> Interleaved:
-    """Measure two sides in turn and compare them round by round; `settled_side` says what names a side.
+    """Measure two sides interleaved and compare them round by round; `settled_side` says what names a side.
 
-    `stage` is told what is being done, `tell` how long it takes, before it begins. UsageError where a side cannot
-    be measured, or the sides have no case in common.
+    `stage` is told what is being done, `tell` beforehand how long it will take. Raises UsageError if a side cannot
+    be measured, or if the sides have no case in common.
     """
     sides = settled_side(a, given), settled_side(b, given)
     return measure_sides(sides, in_common(*sides), kept, pace, stage, tell)
@@ -144,11 +144,11 @@ def confirm(
     stage: Stage = ignore,
     tell: Stage = ignore,
 ) -> Comparison:
-    """Measure both runs of a comparison again, in turn, where one is or may be worse.
+    """Measure both runs of a comparison again, interleaved, for cases that are or may be worse.
 
-    Only what is worse then is worse.
+    Afterwards only cases that this measurement finds worse count as worse.
 
-    UsageError where the native program of a run is gone.
+    Raises UsageError if the native program of a run no longer exists.
     """
     wanted = set(in_question(comparison))
     if not wanted:
@@ -168,7 +168,7 @@ def measure_sides(
     stage: Stage = ignore,
     tell: Stage = ignore,
 ) -> Interleaved:
-    """Measure these pairs of cases in turn, at least once, until all are decided or the time is over.
+    """Measure these pairs of cases interleaved, at least once, until all are decided or the time is over.
 
     A round that began in time is finished.
     """
@@ -255,7 +255,7 @@ def _begun(side: MeasuredSide, path: Path, command: Sequence[str]) -> _GrowingRu
 
 
 def _judged(runs: Sequence[_GrowingRun], pairs: PairedCases, launches: int, pace: Pace) -> list[PairedCase]:
-    """Hold each metric of each pair of cases against each other."""
+    """Compare the two sides for each metric of each pair of cases."""
     of_a, of_b = (_measured(run, launches) for run in runs)
     cases = [
         _case(measured, of_b.get(b.key, {}).get(name))
@@ -271,7 +271,7 @@ def _judged(runs: Sequence[_GrowingRun], pairs: PairedCases, launches: int, pace
 
 
 def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]:
-    """Return what a run says of the results of each case: one metric for each time that was taken."""
+    """Return the results of each case of a run: one metric for each quantity that was timed."""
     samples = read_samples(run.directory.path, run.side.catalog)
     cases = samples.by_case()
     measured: dict[Key, dict[str, Measured]] = defaultdict(dict)
@@ -289,7 +289,7 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
             values[(case.launch - 1) // launches] += [] if seconds is None else seconds.tolist()
         medians = {number: float(np.median(each)) for number, each in sorted(values.items()) if each}
         if summary.better == "higher" and not observed and summary.work is not None:
-            # The sides may differ in their work: a rate is the work of its own side over the time.
+            # The sides may differ in their work: a rate is the work of its own side divided by the time.
             work = summary.work.of(metric.quantity, summary)
             medians = {number: work / median for number, median in medians.items() if median > 0}
         measured[summary.key][summary.metric] = Measured(summary, metric.label, medians)
@@ -331,8 +331,8 @@ def _case(a: Measured, b: Measured | None) -> PairedCase:
 def _decided(case: PairedCase, found: paired.Ratio, judgement: paired.Judgement) -> PairedCase:
     """Return a case with its verdict.
 
-    A and B are those of a typical round, between which the ratio lies: the median of each side by itself may lie
-    the other way round where the machine changes between rounds.
+    The values of A and B are set around the level of a typical round, so that their ratio is the estimated one:
+    the separate medians of the sides may have the opposite order if the machine changes between rounds.
     """
     assert case.a_median is not None
     assert case.b_median is not None
@@ -355,7 +355,7 @@ def _decided(case: PairedCase, found: paired.Ratio, judgement: paired.Judgement)
 
 
 def _why_incomparable(a: Summary, b: Summary, has_b: bool) -> str:
-    """Return why two summaries cannot be compared; empty when they can."""
+    """Return why two summaries cannot be compared; empty if they can."""
     if not has_b:
         return "not in B"
     for name, case in (("A", a), ("B", b)):

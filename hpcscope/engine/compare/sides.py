@@ -44,13 +44,13 @@ class MeasuredSide:
     """One of two settings, builds or MPIs that are measured in turn."""
 
     name: str
-    """As it was given."""
+    """The name of the side as it was given."""
     settled: Settled
     catalog: Catalog
     plan: Plan
     """Each batch once."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """Variables that its launches have, and others have not; None: not set."""
+    """Environment variables for the launches of this side only; None: not set."""
 
     @property
     def cases(self) -> list[SideCase]:
@@ -59,10 +59,10 @@ class MeasuredSide:
 
 
 def settled_side(name: str, given: Mapping[str, Any]) -> MeasuredSide:
-    """Return a side by what names it; the given settings choose its benchmarks where it does not say.
+    """Return the side that a name stands for; the given settings choose its benchmarks if it does not.
 
-    An experiment (.toml, HPL.dat); a run directory: its cases, its settings and its build; a native program
-    (machine.json of a run names it: build.program); else an MPI, as --mpi takes it. UsageError where it is none.
+    `name`: an experiment (.toml, HPL.dat); a run directory, for its cases, settings and build; a native program
+    (build.program in machine.json of a run); else an MPI, as for --mpi. UsageError if it is none of these.
     """
     path = Path(name)
     if path.suffix in (".toml", ".dat"):
@@ -77,7 +77,7 @@ def settled_side(name: str, given: Mapping[str, Any]) -> MeasuredSide:
 
 
 def planned(name: str, settled: Settled, catalog: Catalog | None = None) -> MeasuredSide:
-    """Plan each batch once, of a catalog or of what was settled."""
+    """Plan each batch of a settled experiment once, with this catalog, else with that of its program."""
     catalog = catalog or catalogs.of_program(settled.build)
     once = replace(settled.experiment, launches=1, seed=settled.experiment.seed or 0)
     return MeasuredSide(name, settled, catalog, planning.make(once, catalog, settled.cluster.place, name))
@@ -104,7 +104,7 @@ def _of_run(directory: RunDirectory, only: Collection[str]) -> MeasuredSide:
 
 
 def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeBuild:
-    """Return the native program of a run: the very one where it is still there, else one of the same content."""
+    """Return the native program of a run: the same file if it still exists, else one of the same content."""
     mpi = installations.find(begun.compiler(directory))
     before = begun.machine.build
     assert before is not None
@@ -132,11 +132,11 @@ def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
 
 
 def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase]]:
-    """Return which case of A is held against which of B; UsageError where there is none.
+    """Return the pairs of cases of A and B to compare; UsageError if there is none.
 
-    A collective on one rank communicates nothing and is left out. Equal cases belong together. Of a benchmark
-    whose cases differ between the sides, for example in a parameter or in their placement, the first belongs to
-    the first where both sides have as many.
+    A collective on one rank communicates nothing and is left out. Equal cases form pairs. Cases of a benchmark
+    that differ between the sides, for example in a parameter or in their placement, are paired in order if both
+    sides have the same number of them.
     """
     cases_a, cases_b = ([case for case in side.cases if not _is_idle_collective(case, side)] for side in (a, b))
     of_b = {case.key: case for case in cases_b}
@@ -162,7 +162,7 @@ def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase
 
 
 def _is_idle_collective(side_case: SideCase, side: MeasuredSide) -> bool:
-    """Return whether a case is a collective, whose time runs from the first rank to the last, on a single rank."""
+    """Return whether a case is a collective (timed from the first rank to the last) on a single rank."""
     ranks, _, _ = side_case.batch
     metrics = side.catalog[side_case.case.benchmark].metrics
     return ranks == 1 and any(metric.role == "result" and metric.definition == "global" for metric in metrics)

@@ -1,4 +1,4 @@
-"""`scope reproduce --all`: every published experiment, one after the other, on one page."""
+"""`scope reproduce --all`: every published experiment, one after the other, in one report."""
 
 import time
 from collections.abc import Callable
@@ -26,10 +26,10 @@ Listener = Callable[[str, int, int], None]
 
 
 def reproduce_all(options: ReproduceOptions, listener: Listener) -> tuple[Overview, Path]:
-    """Repeat every published experiment that has no figures in the folder yet, and write the page.
+    """Repeat every published experiment that has no results in the folder yet, and write the report.
 
-    Each gets a share of the time that is left. One that fails or takes longer says so and keeps no other from
-    being done; what it measured is kept, and goes on when the folder is resumed.
+    Each gets a share of the time that is left. One that fails or takes longer is reported and does not stop the
+    others; what it measured is kept, and it continues when the folder is resumed.
     """
     folder = options.resume or new_directory("reproductions", options.output).path
     done = _done(folder, options)
@@ -43,7 +43,7 @@ def reproduce_all(options: ReproduceOptions, listener: Listener) -> tuple[Overvi
                 share_s = max(LEAST_S, 2 * left_s / (len(todo) - number))
                 done[name] = _one(name, folder, options, min(share_s, left_s))
                 _written(folder, options, done)
-            # The time that others left over is for those that had too little.
+            # Time left over by other experiments goes to those that had too little.
             todo = [name for name in todo if done[name].unfinished and time.monotonic() < end_s]
     except KeyboardInterrupt:
         kind = "--quick " if options.quick else "--full " if options.full else ""
@@ -52,7 +52,7 @@ def reproduce_all(options: ReproduceOptions, listener: Listener) -> tuple[Overvi
 
 
 def _one(name: str, folder: Path, options: ReproduceOptions, limit_s: float) -> RepeatedExperiment:
-    """Repeat one experiment, or what it lacks."""
+    """Repeat one experiment, or only what is missing of it."""
     described = reference.load(name)
     outcome = RepeatedExperiment(name=name, title=described.title, source=described.source, rows=[])
     if limit_s <= 0:
@@ -96,7 +96,7 @@ def _done(folder: Path, options: ReproduceOptions) -> dict[str, RepeatedExperime
 
 
 def _written(folder: Path, options: ReproduceOptions, done: dict[str, RepeatedExperiment]) -> Overview:
-    """Write what is known so far: the data and the page."""
+    """Write what is known so far: the data and the report."""
     from hpcscope.report import reproduction
 
     overview = Overview(

@@ -1,4 +1,4 @@
-"""A command of Scope that another one starts: its output, what it said last, and its end in time."""
+"""A Scope command that another one starts: its output, its last line on standard error, and its time limit."""
 
 import os
 import re
@@ -17,10 +17,10 @@ from hpcscope.launch import processes
 from hpcscope.own_python import own_python
 
 PATIENCE_S = 60.0
-"""Until a command that was asked to stop is killed: it ends its ranks, and derives what it can."""
+"""Time in which a command that was asked to stop may end its ranks and derive results before it is killed."""
 
 LAST_WORDS_S = 5.0
-"""Time for the last output of an ended command: what it left running may hold its standard error open."""
+"""Time for the last output of an ended command: processes that it left may hold its standard error open."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class EndedCommand:
     output: str
     """What it printed on its standard output."""
     last: str
-    """The last line on its standard error: of a failed command the reason."""
+    """The last line on its standard error: the reason if the command failed."""
     out_of_time: bool
 
     @property
@@ -41,17 +41,17 @@ class EndedCommand:
 
 
 def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float = inf) -> EndedCommand:
-    """Run a command of Scope, in a lab where one is named; what it says is passed on to the standard error.
+    """Run a Scope command, in a lab if one is named; pass its standard error on.
 
-    It is interrupted when its time is over, or with this program, and then leaves what can be resumed.
+    It is interrupted when its time is over or this program is interrupted; what it leaves can be resumed.
     """
     command = own_python("-m", "hpcscope", *(["--lab", lab] if lab else []), *words)
-    # Ctrl-C that comes while the command starts would leave it behind.
+    # Ctrl-C during the start of the command would orphan it.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
         signals.held(signal.SIGINT) as release,
     ):
-        # A session of its own: the end reaches all processes that it started, and once only.
+        # A session of its own: a signal reaches all processes that it started, and each only once.
         process = subprocess.Popen(
             command,
             stdout=output,
@@ -61,7 +61,7 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float = inf
             start_new_session=True,
             preexec_fn=_heed_interrupts,
         )
-        # Passed on beside the wait, so that an interrupted command can still say what it does.
+        # Passed on by a thread, so that an interrupted command can still say what it does.
         said = _Said(process)
         in_time = False
         try:
@@ -80,7 +80,7 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float = inf
 
 
 class _Said(threading.Thread):
-    """Passes on what a process says on its standard error."""
+    """Passes on what a process prints on its standard error."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         super().__init__(daemon=True)
@@ -99,7 +99,7 @@ class _Said(threading.Thread):
 
 
 def _heed_interrupts() -> None:
-    """Let the command be interrupted also where a shell began this one in its background."""
+    """Let the command be interrupted even if a shell started this one in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -1,4 +1,4 @@
-"""A published experiment on several networks, repeated here: runs for each place, in a lab where it says so."""
+"""A published experiment on several networks, repeated here: runs for each place, in a lab if it says so."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -19,18 +19,18 @@ from hpcscope.rundirectory import RunDirectory, write_json
 logger = logging.getLogger(__name__)
 
 Command = Sequence[str] | Callable[[], Sequence[str]]
-"""The words of a command of Scope, or what gives them once the places before it were measured."""
+"""The words of a Scope command, or a function that returns them once the earlier places are measured."""
 ABSENT = "not-measured.json"
-"""Why a place was not measured, by its name."""
+"""The file that says why places were not measured, by their names."""
 
 
 def measure(
     places: Sequence[ReproductionPlace], commands: Mapping[str, Command], folder: Path, full: bool = False
 ) -> None:
-    """Run the command of Scope of each directory that is not finished; an interrupted one goes on.
+    """Run the Scope command of each unfinished directory; an interrupted one is resumed.
 
-    A place that cannot be measured here does not keep the others from it: the folder says why. ScopeError where
-    none can.
+    A place that cannot be measured here does not stop the others; ABSENT in the folder says why. Raises ScopeError
+    if no place can be measured.
     """
     absent: dict[str, str] = {}
     for name, command in commands.items():
@@ -44,7 +44,7 @@ def measure(
             if callable(command) and own.exists():
                 raise UsageError(f"{own}: an interrupted simulation, which cannot be resumed; delete it")
             words = command() if callable(command) else command
-        except UsageError as error:  # here, or the place before it has no run
+        except UsageError as error:  # cannot be measured here, or a place that it needs has no run
             absent |= dict.fromkeys((place.name for place in here), str(error))
             continue
         words = [words[0], "--resume", str(own)] if begun else words
@@ -59,7 +59,7 @@ def measure(
 
 
 def observed(places: Sequence[ReproductionPlace], folder: Path) -> dict[str, ObservedPlace]:
-    """Return what the runs in a folder gave, by the name of the place."""
+    """Return the results of the runs in a folder, by the name of the place."""
     observed_places: dict[str, ObservedPlace] = {}
     for place in places:
         own = folder / place.folder
@@ -83,7 +83,7 @@ def absent(folder: Path) -> dict[str, str]:
 
 
 def _finished(own: Path) -> bool:
-    """Return whether a directory has all its runs: the report of a run is written last, a campaign says so."""
+    """Return whether a directory has all its runs: a run's report is written last, a campaign has a status."""
     if is_campaign(own):
         return folders.read(CampaignFolder(own)).status == "finished"
     return RunDirectory(own).report.is_file()

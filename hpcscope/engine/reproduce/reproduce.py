@@ -1,4 +1,4 @@
-"""A published experiment at a size that fits this machine, and the published figures beside ours."""
+"""A published experiment at a size that fits this machine, and the published values next to ours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,10 +29,10 @@ from hpcscope.topology.estimate import LIBRARY, LIMIT, estimate
 from hpcscope.topology.topology import read as read_topology
 
 LONGEST_CASE_S = 600.0
-"""In a lab, or on a slow processor, one repetition may take half a minute."""
+"""Time limit of a case: in a lab, or on a slow processor, one repetition may take half a minute."""
 SIMULATED_CASE_S = 600.0
 LONGEST_FULL_CASE_S = 6 * 3600.0
-"""Over an emulated WAN one repetition of a published size takes minutes (a broadcast) to hours (a product)."""
+"""Over an emulated WAN, a repetition at a published size takes minutes (broadcast) to hours (matrix product)."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class ReproduceOptions(ReproductionSettings):
     """Everything that `scope reproduce` takes."""
 
     name: str = ""
-    """Empty where all experiments are repeated."""
+    """Name of the experiment; empty if all are repeated."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """Settings of an experiment by their keys: MPI, hosts, storage."""
     output: Path | None = None
     run: Path | None = None
-    """Take the figures of this run and measure nothing."""
+    """Take the results of this run and measure nothing."""
     resume: Path | None = None
     """Measure what is missing in this folder."""
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A published experiment beside ours."""
+    """A published experiment compared with ours."""
 
     reference: Reference
     rows: list[ComparedValue]
@@ -60,7 +60,7 @@ class Reproduced:
 
 
 def lab_of(options: ReproduceOptions) -> str | None:
-    """Return the lab in which this command must run; None where it can run here."""
+    """Return the lab in which this command must run; None if it can run here."""
     reference = load(options.name)
     outside = options.run is None and not reference.place and active() is None
     return reference.lab if outside else None
@@ -69,7 +69,7 @@ def lab_of(options: ReproduceOptions) -> str | None:
 def reproduce(
     options: ReproduceOptions, progress: RunProgress = silent, command: Sequence[str] = ()
 ) -> Reproduced:
-    """Run a published experiment, unless a run is given, and return its figures beside the published ones."""
+    """Run a published experiment, unless a run is given, and return its results next to the published ones."""
     reference = load(options.name)
     folder = options.run
     if folder is None:
@@ -80,7 +80,7 @@ def reproduce(
 def _measured(
     reference: Reference, options: ReproduceOptions, progress: RunProgress, command: Sequence[str]
 ) -> Path:
-    """Run the experiment like any other, or what it lacks, and return its run directory."""
+    """Run the experiment like any other, or only what is missing of it, and return its run directory."""
     if reference.place:
         return _measured_places(reference, options)
     if options.resume is not None:
@@ -118,7 +118,7 @@ def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
 
 
 def _simulation(reference: Reference, name: str, simulated: SimulatedPlace, folder: Path) -> list[str]:
-    """Return the command that simulates the run of another place with the processors of the source."""
+    """Return the command that simulates another place's run with processors as slow as the published ones."""
     measured = [place for place in reference.place if place.name == simulated.of]
     known = judgement.KnownValues(reference.reading, places.observed(measured, folder), {})
     alone = known.read(simulated.reading).measured
@@ -133,7 +133,7 @@ def _simulation(reference: Reference, name: str, simulated: SimulatedPlace, fold
 
 
 def _experiment(scale: Scale, options: ReproduceOptions, hosts: Sequence[str], here: bool = True) -> Experiment:
-    """Return the experiment of a scale; `here`: without the cases that these hosts have no room for."""
+    """Return the experiment of a scale; `here`: without cases that have too many ranks for these hosts."""
     keys = {
         "name": options.name,
         "launches": scale.launches if options.launches is None else options.launches,
@@ -155,7 +155,7 @@ def _room(experiment: Experiment) -> int | None:
 
 
 def fitting(scale: Scale, room: int | None) -> list[str]:
-    """Return the cases without those on a fixed number of ranks that is more than `room`."""
+    """Return the cases except those with a fixed number of ranks greater than `room`."""
 
     def fits(text: str) -> bool:
         word = next(word for word in text.split() if word.startswith("ranks=")).removeprefix("ranks=")
@@ -165,7 +165,7 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
 
 
 def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
-    """Return what the source prints beside what the runs in a folder gave."""
+    """Return the published values next to the results of the runs in a folder."""
     if reference.place:
         observed_places = places.observed(reference.place, folder)
     else:
@@ -175,7 +175,7 @@ def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
 
 
 def _observed(reference: Reference, run: Run) -> ObservedRun:
-    """Return what a run gave; beside its cases what its topology says, where that is asked for."""
+    """Return the results of a run: its cases and, if the readings need them, facts from its topology."""
     observed_run = ObservedRun(run.measurements, run.models.fits, reference.link_bits_per_s, run.models.speedups)
     asked = {reading.read for reading in reference.reading.values()}
     if not asked & {"broadcast_limit", "trunk", "trunk_bytes"}:

@@ -25,7 +25,7 @@ def commands(
     folder: Path,
     repetitions: int | None,
 ) -> dict[str, list[str]]:
-    """Return the command of Scope for each directory; the runs of networks that share one alternate.
+    """Return the Scope command for each directory; networks that share a directory alternate their runs.
 
     Writes the files of campaigns into `folder`.
     """
@@ -58,7 +58,7 @@ def commands(
 
 
 def _application(study: PublishedStudy, mpi: str | None) -> Program:
-    """Return what the application is started with; UsageError names the package where there is no application."""
+    """Return how the application is started; UsageError names its package if it is not installed."""
     assert study.application is not None
     asked = study.application
     if shutil.which(asked.program) is None:
@@ -77,6 +77,6 @@ def _program(study: PublishedStudy, name: str, scale: StudyScale, mpi: MpiInstal
 
 
 def _with_processors(ranks: Sequence[int]) -> list[int]:
-    """Return the numbers of ranks that this host has processors for; as many as it has where none fits."""
+    """Return the numbers of ranks for which this host has processors; its number of processors if none fits."""
     usable = processors.usable()
     return [count for count in ranks if count <= usable] or [usable]

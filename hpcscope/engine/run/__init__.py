@@ -1,1 +1,1 @@
-"""`scope run`: a run begun or resumed, measured, submitted as a job or as many."""
+"""`scope run`: a run begun or resumed, measured, submitted as one job or as many."""

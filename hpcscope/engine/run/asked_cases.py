@@ -1,4 +1,4 @@
-"""Cases without a result that a person asked for by name: the run has failed, however well its other cases are."""
+"""Cases that the user named and that have no result: the run has failed, even if all its other cases are well."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ from hpcscope.settings.selection import Selection
 def without_result(run: Path) -> list[str]:
     """Return `benchmark: reason` for each `[[case]]`, and each benchmark named in full, without any result.
 
-    One case with a result is enough: of a list of protocols, some may not exist between these hosts.
+    One case with a result is enough: some protocols of a list may not exist between these hosts.
     """
     directory = RunDirectory(run)
     experiment = asking.resolve(directory.experiment, {})
@@ -36,7 +36,7 @@ def without_result(run: Path) -> list[str]:
 
 
 def _why_none(asked: Selection, launches: Sequence[list[CaseSamples]], catalog: Catalog, skipped: str) -> str:
-    """Return why no case of a selection could run; empty where one ran, well or not."""
+    """Return why no case of a selection could run; empty if one ran, well or not."""
     chosen = [cases for cases in launches if _is_of(cases[0].case, asked, catalog)]
     if not chosen:
         return f"{asked.benchmark}: {skipped}" if skipped else ""
@@ -46,14 +46,14 @@ def _why_none(asked: Selection, launches: Sequence[list[CaseSamples]], catalog: 
 
 
 def _is_of(case: Case, asked: Selection, catalog: Catalog) -> bool:
-    """Say whether a case is one of a selection, by the parameters that the selection names."""
+    """Return whether a case is part of a selection, by the parameters that the selection names."""
     benchmark = catalog.get(case.benchmark)
     if case.benchmark != asked.benchmark or benchmark is None:
         return False
     for name, words in asked.factors.items():
         parameter = benchmark.parameter.get(name)
         if parameter is None:
-            continue  # ranks, transport, placement: parts of the plan, each with its own reason there
+            continue  # ranks, transport, placement: the plan gives its own reasons for leaving them out
         with suppress(UsageError):
             values = [value for word in words for value in values_of(word, parameter, case.ranks, "")]
             if case.parameters.get(name, parameter.default) not in values:

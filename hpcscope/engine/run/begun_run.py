@@ -75,7 +75,7 @@ def begin(
     write_json(directory.machine, machine)
     write_catalog(directory.benchmarks, catalog)
     write_text(directory.plan, planning.write(plan))
-    # The plan may grow, and ends with a mark of its own.
+    # No checksum for the plan: it may grow, and it has its own end mark.
     settled_files = (directory.run, directory.experiment, directory.machine, directory.benchmarks)
     note_checksums(directory.path, settled_files)
 
@@ -113,7 +113,7 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
 
 
 def note_status(directory: RunDirectory, status: Status, rounds: int | None = None) -> None:
-    """Write how the run ended, or that it continues; of a mix also how many rounds it has, or should have."""
+    """Write how the run ended, or that it continues; for a mix also how many rounds it has, or should have."""
     run = read_json(directory.run, RunFile)
     changes: dict[str, object] = {} if rounds is None else {"rounds": rounds}
     finished = None if status == "running" else max(unix_s(), run.started_unix_s)

@@ -1,4 +1,4 @@
-"""What is known while a run goes on: after the first launch of each batch, before there are intervals."""
+"""First values of a run that is in progress: after the first launch of each batch, before there are intervals."""
 
 from pathlib import Path
 from typing import Any
@@ -17,27 +17,27 @@ MOST_LINES = 3
 
 
 class WithFirstValues:
-    """A listener that is told the first values too; no rank runs while they are derived."""
+    """Wraps a listener and tells it the first values too; no rank runs while they are derived."""
 
     def __init__(self, listener: Listener, directory: Path, last: int) -> None:
-        """Stop before the launch number `last`, after which everything is shown."""
+        """Wrap a listener; tell no first values after launch number `last`, when everything is shown anyway."""
         self._listener, self._directory, self._last = listener, directory, last
         self._seen: set[Batch] = set()
         self._told: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Hand on what else a listener is told."""
+        """Forward all other events to the listener."""
         return getattr(self._listener, name)
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
-        """Hand it on; after the first launch of a batch, tell what is known."""
+        """Forward the event; after the first launch of a batch, tell the first values."""
         self._listener.launch_ended(launch, failure)
         if failure or launch.batch in self._seen or launch.number >= self._last:
             return
         self._seen.add(launch.batch)
         try:
             lines = so_far(self._directory)
-        except ScopeError:  # said at the end; measuring goes on
+        except ScopeError:  # reported at the end of the run; measuring goes on
             return
         if lines and lines != self._told:
             self._listener.values_known(lines)

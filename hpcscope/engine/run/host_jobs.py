@@ -1,4 +1,4 @@
-"""The same small experiment on every host, or every pair of hosts, as a job each; their figures in one table."""
+"""The same small experiment as a job on every host or pair of hosts, with the values of all in one table."""
 
 import logging
 import shutil
@@ -46,23 +46,23 @@ class HostOutcome:
 
     folder: Path
     rows: list[GatheredCase]
-    """The figures of the runs that are well."""
+    """The values of the runs that are well."""
     problems: Mapping[str, str]
-    """By the name of a job: its error, or why it never ran."""
+    """For each job that failed, by name: its error, or why it never ran."""
     well: bool
     """Whether every job that ran is well."""
 
 
 def with_defaults(groups: Groups, file: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what was asked for; without an experiment, benchmarks and cases, also the default ones."""
+    """Return what was asked for; add the default benchmarks if no experiment, benchmark or case is given."""
     return given if file or given.get("only") or given.get("case") else {**given, **DEFAULTS[groups]}
 
 
 def run(groups: Groups, experiment: Experiment, output: Path | None, policy: QueuePolicy) -> HostOutcome:
     """Run an experiment as a job on each host or pair.
 
-    Every job is a run directory of its own below one folder, beside `gathered.json` with all figures and the
-    outcome of each job. Raises ScopeError when no host was ever idle.
+    Every job has a run directory of its own below one folder, next to `gathered.json` with all values and the
+    outcome of each job. Raises ScopeError if no host was ever idle.
     """
     queue = queue_of(experiment)
     if not isinstance(queue, Slurm):
@@ -126,7 +126,7 @@ def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
 
 
 def _problem(job: HostJob, number: str, state: JobState) -> str:
-    """Return the error of a job; empty when there was none."""
+    """Return the error of a job; empty if there was none."""
     try:
         return "" if batch_job.outcome(job.run, number, state) else "a case failed"
     except ScopeError as error:

@@ -29,7 +29,7 @@ from hpcscope.rundirectory import RunDirectory, write_text
 from hpcscope.statistics.order_statistics import median_interval
 
 JOB_END_S = 3.0
-"""Within this time a batch system tells every process of a job that the job ends."""
+"""Seconds within which a batch system tells every process of a job that the job ends."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Setup:
     """How long before the end of its batch job the run stops."""
     progress: RunProgress
     within_s: float | None = None
-    """How long it may measure; None: as long as it takes."""
+    """How long the run may measure; None: as long as it takes."""
 
 
 def measure(
@@ -53,8 +53,8 @@ def measure(
 ) -> bool:
     """Run the cases of a plan that have no record; return whether all are well.
 
-    `further`: visit cases with wide intervals again, while `time_s` has room; None: until each had its visits. A
-    ScopeError carries the run directory as `resumable`.
+    `further`: visit cases with wide intervals again until `time_s` is used up (None: until each has had all its
+    visits). A ScopeError carries the run directory as `resumable`.
     """
     job_end = schedulers.deadline(setup.time_margin_s)
     first = True
@@ -107,6 +107,6 @@ def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | N
 
 
 def _half_width(medians_s: list[float]) -> float:
-    """Return the relative half width of the interval of the median; infinity where there is none."""
+    """Return the relative half width of the interval of the median; infinity if there is none."""
     interval = median_interval(np.array(medians_s))
     return (interval.high - interval.low) / 2 / median(medians_s) if interval else inf

@@ -1,4 +1,4 @@
-"""A run from its options to its report: settle, probe, plan, measure, refine, analyse."""
+"""A run from its options to its report: settle, probe, plan, measure, refine, analyze."""
 
 import logging
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class Located:
-    """An experiment as it can be done here, with its MPI and its hosts; nothing is compiled yet."""
+    """An experiment adapted to this machine, with its MPI and its hosts; nothing is compiled yet."""
 
     experiment: Experiment
     mpi: MpiInstallation
@@ -57,14 +57,14 @@ class Located:
     hosts: list[Host]
 
     def machine(self, build: NativeBuild | None) -> Machine:
-        """Return the machine that these hosts are, with a native program."""
+        """Return the machine record of these hosts with a native program."""
         lab = active()
         return discover.machine(self.hosts, build, lab.facts() if lab else None, self.cluster.site.interface)
 
 
 @dataclass(frozen=True)
 class Settled:
-    """An experiment as it can be done here, with the native program and the hosts it needs."""
+    """An experiment adapted to this machine, with the native program and the hosts it needs."""
 
     experiment: Experiment
     build: NativeBuild
@@ -82,8 +82,8 @@ def run(
 ) -> RunOutcome:
     """Measure an experiment, derive everything and draw the report.
 
-    `where` names the experiment's file in messages; `command` is kept with the run. `within_s`: measure no longer,
-    and explain what was measured by then.
+    `where` names the experiment's file in messages; `command` is kept with the run. `within_s`: measure no longer
+    than this, and explain what was measured by then.
     """
     settled = settle(experiment, where)
     cluster = settled.cluster
@@ -123,7 +123,7 @@ def _lacks(settled: Settled) -> list[Lack]:
 def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = silent) -> RunOutcome:
     """Run the cases of an interrupted run that have no record, then derive everything and draw the report.
 
-    `limit_s`: end cases after this time, instead of that in the experiment.
+    `limit_s`: end cases after this time instead of the experiment's limit.
     """
     directory = RunDirectory(folder.resolve())
     begun = begun_run.read(directory)
@@ -144,7 +144,7 @@ def _setup(experiment: Experiment, build: NativeBuild, cluster: Cluster, progres
 
 
 def locate(experiment: Experiment, where: str, mpi: MpiInstallation | None = None) -> Located:
-    """Return the experiment as it can be done here, its MPI, unless that is known, and its hosts."""
+    """Return the experiment adapted to this machine, with its hosts and with `mpi`, else the MPI it asks for."""
     mpi = mpi or installations.find(experiment.mpi)
     lab = active()
     if lab is not None:
@@ -155,9 +155,9 @@ def locate(experiment: Experiment, where: str, mpi: MpiInstallation | None = Non
 
 
 def settle(experiment: Experiment, where: str) -> Settled:
-    """Return the experiment as it can be done here, the native program for it, and its hosts."""
+    """Return the experiment adapted to this machine, with its native program and its hosts."""
     mpi = installations.find(experiment.mpi)
-    with ThreadPoolExecutor(1) as pool:  # hosts and the program are asked at the same time
+    with ThreadPoolExecutor(1) as pool:  # the hosts and the program are queried at the same time
         whole = pool.submit(native.kept, mpi)
         located = locate(experiment, where, mpi)
     build = whole.result()
@@ -169,7 +169,7 @@ def settle(experiment: Experiment, where: str) -> Settled:
 
 
 def _all_measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> bool:
-    """Measure a plan and, where the experiment asks for it, its refinement."""
+    """Measure a plan and, if the experiment asks for it, its refinement."""
     further = experiment.launches is None
     well = measure(directory, plan, setup, further, planning.total_s(experiment))
     if experiment.refine:
@@ -181,7 +181,7 @@ def _all_measured(directory: RunDirectory, experiment: Experiment, plan: Plan, s
 
 
 def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> RunOutcome:
-    """Measure a plan, then analyse; what was measured is explained, also where its time was short."""
+    """Measure a plan and analyze it; if time ran out, explain what was measured by then."""
     try:
         well = _all_measured(directory, experiment, plan, setup)
     except OutOfTimeError as error:
@@ -197,7 +197,7 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
 
 
 def _for_lab(experiment: Experiment) -> Experiment:
-    """Return the experiment as the hosts of a lab, which share processors, can do it.
+    """Return the experiment adapted to the hosts of a lab, which share processors.
 
     Ranks are not bound and synchronize by messages: some would always miss an agreed start time.
     """
@@ -210,7 +210,7 @@ def _for_lab(experiment: Experiment) -> Experiment:
 
 
 def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experiment) -> Plan:
-    """Return the plan with further message sizes where the curves so far may break, and write it."""
+    """Return the plan with further message sizes where the curves so far may have a break, and write it."""
     analysis.analyze(directory.path)
     known = Run(directory.path)
     suspected = [

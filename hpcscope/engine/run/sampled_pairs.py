@@ -1,4 +1,4 @@
-"""What random pairs will cost and can find, told before they are measured."""
+"""The cost of random pairs and what they can find, estimated before they are measured."""
 
 from pathlib import Path
 

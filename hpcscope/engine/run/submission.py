@@ -34,7 +34,7 @@ from hpcscope.settings.experiment import Experiment
 SILENCE_S = 300
 """How long the controller may fail to respond before a job is given up as lost."""
 CANCEL_S = 60
-"""How long a cancelled job may take to end; Slurm kills it after KillWait (default 30 s)."""
+"""How long a canceled job may take to end; Slurm kills it after KillWait (default 30 s)."""
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Script:
     path: Path
     text: str
     submits: str
-    """The command that submits it; the path follows."""
+    """The command that submits the script, to be followed by its path."""
 
 
 def write_script(experiment: Experiment, output: Path | None) -> Script:
@@ -77,7 +77,7 @@ def submit(experiment: Experiment, output: Path | None, progress: RunProgress = 
 
 
 def resubmit(folder: Path, changes: Mapping[str, Any], progress: RunProgress = silent) -> RunOutcome:
-    """Submit the cases of a run that have no record, or follow its job where that is still queued or running."""
+    """Submit the cases of a run that have no record, or follow its job if that is still queued or running."""
     directory = RunDirectory(folder.resolve())
     experiment = batch_job.experiment_of(directory, changes)
     if (well := batch_job.finished(directory)) is None:
@@ -87,7 +87,7 @@ def resubmit(folder: Path, changes: Mapping[str, Any], progress: RunProgress = s
 
 
 def queue_of(experiment: Experiment) -> Queue:
-    """Return the queue of an experiment's jobs; UsageError where Scope cannot submit to its batch system."""
+    """Return the queue of an experiment's jobs; UsageError if Scope cannot submit to its batch system."""
     scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
     if not isinstance(scheduler, Queue):
         raise UsageError(
@@ -138,7 +138,7 @@ def _follow(queue: Queue, number: str, run: RunDirectory, progress: RunProgress)
 
 
 def _accounted(queue: Queue, number: str, state: JobState) -> JobState:
-    """Return the state of a job that has ended with its exit code, where the batch system tells it in time."""
+    """Return the state of an ended job, with its exit code if the batch system reports it in time."""
     deadline = time.monotonic() + queue.accounts_within_s
     while state.exit_code is None and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -186,7 +186,7 @@ def _wait(queue: Queue, number: str, follower: Follower) -> JobState:
 
 
 class Follower:
-    """Reports the progress of a run by its journal, from another host than the one that measures."""
+    """Reports the progress of a run from its journal, on a host other than the one that measures."""
 
     def __init__(self, run: RunDirectory, progress: RunProgress, stack: ExitStack) -> None:
         self.run = run

@@ -1,4 +1,4 @@
-"""Shows wrong data once more by minimal programs in the run's directory, without Scope's own program."""
+"""Reproduces wrong data with minimal programs in the run's directory, without Scope's own program."""
 
 import subprocess
 from pathlib import Path
@@ -18,7 +18,7 @@ PATIENCE_S = 60.0
 
 
 def show_again(directory: RunDirectory, setup: Setup) -> None:
-    """Write, compile and run a program for each routine that delivered wrong data, as far as there is one."""
+    """Write, compile and run a program for each routine that delivered wrong data, if there is such a program."""
     run = Run(directory.path)
     for called, visits in by_routine(run).items():
         case = max((visit.case for visit in visits), key=lambda case: wrong_data.sizes(case, run.benchmarks))
@@ -32,7 +32,7 @@ def show_again(directory: RunDirectory, setup: Setup) -> None:
 
 
 def said(source: Path, case: Case, sizes: list[int], cluster: Cluster) -> str:
-    """Return what the program prints where the case ran, or why it does not run."""
+    """Return what the program prints when started like the case, or why it does not run."""
     mpi = cluster.site.mpi
     if not mpi.compiles:
         return "not compiled: no compiler for this MPI is here\n"

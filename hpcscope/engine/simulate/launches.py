@@ -1,8 +1,8 @@
-"""The launches of a simulated plan: several at a time, and again what had no room for its buffers.
+"""The launches of a simulated plan: several at a time, then again the cases whose buffers did not fit.
 
 A simulation is one process, however many ranks it has. Launches that compute never run at the same time, since
-their computation is timed on this machine. What is refused for lack of memory is simulated again with the memory
-of all launches, and what sends messages only, at last with one piece of memory for the buffers of all ranks.
+their computation is timed on this machine. Cases that are refused for lack of memory are simulated again with the
+memory of all launches, and those that only send messages at last with one buffer shared by all ranks.
 """
 
 import json
@@ -42,9 +42,9 @@ from hpcscope.simulation.start import FEW_RANKS, MOST_SHARED_BYTES, Simulator
 SHARE_OF_MEMORY = 0.8
 """Fraction of the free memory of this machine for all simulations that run at a time."""
 BYTES_OF_RANK = 3.5e6
-"""What a simulated rank needs with small buffers: no more launches run at a time than have room for so much."""
+"""Memory that a simulated rank needs with small buffers; it limits how many launches run at a time."""
 LACKS_MEMORY = re.compile(r"the buffers need (\d+) MB of memory on this host; available")
-"""In the reason of the native program for refusing a case whose buffers do not fit."""
+"""Matches the native program's reason for refusing a case whose buffers do not fit."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class SimulatedOutcome:
 
     well: bool
     sharing: frozenset[tuple[int, Key]]
-    """Launch and key of each case whose ranks shared memory for lack of room: nothing was verified."""
+    """Launch and key of each case whose ranks shared memory for lack of room, so that no data were verified."""
 
 
 def carried_out(directory: RunDirectory, request: Request, progress: RunProgress) -> SimulatedOutcome:
     """Simulate the plan of a run that was begun.
 
-    Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on; the run has what was
+    Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on; the run keeps what was
     simulated before.
     """
     lock = hold(directory.path)
@@ -104,7 +104,7 @@ class Start:
     shares_memory: bool
 
     def __call__(self, program: MpiProgram, placement: Placement) -> Command:
-        """Return the command of a program; its ranks stand where they stood when it was measured."""
+        """Return the command of a program, with its ranks placed as they were when it was measured."""
         request, launch = self.request, self.launch
         filled = request.hosts
         room = list(dict.fromkeys(filled)) if placement.one_per_host else filled
@@ -123,7 +123,7 @@ class Start:
         )
 
     def _collectives(self, program: MpiProgram, hosts: Sequence[str]) -> Mapping[str, str]:
-        """Return what the collectives, which every simulated program has in itself, are to do."""
+        """Return the variables that tell the collectives linked into every simulated program what to do."""
         asked = preload.settings(program.transport, self.directory.topology)
         rules = self.request.rules
         if asked or rules is None or program.ranks > FEW_RANKS:
@@ -188,15 +188,15 @@ class Launches:
     def _at_once(self, turns: Sequence[Sequence[Launch]], together: int, all_bytes: float) -> None:
         """Simulate some turns at a time, each with its share of the memory.
 
-        The first error, or an interrupt, ends them all. What needs more than all of the memory shares it at once:
-        it has no other chance.
+        The first error, or an interrupt, ends them all. Cases that need more than all of the memory are simulated
+        with a shared buffer right away, since nothing else would make them fit.
         """
         memory_bytes = all_bytes / together
 
         def simulate(turn: Sequence[Launch]) -> None:
             for launch in turn:
                 self._supervise(launch, memory_bytes, self.request.options.share_memory)
-            for launch in turn:  # beside those that compute, which take the longest
+            for launch in turn:  # while those that compute, which take the longest, still run
                 if not self.request.computes(launch):
                     self._again(launch, memory_bytes, shares_memory=True, needing_bytes=all_bytes)
 
@@ -205,7 +205,7 @@ class Launches:
             try:
                 wait(running, return_when=FIRST_EXCEPTION)
             finally:
-                # Where all went well, nothing is left to stop.
+                # If all went well, nothing is left to stop.
                 self._stop.set()
                 for future in running:
                     future.cancel()
@@ -217,9 +217,9 @@ class Launches:
     def _again(
         self, launch: Launch, memory_bytes: float, shares_memory: bool = False, needing_bytes: float = 0.0
     ) -> None:
-        """Simulate once more what a launch refused for lack of memory, and what needs more than so many bytes.
+        """Simulate again the cases refused for lack of memory that need more than `needing_bytes`.
 
-        What ranks cannot even share stays refused.
+        Cases whose buffers are too large even to be shared stay refused.
         """
         part = self._part(launch)
         records = list(_records(part))
@@ -254,7 +254,7 @@ class Launches:
         return RunDirectory(self.directory.launches / f"{launch.number:04d}")
 
     def _take_over(self, launch: Launch) -> None:
-        """Move what a launch has into the run."""
+        """Move the results of a launch into the run."""
         part = self._part(launch)
         if not part.path.is_dir():
             return
@@ -276,26 +276,26 @@ class Launches:
 
 
 def memory(request: Request) -> float:
-    """Return the bytes that the simulations of a plan may have together."""
-    # What is available is not known everywhere.
+    """Return how many bytes of memory all simulations of a plan may use together."""
+    # Not every system tells how much memory is available.
     free = min(available_bytes(), this_host().memory_bytes)
     return request.options.memory_bytes or free * SHARE_OF_MEMORY
 
 
 def at_a_time(turns: int, ranks: int, memory_bytes: float) -> int:
-    """Return how many simulations run at a time: one for each core, as far as they have memory."""
+    """Return how many simulations run at a time: one per core, if the memory suffices."""
     room = int(memory_bytes // (ranks * BYTES_OF_RANK))
     return max(1, min(turns, len(os.sched_getaffinity(0)), room))
 
 
 def lacking_bytes(reason: str) -> float:
-    """Return what the buffers of a refused case need; 0 where lack of memory was not the reason."""
+    """Return the bytes that the buffers of a refused case need; 0 if lack of memory was not the reason."""
     match = LACKS_MEMORY.search(reason)
     return float(match[1]) * 1e6 if match else 0.0
 
 
 def in_turn(request: Request) -> Iterator[Sequence[Launch]]:
-    """Yield launches that must follow one another: those that compute; each other one is free. Longest first."""
+    """Yield sequences of launches, longest first: one of all that compute, and one for each other launch."""
     launches = request.plan.launches
     free = [[launch] for launch in launches if not request.computes(launch)]
     computing = [launch for launch in launches if request.computes(launch)]

@@ -1,4 +1,4 @@
-"""Several offers simulated for one run: what each would gain, and what a percent of that costs."""
+"""Several offers simulated for one run: what each would gain, and what each percent gained costs."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -26,9 +26,9 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
     """Simulate the offers of a file, each as a run of its own whose record has the gains of all.
 
     All offers are checked before anything is compiled; the platform as it was measured is simulated once.
-    Each offer is simulated on those numbers of ranks for which it has room. With an output folder, each has a
-    folder of its name in it. Raises UsageError naming the file and the offer, or a number of ranks for which none
-    has room.
+    Each offer is simulated on the numbers of ranks for which it has room. In an output directory, each offer gets
+    a subdirectory of its name. Raises UsageError naming the file and the offer, or a number of ranks for which no
+    offer has room.
     """
     found = offers.read(file)
     for offer in found:
@@ -65,7 +65,7 @@ def _changed(options: SimulateOptions, offer: Offer) -> SimulateOptions:
 
 @contextmanager
 def _named(file: Path, offer: Offer) -> Iterator[None]:
-    """Let what is refused name the file and the offer."""
+    """Prefix each UsageError with the file and the offer."""
     try:
         yield
     except UsageError as error:
@@ -86,7 +86,7 @@ def _gain(offer: Offer, simulated: Simulated) -> OfferGain:
 
 
 def _with_all(simulated: Simulated, gains: Sequence[OfferGain]) -> Simulated:
-    """Return a simulated offer beside all others, in its record and on its page, too."""
+    """Return a simulated offer whose record and report compare it with all others."""
     record = simulated.record.model_copy(update={"offers": list(gains)})
     write_json(simulated.directory.simulation, record)
     explain(simulated.directory.path)

@@ -18,11 +18,11 @@ from hpcscope.simulation.platform import Platform
 from hpcscope.simulation.start import SHORT_BYTES
 
 COMPUTING = ("operation", "algorithm", "application")
-"""Levels whose benchmarks compute in what they time."""
+"""Levels whose benchmarks compute in the timed section."""
 COMPUTATION = "computation_s"
-"""The time that benchmarks of other levels have where they compute."""
+"""The metric of benchmarks of other levels that compute."""
 END_S = 120.0
-"""Real seconds from the last case to the end of a simulation."""
+"""Longest real time in seconds from the last case to the end of a simulation."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class SimulateOptions(SimulationSettings):
     """Everything that `scope simulate` takes."""
 
     ranks_that_fit: bool = False
-    """Whether those for which the hosts have no room are left out, not refused."""
+    """Whether numbers of ranks for which the hosts have no room are left out instead of refused."""
     changes: Mapping[str, float] = field(default_factory=dict)
     only: Sequence[str] = ()
-    """Patterns of benchmarks; empty: all that the run measured."""
+    """Patterns of benchmarks; empty: all benchmarks that the run measured."""
     program: Sequence[str] | None = None
     """A program of the user's own, compiled for SMPI, and its arguments."""
     output: Path | None = None
@@ -41,7 +41,7 @@ class SimulateOptions(SimulationSettings):
 
     @property
     def only_larger(self) -> bool:
-        """Whether hosts and links are as they were measured, whatever their number."""
+        """Whether all hosts and links are like the measured ones, and only their number may differ."""
         return not self.changes and self.topology is None and not self.own_cores
 
     @property
@@ -65,16 +65,16 @@ class Request:
     options: SimulateOptions
     limits: Limits
     selector: str
-    """SMPI's name of the library whose choice of algorithms it makes."""
+    """SMPI's name for the library whose choice of algorithms it follows."""
     rules: str | None
-    """The collectives' name of the rules of that library; None where they do not know any."""
+    """The collectives' name for that library's selection rules; None if they know none."""
 
     own_cores: bool = False
     """Whether each host of a lab has its own cores on this platform."""
 
     @property
     def hosts(self) -> list[str]:
-        """The host of each rank where the hosts are filled one by one, as many ranks on each as in the run."""
+        """The host of each rank if hosts are filled one by one, with as many ranks on each as in the run."""
         launches = self.known.measurements.launches
         counts = [Counter(process.host for process in launch.processes).values() for launch in launches]
         most = max((count for numbers in counts for count in numbers), default=1)
@@ -82,7 +82,7 @@ class Request:
 
     @property
     def machine(self) -> Machine:
-        """The machine of the simulated hosts: each like the one whose speed it has."""
+        """The machine of the simulated hosts: each is the run's host of its name, else its first one."""
         known = self.known.machine
         short = short_names(known)
         hosts = {short(host.name): host for host in known.hosts}
@@ -95,13 +95,13 @@ class Request:
         return any(takes_time_to_compute(self.catalog, case.benchmark) for case in launch.cases)
 
     def is_short(self, launch: Launch) -> bool:
-        """Return whether no all-to-all of a launch has more than short messages."""
+        """Return whether all all-to-alls of a launch have short messages only."""
         return all(exchanges_short(self.catalog, case.benchmark, case.parameters) for case in launch.cases)
 
     def speed_here(self, ranks: int) -> float:
-        """Return the speed that computing on this machine is worth, in flop/s of the platform as it was measured.
+        """Return this machine's compute speed for this many ranks, in flop/s of the platform as it was measured.
 
-        The hosts of a lab share the processors of one machine: with more ranks than processors each gets a share.
+        The hosts of a lab share the processors of one machine: with more ranks than processors, each gets a share.
         """
         machine = self.known.machine
         speed = self.measured.nodes[0].flops_per_s.estimate.value
@@ -112,7 +112,7 @@ class Request:
 
 
 def takes_time_to_compute(catalog: Catalog, benchmark: str) -> bool:
-    """Return whether computing takes simulated time in a benchmark; one that waits for it would wait for ever."""
+    """Return whether computing must take simulated time in a benchmark; else one that awaits it never ends."""
     declared = catalog[benchmark]
     return declared.level in COMPUTING or any(
         metric.name == COMPUTATION or metric.unit == "flop/s" for metric in declared.metrics
@@ -122,6 +122,6 @@ def takes_time_to_compute(catalog: Catalog, benchmark: str) -> bool:
 def exchanges_short(catalog: Catalog, benchmark: str, parameters: Settings) -> bool:
     """Return whether MPI_Alltoall has short messages only in a benchmark.
 
-    Programs exchange the counts of their data by it, and the data by MPI_Alltoallv.
+    Programs exchange the counts of their data with it, and the data with MPI_Alltoallv.
     """
     return catalog[benchmark].level in COMPUTING or (catalog.size(benchmark, parameters) or 0) <= SHORT_BYTES

@@ -41,34 +41,34 @@ from hpcscope.topology import topology as topologies
 
 SIMULATOR = "simgrid"
 LEVELS = ("mpi", "operation", "algorithm", "application")
-"""Whose messages MPI carries."""
+"""Levels whose messages are carried by MPI."""
 REPETITIONS = 3
-"""Simulated times hardly differ; on many ranks one is enough."""
+"""Repetitions of a case: simulated times hardly differ; on many ranks one repetition is enough."""
 MESSAGES_AT_ONCE = frozenset({"MPI_Scan", "MPI_Exscan"})
-"""SMPI has each rank send to all higher ranks at once, and looks through all these messages for each that ends."""
+"""In SMPI each rank sends to all higher ranks at once, and each completion searches through all these messages."""
 MOST_AT_ONCE = 128
-"""Ranks; on twice as many a case takes eight times as long."""
+"""Most ranks for these routines; doubling the ranks makes a case take eight times as long."""
 DEFAULT = "default"
 """The transport of the MPI library's own collectives."""
 LOCAL = frozenset({"MPI_Reduce_local"})
-"""Sends nothing."""
+"""Routines that send nothing."""
 BUDGET_S = 5.0
-"""Real seconds of a case, beyond which no further repetition begins."""
+"""Real time of a case, in seconds, after which no further repetition begins."""
 SEED = 1
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated run beside the one whose figures it rests on."""
+    """A simulated run, and the measured run that it is based on."""
 
     directory: RunDirectory
     record: Simulation
     summaries: list[Summary]
     """The simulated times, in the order of the cases."""
     left_out: list[str]
-    """Cases without a figure, on the measured platform or on the changed one, and why."""
+    """Cases without a result, on the measured platform or on the changed one, and why."""
     unchanged: list[Summary]
-    """Results of the same cases on the platform as measured; empty where nothing was changed."""
+    """Results of the same cases on the platform as measured; empty if nothing was changed."""
     gains: dict[str, list[float]]
     """Gains by the change, for each benchmark."""
     sharing: list[str]
@@ -78,26 +78,26 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is simulated on the platform as it was measured, and on the changed one; nothing was simulated yet."""
+    """What is to be simulated on the measured platform and on the changed one; nothing has been simulated yet."""
 
     measured: list[Summary]
     request: Request
     asked: Request
     collectives: str
     changes: list[str]
-    """As they were asked for."""
+    """The changes as they were requested."""
 
 
 def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent) -> Simulated:
-    """Simulate the cases of a run, validate the figures where they were measured, and derive everything.
+    """Simulate the cases of a run, validate the times against the measured ones, and derive everything.
 
-    Raises UsageError for what the run did not measure and for a change that its platform cannot have.
+    Raises UsageError for cases that the run did not measure and for a change that its platform cannot have.
     """
     return carried_out(prepared(run, options), progress)
 
 
 def refuse(run: Path, options: SimulateOptions) -> None:
-    """Raise UsageError where the platform of a run cannot have the changes; nothing is compiled for that."""
+    """Raise UsageError if the platform of a run cannot have the changes; nothing is compiled for that."""
     _platforms(Run(run), options)
 
 
@@ -149,10 +149,10 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
 def carried_out(
     what: Prepared, progress: RunProgress = silent, name: str = "simulate", before: Simulated | None = None
 ) -> Simulated:
-    """Simulate what was prepared, in a folder of this name below `runs/` where no other one was asked for.
+    """Simulate what was prepared, in the requested directory, else in one of this name below `runs/`.
 
-    `before`: another change of the same run, prepared with the same options, whose figures of the platform as it
-    was measured are taken.
+    `before`: another change of the same run, prepared with the same options; its results on the platform as
+    measured are reused.
     """
     measured, request, asked, changes = what.measured, what.request, what.asked, what.changes
     known, options, catalog, own = request.known, request.options, request.catalog, request.calibration
@@ -187,7 +187,7 @@ def carried_out(
         unchanged = _times(first, catalog)
         changed_well, sharing_too = _simulated(directory, asked, progress)
         well, sharing = well and changed_well, [*sharing, *sharing_too]
-        # Of other links and faster hosts no formula knows.
+        # No formula covers other links or faster hosts.
         said = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
         record = record.model_copy(update={"formulas": said})
     if sharing:
@@ -200,7 +200,7 @@ def carried_out(
         programs.extend(
             _program_times(directory, replace(request, calibration=asked.calibration, own_cores=asked.own_cores))
         )
-    except ScopeError as error:  # in the user's own program: what was simulated before stands
+    except ScopeError as error:  # from the user's own program: earlier simulations stay valid
         left_out.append(str(error))
         well = False
     record = record.model_copy(update={"programs": programs})
@@ -214,7 +214,7 @@ def carried_out(
 
 
 def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
-    """Return what gives the time that the closed formulas of the known run have for a simulated case."""
+    """Return a function that gives a simulated case's time by the closed formulas of the known run."""
     formulas = Formulas(known.measurements, known.models.fits)
     placed = Run(simulated.path).measurements
     return lambda case: formulas.of(case, several_hosts=len(set(placed.hosts(case))) > 1)
@@ -225,7 +225,7 @@ def _by_formulas(cases: Iterable[Summary], formula: Callable[[Summary], ByFormul
 
 
 def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
-    """Yield the time of the user's own program on each number of ranks, or on as many as the hosts take."""
+    """Yield the time of the user's own program on each number of ranks, or on as many ranks as the hosts take."""
     words = request.options.program
     if words is None:
         return
@@ -255,7 +255,7 @@ def _words(options: SimulateOptions) -> list[str]:
 
 
 def _refuse_too_many(request: Request, other: Calibration) -> None:
-    """Raise UsageError where the platform that was asked for takes fewer ranks than were asked for."""
+    """Raise UsageError if the requested platform takes fewer ranks than were requested."""
     room = len(replace(request, calibration=other).hosts)
     if too_many := [count for count in request.options.ranks if count > room]:
         hosts = len(other.platform.nodes)
@@ -273,9 +273,9 @@ def _fitting(request: Request) -> Plan:
 
 
 def _changed(request: Request, other: Calibration) -> Plan:
-    """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts.
+    """Return the part of the plan whose times may change on the changed platform: not equal ranks on more hosts.
 
-    Topology-aware collectives know groups of hosts and the links between them, no other network.
+    Topology-aware collectives only know networks of host groups and the links between them.
     """
     grouped = other.platform.topology is not None
     room = len(replace(request, calibration=other).hosts)
@@ -362,7 +362,7 @@ def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Se
 
 
 def _allowed(catalog: Catalog, benchmark: str, further: Sequence[int]) -> list[int]:
-    """Return the numbers of ranks on which a benchmark can run, and ends in a reasonable time."""
+    """Return the numbers of ranks on which a benchmark can run and ends in a reasonable time."""
     most = MOST_AT_ONCE if _calls(catalog, benchmark, MESSAGES_AT_ONCE) else max(further, default=0)
     return [count for count in further if count <= most and catalog[benchmark].ranks.allows(count)]
 
@@ -378,7 +378,7 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
 
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:
-    """Yield which launches the platform that was asked for cannot have."""
+    """Yield the transports that cannot be used on the requested platform, and why."""
     for name in dict.fromkeys(launch.transport for launch in request.plan.launches):
         if name not in {launch.transport for launch in asked.plan.launches}:
             network = asked.options.topology
@@ -386,7 +386,7 @@ def _without_groups(request: Request, asked: Request) -> Iterator[str]:
 
 
 def _without_room(request: Request, asked: Request) -> Iterator[str]:
-    """Yield which numbers of ranks the platform that was asked for has no room for."""
+    """Yield the numbers of ranks that the requested platform has no room for, and why."""
     room = len(asked.hosts)
     for ranks in dict.fromkeys(launch.ranks for launch in request.plan.launches):
         if ranks > room:
@@ -394,7 +394,7 @@ def _without_room(request: Request, asked: Request) -> Iterator[str]:
 
 
 def _sampling(ranks: int, computes: bool, synchronization: str | None) -> dict[str, int | float | str]:
-    """Return how a case is sampled: on many ranks by its first repetition, unless that finds cold caches."""
+    """Return how a case is sampled: on many ranks by its first repetition, unless that runs with cold caches."""
     repetitions = REPETITIONS if ranks <= FEW_RANKS else 1
     most = repetitions + 1 if ranks <= FEW_RANKS or computes else repetitions
     return {
@@ -404,7 +404,7 @@ def _sampling(ranks: int, computes: bool, synchronization: str | None) -> dict[s
 
 
 def _synchronization(known: Run) -> str | None:
-    """Return how the ranks of the run started together, where its experiment says it."""
+    """Return how the ranks of the run were synchronized, if its experiment says so."""
     with suppress(UsageError):
         return resolve(known.directory.experiment, {}).sampling.synchronization
     return None
@@ -453,7 +453,7 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
 
 
 def _given(known: Run) -> topologies.Topology | None:
-    """Return the topology that the run was given; None where it was given none."""
+    """Return the topology that the run was given; None without one."""
     return topologies.read(known.directory.topology) if known.directory.topology.exists() else None
 
 

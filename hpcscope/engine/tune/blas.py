@@ -1,4 +1,4 @@
-"""The kernels of OpenBLAS: each that this processor can run is measured in turn with those in use."""
+"""The kernels of OpenBLAS: each kind that this processor can run is measured, interleaved with those in use."""
 
 import os
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ class KernelsTuned:
 
 
 def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, command: list[str]) -> KernelsTuned:
-    """Measure products with the kernels in use and with each other kind, A B B A, on all processors of this host.
+    """Measure products with the kernels in use and, interleaved, each other kind, on all processors of this host.
 
-    `time_s` is for all kinds together. UsageError where the BLAS is not OpenBLAS, and where no time is left.
+    `time_s`: for all kinds together. Raises UsageError if the BLAS is not OpenBLAS, or if no time is left.
     """
-    # On a busy machine ranks come late for a window, and no sample would be valid.
+    # With background load, ranks miss the start of a window, and no sample would be valid.
     given = {"mpi": mpi, "case": CASES, "name": NAME, "sampling.synchronization": "dissemination"}
     now = planned("kernels in use", settle(resolve(None, given), COMMAND_LINE))
     library = now.settled.build.blas
@@ -83,7 +83,7 @@ def _others(library: Blas, flags: set[str]) -> Iterator[tuple[Blas, str | None]]
     able = [name for name, needed in blas.KERNELS.items() if needed <= flags]
     for setting in ([None] if own else []) + able:
         others = own if setting is None else blas.with_kernels(library, setting)
-        # A library that lacks such kernels takes others.
+        # A library that lacks these kernels uses others.
         if others is not None and others.core not in seen and setting in (None, others.core):
             seen.add(others.core)
             yield others, setting

@@ -86,7 +86,7 @@ def tune(
         launches=search.launches,
     )
     cases = calibration.cases(asked.ranks, asked.blocks, len(place.slots))
-    # Solutions take milliseconds and more: a barrier starts them well enough, and no trial misses a window.
+    # Solutions take milliseconds or more: a barrier is precise enough, and no trial misses a start window.
     sampling = replace(experiment.sampling, budget_s=calibration.BUDGET_S, synchronization="dissemination")
     first = replace(experiment, case=selected(cases), launches=calibration.LAUNCHES, sampling=sampling)
     plan = planning.make(first, catalog, place, COMMAND_LINE)
@@ -98,7 +98,7 @@ def tune(
 
 
 def resume(folder: Path, progress: RunProgress = silent) -> Tuned:
-    """Go on with a search; a case that has its record is not run again, a finished search is returned as it is."""
+    """Resume a search; recorded cases are not run again, and a finished search is returned as it is."""
     directory = Run(folder.resolve()).directory
     tuning = read_json(directory.path / FILE, Tuning)
     if tuning.conclusion is not None:
@@ -155,7 +155,7 @@ def _with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Cl
 
 
 def _limits(last: Round | None) -> Limits:
-    """Return how long the cases of a round may take: far longer than predicted, but not without bound."""
+    """Return how long the cases of a round may take: far longer than predicted, but bounded."""
     longest_s = max((trial.predicted_s for trial in last.tries), default=0.0) if last else 0.0
     return Limits(case_s=60 + LONGEST_OVER_PREDICTION * longest_s)
 

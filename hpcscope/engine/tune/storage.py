@@ -37,9 +37,9 @@ from hpcscope.tune.storage.search import Measured, concluded, first_cases, predi
 NAME = "tune-storage"
 RATE = "bandwidth_bytes_per_s"
 LONGEST_CASE_S = 600.0
-"""A slow file system may need minutes for all data."""
+"""Time limit of a case: a slow file system may need minutes for all data."""
 BUDGET_S = 0.5
-"""A transfer of all data that takes longer is timed once in each launch, after a warm-up."""
+"""Time budget of a case; a transfer of all data that takes longer is timed once per launch, after a warm-up."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def tune(
     """Measure what the predictions need, then the ways that are predicted to be the fastest.
 
     `given`: settings of the experiment by their keys, such as `launcher.storage`. Raises UsageError for an option
-    that is not allowed, ScopeError where nothing can be measured.
+    that is not allowed, ScopeError if nothing can be measured.
     """
     settled = settle(resolve(None, {"name": NAME, "module": "advanced", **given}), COMMAND_LINE)
     room = settled.cluster.place.room(Placement(settled.experiment.launcher.binding))

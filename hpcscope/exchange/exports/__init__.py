@@ -1,6 +1,6 @@
-"""Formats in which results leave Scope: one file each, found by walking this package.
+"""Export formats: one module each, found by walking this package.
 
-Each has `write(runs)`, which returns the content of one or more runs: a text, or bytes that are none.
+Each module has `write(runs)`, which returns the export of one or more runs: a text, or bytes for a binary format.
 """
 
 import importlib
@@ -16,7 +16,7 @@ Writer = Callable[[Sequence[Run]], Content]
 
 
 def names() -> list[str]:
-    """Return the names of the formats, as the command line has them."""
+    """Return the names of the formats, as used on the command line."""
     return [info.name.replace("_", "-") for info in pkgutil.iter_modules(__path__)]
 
 
@@ -27,14 +27,14 @@ def writer(name: str) -> Writer:
 
 
 def only(runs: Sequence[Run], name: str) -> Run:
-    """Return the run of a format that holds one; UsageError for more."""
+    """Return the only run, for a format that holds a single run; UsageError for any other number of runs."""
     if len(runs) != 1:
         raise UsageError(f"{name}: must have one run, not {len(runs)}")
     return runs[0]
 
 
 def parameter_names(figures: Iterable[Summary]) -> list[str]:
-    """Return the names of all parameters, in the order in which they first occur."""
+    """Return the names of all parameters, in the order of their first occurrence."""
     return list(dict.fromkeys(name for case in figures for name in case.parameters))
 
 
@@ -44,7 +44,7 @@ def hosts(run: Run) -> str:
 
 
 def performance(run: Run) -> list[Summary]:
-    """Return the valid results of a run whose role is `result`: no phases, counts or conditions."""
+    """Return the valid results of a run with the role `result`, without phases, counts and conditions."""
     declared = ((summary, run.benchmarks.metric(summary.benchmark, summary.metric)) for summary in run.headlines)
     return [summary for summary, metric in declared if metric is not None and metric.role == "result"]
 

@@ -17,7 +17,7 @@ PACKAGE = "pyarrow"
 
 
 def write(runs: Sequence[Run]) -> bytes:
-    """Return the file; UsageError where pyarrow is not installed."""
+    """Return the file; UsageError if pyarrow is not installed."""
     made = table(runs, "arrow")
     sink = pyarrow("arrow").BufferOutputStream()
     with pyarrow("arrow", "ipc").new_file(sink, made.schema) as file:
@@ -26,7 +26,7 @@ def write(runs: Sequence[Run]) -> bytes:
 
 
 def table(runs: Sequence[Run], name: str) -> Any:
-    """Return the table; its metadata say of each run which program wrote it, and when it began (JSON)."""
+    """Return the table; its metadata (JSON) give the Scope version and the start time of each run."""
     names, rows = csv.table(runs)
     columns = [_column(list(values), name) for values in zip(*rows, strict=True)] or [[] for _ in names]
     about = [
@@ -37,7 +37,7 @@ def table(runs: Sequence[Run], name: str) -> Any:
 
 
 def pyarrow(name: str, module: str = "") -> Any:
-    """Return the package or a module of it, which few exports need; UsageError where it is not installed."""
+    """Return pyarrow or one of its modules, which few exports need; UsageError if it is not installed."""
     try:
         return importlib.import_module(f"{PACKAGE}.{module}" if module else PACKAGE)
     except ImportError as error:
@@ -47,7 +47,7 @@ def pyarrow(name: str, module: str = "") -> Any:
 
 
 def _column(values: list[Value | None], name: str) -> Any:
-    """Return a column of one type; where benchmarks disagree on that of a parameter, it is text."""
+    """Return a column of one type, which is text if benchmarks disagree on the type of a parameter."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         values = [None if value is None else float(value) for value in values]

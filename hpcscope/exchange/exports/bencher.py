@@ -11,7 +11,7 @@ from hpcscope.findings.results import Run
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the figures of one run; the names of cases are their labels, without the run."""
+    """Return the values of one run; cases are named by their labels, without the name of the run."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for case in only(runs, "bencher").headlines:
         values = {"value": case.median, "lower_value": case.ci_low, "upper_value": case.ci_high}

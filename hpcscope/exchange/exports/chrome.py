@@ -1,8 +1,8 @@
-"""When what was measured: launches, cases and sentinels on the time line of Chrome's Trace Event Format.
+"""Timeline of a run: launches, cases and sentinels in Chrome's Trace Event Format.
 
-Perfetto and chrome://tracing open it. Of repetitions no time of day is recorded: their number stands with their
-visit to the case.
-Times of day are recorded to the millisecond: what seems to overlap what follows is cut there.
+Perfetto and chrome://tracing open it. The time of day of single repetitions is not recorded; their number is
+shown with the visit to the case.
+Times of day are recorded to the millisecond; an event that seems to overlap the next one is cut at its start.
 """
 
 import json
@@ -21,16 +21,16 @@ from hpcscope.samples.samples import CaseSamples, Samples
 
 Event = dict[str, Any]
 Attempt = tuple[int, int]
-"""A launch and which of its starts."""
+"""The number of a launch, and the number of the attempt to run it."""
 LAUNCHES, CASES = "launches", "cases"
 
 
 @dataclass(frozen=True)
 class _Span:
-    """Something that took time."""
+    """An event with a duration."""
 
     track: tuple[str, int]
-    """`launches` or `cases`, and which of those that ran at the same time."""
+    """`launches` or `cases`, and the row among launches that ran at the same time."""
     name: str
     category: str
     begin_s: float
@@ -39,7 +39,7 @@ class _Span:
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the events of all runs, each a process of its own whose time begins with the run; times in µs."""
+    """Return the events of all runs; each run is a process whose time starts with the run. Times are in µs."""
     events: list[Event] = []
     about = []
     for number, run in enumerate(runs, start=1):
@@ -72,7 +72,7 @@ def _events(process: int, run: Run) -> Iterator[Event]:
 
 
 def _one_after_another(spans: Iterable[_Span]) -> Iterator[tuple[_Span, float]]:
-    """Yield the spans of a track with their ends, none later than the next one's begin."""
+    """Yield the spans of a track with their ends, none later than the start of the next span."""
     ordered = sorted(spans, key=lambda one: (one.begin_s, one.end_s))
     for span, following in zip(ordered, [*ordered[1:], None], strict=True):
         yield span, span.end_s if following is None else min(span.end_s, following.begin_s)
@@ -97,7 +97,7 @@ def _spans(run: Run) -> Iterator[_Span]:
 
 
 def _ends_s(samples: Samples) -> dict[Attempt, float]:
-    """Return when each attempt of a launch ended: as it says, else with the last that it measured."""
+    """Return the end of each attempt: its recorded end or the end of its last visit, whichever is later."""
     durations_s = {(end.launch, end.attempt): end.duration_s for end in samples.ends}
     ends_s = {
         (record.launch, record.attempt): record.started_unix_s
@@ -111,14 +111,14 @@ def _ends_s(samples: Samples) -> dict[Attempt, float]:
 
 
 def _all(samples: Samples) -> list[CaseSamples]:
-    """Return the cases, and the visits that were repeated because they failed."""
+    """Return the cases, and the failed visits that were repeated."""
     seen = {(case.launch, case.attempt, case.started_unix_s) for case in samples.cases}
     failures = (case for case in samples.failures if (case.launch, case.attempt, case.started_unix_s) not in seen)
     return [*samples.cases, *failures]
 
 
 def _rows(launches: Sequence[LaunchRecord], ends_s: dict[Attempt, float]) -> dict[int, int]:
-    """Return the row of each launch: 0, unless others, on other hosts, run at the same time."""
+    """Return the row of each launch: 0, unless launches on other hosts ran at the same time."""
     rows: dict[int, int] = {}
     free_s: list[float] = []
     for record in sorted(launches, key=lambda launch_record: launch_record.started_unix_s):
@@ -164,7 +164,7 @@ def _visit(samples: CaseSamples, row: int) -> _Span:
 
 
 def _counters(process: int, sentinel: SentinelRecord, start_s: float) -> Iterator[Event]:
-    """Yield what the sentinel took, in µs: the median over the ranks that it keeps, and the slowest."""
+    """Yield the times of the sentinel in µs: the median over the recorded ranks, and the slowest of them."""
     ts = _us(sentinel.started_unix_s - start_s)
     for name, times_s in (
         ("arithmetic", sentinel.arithmetic_s),
@@ -181,5 +181,5 @@ def _counters(process: int, sentinel: SentinelRecord, start_s: float) -> Iterato
 
 
 def _us(seconds: float) -> int:
-    """Return whole microseconds, which stay apart in every reader."""
+    """Return whole microseconds, which every reader of the format keeps exact."""
     return round(seconds * 1e6)

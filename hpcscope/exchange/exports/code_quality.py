@@ -1,4 +1,4 @@
-"""Findings as GitLab shows them in a merge request: a report of code quality in JSON.
+"""Findings for GitLab's merge requests: a code quality report in JSON.
 
 https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
@@ -19,7 +19,7 @@ _SEVERITIES: dict[Severity, str] = {
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return all findings; a finding is the same in two runs where its code and its place are."""
+    """Return all findings; findings of two runs are the same if their codes and places are equal."""
     found = []
     for run in runs:
         for finding in run.findings:

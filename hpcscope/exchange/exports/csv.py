@@ -1,4 +1,4 @@
-"""All results as comma-separated values, a line each (RFC 4180), in basic units; a column for each parameter."""
+"""All results as comma-separated values (RFC 4180): a line per result in base units, a column per parameter."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from hpcscope.visible import cell
 
 FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 SAMPLES = "samples"
-"""`n` of `statistics.json`: a parameter of many benchmarks has that name."""
+"""Column for `n` of `statistics.json`, renamed because many benchmarks have a parameter of that name."""
 FIGURES = (
     *("metric", "unit", "better", "definition", "median", "ci_low", "ci_high", "interval_basis", "launches"),
     *("mean", "coefficient_of_variation", "minimum", "p05", "p25", "p75", "p95", "p99", "maximum"),
@@ -19,7 +19,7 @@ FIGURES = (
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return a line for each metric of each case; a parameter that a benchmark does not have is empty."""
+    """Return a line for each metric of each case; cells of parameters that a benchmark does not have are empty."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\r\n")
     names, rows = table(runs)
@@ -29,7 +29,7 @@ def write(runs: Sequence[Run]) -> str:
 
 
 def table(runs: Sequence[Run]) -> tuple[list[str], list[list[Value | None]]]:
-    """Return the names of the columns, and a row for each metric of each case; None stands for no value."""
+    """Return the column names, and a row for each metric of each case; None is a missing value."""
     parameters = parameter_names(case for run in runs for case in run.headlines)
     rows: list[list[Value | None]] = []
     for run in runs:

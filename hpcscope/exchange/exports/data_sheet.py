@@ -1,4 +1,4 @@
-"""A data sheet of a cluster with the figures of the TOP500 list and what else was measured; plain text."""
+"""A data sheet of a cluster in plain text: the values of the TOP500 list, and further results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,7 +26,7 @@ _LAYERS = ("limit", "node", "storage")
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the sheet of one run; what was not measured says how it would be."""
+    """Return the sheet of one run; an entry that was not measured says what to run."""
     run = only(runs, "data-sheet")
     return "".join(f"{line}\n" for line in _lines(run))
 
@@ -58,7 +58,7 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
         cases = [on.summary for layer in _LAYERS for on in measurements.standing(pattern, layer, "B/s")]
         benchmarks = dict.fromkeys(standing.benchmark.name for standing in measurements.catalog.standing(pattern))
         if not benchmarks:
-            continue  # the run's version of Scope had none
+            continue  # not known to the run's version of Scope
         most = max((case.ranks for case in cases), default=0)
         largest = max((measurements.size(case) for case in cases if case.ranks == most), default=0)
         alike = [case for case in cases if (case.ranks, measurements.size(case)) == (most, largest)]
@@ -77,7 +77,7 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
 
 
 def _applications(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the best rate of each application on its most ranks."""
+    """Yield the best rate of each application on its largest number of ranks."""
     names = [benchmark.name for benchmark in run.benchmarks if benchmark.level == "application"]
     cases = [case for case in performance(run) if case.benchmark in names and case.better == "higher"]
     if not cases:

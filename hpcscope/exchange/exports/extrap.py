@@ -1,8 +1,8 @@
-"""Extra-P's JSON Lines: a measurement on each line, for each launch; numbers that vary are the model's parameters.
+"""Extra-P's JSON Lines: one measurement per launch and line; numbers that vary are the model's parameters.
 
-A line is `{"params": {"ranks": 4}, "callpath": "algorithm.cannon", "metric": "time_s", "value": 1.2}`, as the
-documentation of its file formats has it. Equal parameters on several lines are repetitions. Extra-P wants the same
-parameters and points for all that a file has. Rates are left out where there is a time: they are work over it.
+A line is `{"params": {"ranks": 4}, "callpath": "algorithm.cannon", "metric": "time_s", "value": 1.2}`, as in the
+documentation of its file formats. Equal parameters on several lines are repetitions. Extra-P needs the same
+parameters and points for all series in a file. A rate, which is work / time, is left out if there is a time.
 """
 
 import json
@@ -19,7 +19,7 @@ RANKS = "ranks"
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the lines of all runs; UsageError where one file cannot hold them."""
+    """Return the lines of all runs; UsageError if one file cannot hold them."""
     figures = [(run, case) for run in runs for case in run.headlines if _is_written(run, case)]
     varied: dict[str, set[str]] = {}
     for name in dict.fromkeys(case.benchmark for _, case in figures):
@@ -42,7 +42,7 @@ def _is_written(run: Run, case: Summary) -> bool:
 
 
 def _varied(figures: list[Summary]) -> set[str]:
-    """Return the names of the numbers that are not the same in all figures."""
+    """Return the names of the numeric parameters that differ between the results."""
     values: dict[str, set[object]] = defaultdict(set)
     for case in figures:
         for name, value in {RANKS: case.ranks, **case.parameters}.items():
@@ -64,7 +64,7 @@ def _lines(run: Run, case: Summary, names: Sequence[str]) -> Iterator[dict[str, 
 
 
 def _refuse_missing_points(lines: Sequence[dict[str, Any]]) -> None:
-    """Refuse what Extra-P would refuse: a path that was not measured where others were."""
+    """Refuse what Extra-P would refuse: a call path without a value at a point that others have."""
     points: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         words = (f"{name}={value}" for name, value in line["params"].items())

@@ -1,4 +1,4 @@
-"""All results as JSON Lines: an object for each metric of each case, with all quantiles and the run's name."""
+"""All results as JSON Lines: one object per metric of each case, with all quantiles and the name of the run."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from hpcscope.findings.results import Run
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the lines of all runs; the keys are those of `statistics.json`."""
+    """Return the lines of all runs, with the keys of `statistics.json`."""
     return "".join(
         json.dumps({"run": run.record.name, "hosts": hosts(run).split(), **case.model_dump(mode="json")}) + "\n"
         for run in runs

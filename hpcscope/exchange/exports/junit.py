@@ -1,6 +1,6 @@
-"""JUnit XML, as continuous integration reads it: a test case for each case of a run.
+"""JUnit XML for continuous integration: a test case for each case of a run.
 
-Passed are verified cases; failed, wrong data; an error, a case that crashed or took too long; skipped, the others.
+Verified cases pass; wrong data is a failure; a crash or a timeout is an error; all other cases are skipped.
 https://github.com/testmoapp/junitxml
 """
 
@@ -14,11 +14,11 @@ from hpcscope.findings.results import Run
 from hpcscope.statistics.summary import Summary
 
 _ENDS = {"failed": "failure", "crashed": "error", "timeout": "error"}
-"""The element of a case whose reason begins so."""
+"""Element for a case, by the first word of its reason."""
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return a suite for each run; what was measured is in the output of its case."""
+    """Return a suite for each run; the output of a test case holds its results."""
     root = ElementTree.Element("testsuites")
     for run in runs:
         root.append(_suite(run))
@@ -59,5 +59,5 @@ def _test(suite: ElementTree.Element, benchmark: str, name: str) -> ElementTree.
 
 
 def printable(text: str) -> str:
-    """Leave out what XML cannot hold."""
+    """Return a text without the characters that XML cannot hold."""
     return "".join(letter for letter in text if letter.isprintable() or letter in "\t\n")

@@ -1,4 +1,4 @@
-"""Tables for a paper: LaTeX with booktabs and siunitx, one for each benchmark and metric, a row for each case."""
+"""LaTeX tables for a paper with booktabs and siunitx: one for each benchmark and metric, with a row per case."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""A summary of runs in Markdown, for a job's page on GitHub or GitLab, an issue or a note."""
+"""A summary of runs in Markdown, for the summary of a GitHub or GitLab job, an issue or a note."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from hpcscope.report.order import summary_key
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return for each run its findings, worst first, what went wrong, and its values with their intervals."""
+    """Return for each run its findings (worst first), what went wrong, and its values with their intervals."""
     return "\n".join(line for run in runs for line in _lines(run))
 
 
@@ -42,6 +42,6 @@ def _lines(run: Run) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Let no text be taken for markup or for another cell."""
+    """Escape a text so that it is neither markup nor the start of another cell."""
     escaped = "".join(f"\\{letter}" if letter in r"\`*_[]<>|#" else letter for letter in text)
     return " ".join(escaped.split())

@@ -1,8 +1,8 @@
 """Gauges for Prometheus: OpenMetrics text, which node_exporter's textfile collector reads, too.
 
-Each metric is a gauge named by its unit, `scope_latency_seconds`; the ends of its interval are gauges, too.
-No line has a time stamp, which that collector refuses; the end of the run is a gauge. The run's name is a label of
-`scope_run_info` alone: a later run continues the series of the one before.
+Each metric is a gauge whose name ends with its unit, as `scope_latency_seconds`; interval bounds are gauges, too.
+Lines have no time stamps, which that collector refuses; the end of the run is a gauge. Only `scope_run_info` is
+labeled with the run's name, so that a later run continues the series of the previous run.
 https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
@@ -18,13 +18,13 @@ _UNITS = {
     "flop/s": ("_per_s", "per_second"),
     "1/s": ("_per_s", "per_second"),
 }
-"""How a unit ends the name of a metric of Scope, and of Prometheus, which writes base units out."""
+"""Suffix of each unit in Scope's metric names, and in Prometheus's names, which spell out base units."""
 _FIGURES = {"": "median", "low": "ci_low", "high": "ci_high"}
 _MEANINGS = {"": "median", "low": "lower end of the 95 % CI", "high": "upper end of the 95 % CI"}
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the gauges of one run; the lines of one gauge stand together."""
+    """Return the gauges of one run; all lines of one gauge are adjacent."""
     run = only(runs, "openmetrics")
     gauges: dict[str, list[str]] = {}
     about = {"run": run.record.name, "status": run.record.status, "scope_version": run.record.scope_version}
@@ -41,7 +41,7 @@ def write(runs: Sequence[Run]) -> str:
 def add(
     gauges: dict[str, list[str]], name: str, meaning: str, labels: Mapping[str, object], value: float | None
 ) -> None:
-    """Add one gauge to those of its name; a missing value adds nothing."""
+    """Add one line to the gauge of this name; a missing value adds nothing."""
     if value is None:
         return
     lines = gauges.setdefault(name, [f"# HELP {name} {_escaped(meaning)}", f"# TYPE {name} gauge"])

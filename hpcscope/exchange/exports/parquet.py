@@ -10,7 +10,7 @@ from hpcscope.findings.results import Run
 
 
 def write(runs: Sequence[Run]) -> bytes:
-    """Return the file; UsageError where pyarrow is not installed."""
+    """Return the file; UsageError if pyarrow is not installed."""
     sink = arrow.pyarrow("parquet").BufferOutputStream()
     arrow.pyarrow("parquet", "parquet").write_table(arrow.table(runs, "parquet"), sink)
     return bytes(sink.getvalue())

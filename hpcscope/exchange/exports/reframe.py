@@ -1,6 +1,6 @@
-"""A check for ReFrame: measures the run's cases again and holds every result against that of the run.
+"""A ReFrame check that measures the run's cases again and compares every result with the result of the run.
 
-A reference is the median; a figure may be worse by what two such intervals allow together, and by a least share.
+References are medians; a value may be worse by the two intervals combined, and at least by a minimum fraction.
 https://reframe-hpc.readthedocs.io/en/stable/regression_test_api.html
 """
 
@@ -92,11 +92,11 @@ class ScopeCheck(rfm.RunOnlyRegressionTest):
         return {{json.dumps([line[key] for key in keys], sort_keys=True): line["median"] for line in lines}}
 '''
 TOLERANCE = 0.05
-"""The least: between two runs a machine changes more than within one."""
+"""Minimum tolerance as a fraction: a machine changes more between two runs than within one run."""
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return a check of the results of one run, phases and counts left out."""
+    """Return a check of the results of one run, without phases and counts."""
     each = only(runs, "reframe")
     benchmarks: dict[str, tuple[int, list[str], list[tuple[Any, ...]]]] = {}
     for case in performance(each):
@@ -118,18 +118,18 @@ def _figure(case: Summary) -> tuple[Any, ...]:
 
 
 def _name(case: Summary) -> str:
-    """Return a name that ReFrame's reports and options take."""
+    """Return a name that ReFrame accepts in reports and options."""
     return re.sub(r"\W+", "_", f"{case.label} {case.metric}").strip("_")
 
 
 def _identity(case: Summary) -> str:
-    """Return what the check finds the same figure by: the keys of `scope export jsonl`."""
+    """Return the key by which the check finds the same value in the output of `scope export jsonl`."""
     where = [case.ranks, case.transport, str(case.placement), case.metric]
     return json.dumps([case.benchmark, case.parameters, *where], sort_keys=True)
 
 
 def _share(case: Summary) -> float:
-    """Return by which share another median may be worse: differences have the root of the sum of squares."""
+    """Return the fraction by which another median may be worse: half-widths add in quadrature."""
     worse = case.ci_high if case.better == "lower" else case.ci_low
     return 0.0 if worse is None or not case.median else round(math.sqrt(2) * abs(worse / case.median - 1), 4)
 

@@ -1,6 +1,6 @@
-"""A platform for SimGrid and SMPI: hosts, links and groups with their measured figures.
+"""A platform for SimGrid and SMPI: hosts, links and groups with their measured values.
 
-Latencies and rates are those that processes saw: SimGrid's own factors, which account for protocols, are set to 1.
+Latencies and rates are as measured between ranks, so SimGrid's own factors for protocol overhead are set to 1.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from hpcscope.statistics.estimate import in_unit
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the platform of one run; UsageError names what the run did not measure."""
+    """Return the platform of one run; a UsageError names what the run did not measure."""
     run = only(runs, "simgrid")
     made = platform(run.measurements, run.topology)
     from_file = run.topology is not None and made.topology is run.topology
@@ -21,7 +21,7 @@ def write(runs: Sequence[Run]) -> str:
 
 
 def _origins(run: Run, made: Platform, from_file: bool) -> list[str]:
-    """Return where every figure comes from."""
+    """Return the origin of every value, one per line."""
     lines = [f"run {run.record.name!r}: {made.origin}; Scope {run.record.scope_version}"]
     speeds = {node.flops_per_s: node.name for node in reversed(made.nodes)}
     lines += [f"speed of {name} and equal hosts: {_told(figure)}" for figure, name in speeds.items()]

@@ -15,13 +15,13 @@ from hpcscope.findings.results import Run
 
 PATH = "path"
 ORDER = "Node order"
-"""Order of the nodes; Hatchet expects the column, first, and a row for each node."""
+"""Column with the order of the nodes; Hatchet expects it as the first column, and a row for each node."""
 RANKS = "mpi.world.size"
 _ENDS = {"": "median", " low": "ci_low", " high": "ci_high"}
 
 
 def write(runs: Sequence[Run]) -> str:
-    """Return the tree of one run: level, benchmark, case; a metric has columns for its median and interval."""
+    """Return the tree of one run (level, benchmark, case), with columns for each metric's median and interval."""
     run = only(runs, "thicket")
     units = {f"{case.metric}{end}": case.unit for case in run.headlines for end in _ENDS}
     columns = [RANKS, *units]
@@ -50,7 +50,7 @@ def write(runs: Sequence[Run]) -> str:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Return what tells runs apart: Thicket's metadata."""
+    """Return the metadata by which Thicket tells runs apart."""
     build = run.machine.build
     return {
         "run": run.record.name,

@@ -1,16 +1,16 @@
-"""Outputs of other benchmarks that come in as runs: one format each, found by walking this package.
+"""Formats for importing the output of other benchmarks as runs: one module each, found by walking this package.
 
 Each module has
 
 TITLE   the name of the program: `OSU Micro-Benchmarks`
-BEGINS  the lines that a run begins with, in their order; each may be missing
-ENDS    where it has one, the line that a run ends with
-claims  whether an output holds lines of this program, by its content
-read    the figures of one run, and the numbers of all lines that were understood
+BEGINS  the lines that a run begins with, in order; each may be missing
+ENDS    the line that a run ends with, if there is one
+claims  says whether an output holds lines of this program, judged by its content
+read    returns the values of one run, and the numbers of all lines that were understood
 
-An output is a file's lines without escape sequences of terminals and prefixes of launchers (`lines.py`). It may be
-cut, hold the noise of a batch system between the program's lines, and hold several runs of the program: each is
-read by itself, so that no run takes what another one said.
+An output is the lines of a file without terminal escape sequences and launcher prefixes (`lines.py`). It may be
+truncated, have lines of a batch system between the program's lines, and hold several runs of the program. Each run
+is read separately, so that settings of one run do not leak into another.
 """
 
 import importlib
@@ -33,60 +33,60 @@ _HELPERS = ("exported", "lines", "objects", "quantities", "reader")
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """A figure of a case as it was printed, in the unit of its metric."""
+    """A value of a case as it was printed, in the unit of its metric."""
 
     benchmark: str
-    """A benchmark of Scope that measures the same, else one that the reading declares."""
+    """A Scope benchmark that measures the same, else a benchmark that the reading declares."""
     parameters: dict[str, Value]
-    """Those that are known; of others the declared default is assumed."""
+    """The known parameters; all others are assumed to have their declared defaults."""
     ranks: int | None
-    """None where the program does not print them: the user is asked."""
+    """None if the program does not print the number of ranks; the user is then asked for it."""
     metric: str
     values: tuple[float, ...]
-    """One, or all repetitions where the statistic is `each`."""
+    """A single value, or the values of all repetitions if the statistic is `each`."""
     statistic: Statistic
     line: int
     definition: Definition | None = None
-    """Of the time behind the figure; None: the metric's own. `observed` metrics have none."""
+    """Definition of the measured time; None means the metric's own. `observed` metrics have no definition."""
     repetitions: int | None = None
-    """Behind the statistic; None where they are not printed."""
+    """Number of repetitions in the statistic; None if it is not printed."""
     beside: dict[Beside, float] = field(default_factory=dict)
     """Further statistics of the same repetitions."""
     failure: str = ""
-    """Why the program says that its result is wrong; empty where it does not."""
+    """Reason that the program gives for calling its result wrong; empty if it does not."""
     transport: str = "default"
     placement: Placement = field(default_factory=Placement)
     origin: Origin = "imported"
     summary: dict[str, JsonValue] = field(default_factory=dict)
-    """Of an export of Scope: what it holds of `statistics.json`, with the same keys."""
+    """For an export of Scope: the part of `statistics.json` that it holds, with the same keys."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What an output says."""
+    """The content of an output."""
 
     program: str
-    """With its version where it is printed: `OSU Micro-Benchmarks 7.4`."""
+    """Name of the program, with its version if printed: `OSU Micro-Benchmarks 7.4`."""
     figures: list[PrintedFigure]
     understood: set[int]
-    """Numbers of the lines that were understood, those of figures included."""
+    """Numbers of the lines that were understood, including lines with values."""
     missing: list[str] = field(default_factory=list)
     """What the program does not print, as nouns: `the number of repetitions`."""
     differences: list[str] = field(default_factory=list)
-    """What it does otherwise than Scope's benchmarks that its figures stand for, and columns that are left out, as
-    clauses: `reductions sum MPI_CHAR, Scope sums MPI_DOUBLE`."""
+    """How the program differs from the Scope benchmarks that its values are assigned to, and columns that are left
+    out, as clauses: `reductions sum MPI_CHAR, Scope sums MPI_DOUBLE`."""
     benchmarks: list[Benchmark] = field(default_factory=list)
-    """Declarations of figures that Scope has no benchmark for."""
+    """Declarations for values that Scope has no benchmark for."""
     hosts: list[str] = field(default_factory=list)
-    """Names of the hosts, where they are printed."""
+    """Names of the hosts, if printed."""
     started_unix_s: float | None = None
-    """When the program began, where that is printed."""
+    """Start time of the program, if printed."""
     refused: list[str] = field(default_factory=list)
-    """Which lines are left out because they cannot be told apart, and why."""
+    """Ranges of lines that were left out because they mix several runs, each with the reason."""
 
 
 class MixedRunsError(Exception):
-    """Lines of several runs stand between one another: what belongs to which is not known."""
+    """Lines of several runs are interleaved, so that it is not known which line belongs to which run."""
 
 
 class Format(Protocol):
@@ -96,17 +96,17 @@ class Format(Protocol):
     BEGINS: Sequence[re.Pattern[str]]
 
     def claims(self, lines: Sequence[TextLine]) -> bool:
-        """Return whether an output holds lines of this program; UsageError where it is another file of its."""
+        """Return whether an output holds lines of this program; UsageError if it is another kind of file."""
 
     def read(self, lines: Sequence[TextLine]) -> Reading:
-        """Return the figures of a run; a line that is not understood is left out of `understood`.
+        """Return the values of a run; lines that are not understood are left out of `understood`.
 
-        Raises MixedRunsError where the run says a thing in two ways.
+        Raises MixedRunsError if the run contradicts itself.
         """
 
 
 def names() -> list[str]:
-    """Return the names of the formats, as the command line has them."""
+    """Return the names of the formats, as used on the command line."""
     return [
         module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name not in _HELPERS
     ]
@@ -119,7 +119,7 @@ def format_of(name: str) -> Format:
 
 
 def read(format_: Format, lines: Sequence[TextLine]) -> Reading:
-    """Return what an output says; each of its runs is read by itself."""
+    """Return the content of an output; each of its runs is read separately."""
     readings = [_read_run(format_, run) for run in _runs(format_.BEGINS, lines)] or [format_.read(lines)]
     versions = dict.fromkeys(reading.program.removeprefix(format_.TITLE).strip(" ,") for reading in readings)
     moments = [reading.started_unix_s for reading in readings if reading.started_unix_s is not None]
@@ -141,13 +141,13 @@ def read(format_: Format, lines: Sequence[TextLine]) -> Reading:
 
 
 def once(facts: dict[Any, Any], key: object, value: object) -> None:
-    """Note what a run says; raise MixedRunsError where it has said otherwise."""
+    """Store a fact of a run; raise MixedRunsError if another value is already stored."""
     if facts.setdefault(key, value) != value:
         raise MixedRunsError(str(key))
 
 
 def _runs(begins: Sequence[re.Pattern[str]], lines: Sequence[TextLine]) -> list[list[TextLine]]:
-    """Return the lines of each run: one ends where a line comes that stands before what it has already had."""
+    """Split lines into runs: a run ends before a line of `begins` that is not later in order than the last one."""
     found: list[list[TextLine]] = [[]]
     last = -1
     for line in lines:
@@ -177,14 +177,14 @@ def _read_run(format_: Format, run: Sequence[TextLine]) -> Reading:
 def declared(
     name: str, title: str, summary: str, metrics: Sequence[Metric], parameters: Sequence[Parameter] = ()
 ) -> Benchmark:
-    """Return the declaration of a foreign benchmark: its name begins with a level, as `mpi.osu_ibcast`."""
+    """Return the declaration of a foreign benchmark, whose name begins with a level, as in `mpi.osu_ibcast`."""
     return foreign(name, title, summary, metrics, parameters, reason="a benchmark of another program")
 
 
 def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:
-    """Return a parameter of a foreign benchmark that is a text; an output that lacks it has the default.
+    """Return a text parameter of a foreign benchmark; an output that lacks it has the default.
 
-    Labels say `window MPI_Win_create`, or with `bare` the value alone, and nothing of the default.
+    Labels say `window MPI_Win_create`, or only the value with `bare`, and do not mention the default.
     """
     label = name.replace("_", " ")
     one = parameter(name, label, [default, value or default], role="call")
@@ -193,7 +193,7 @@ def setting(name: str, value: str, default: str = "unknown", bare: bool = False)
 
 
 def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
-    """Return declarations with each name once: with all metrics, parameters and choices of those that share it."""
+    """Return one declaration per name, with all metrics, parameters and choices declared under that name."""
     found: dict[str, Benchmark] = {}
     for benchmark in benchmarks:
         known = found.setdefault(benchmark.name, benchmark)
@@ -221,13 +221,13 @@ def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
 
 
 def metric(name: str, unit: str, label: str, better: str = "lower") -> Metric:
-    """Return a metric of a foreign benchmark, whose figures stand as they were printed."""
+    """Return a metric of a foreign benchmark, whose values are kept as printed."""
     said = {"name": name, "unit": unit, "better": better, "label": label}
     return Metric.model_validate({**said, "quantity": "observed", "definition": "local", "role": "result"})
 
 
 def parameter(name: str, label: str, values: Sequence[Value], unit: str = "", role: str = "problem") -> Parameter:
-    """Return a parameter of a foreign benchmark: a number, or one of the texts that occur."""
+    """Return a parameter of a foreign benchmark: a number, or one of the occurring texts."""
     number = all(isinstance(value, int) for value in values)
     return Parameter.model_validate(
         {
@@ -250,5 +250,5 @@ MESSAGE_SIZE = parameter("message_bytes", "message size", [1], "B", role="size")
 
 
 def slug(text: str) -> str:
-    """Return a text as a part of a benchmark's name: `Get_accumulate (multi)` as `get_accumulate_multi`."""
+    """Return a text as part of a benchmark's name: `Get_accumulate (multi)` becomes `get_accumulate_multi`."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")

@@ -1,8 +1,8 @@
 """BabelStream: its table and its CSV, versions 3 to 5.
 
-A rate is the best of all repetitions but the first; MBytes are 10^6 bytes, MiBytes 2^20 (main.cpp 5.0, `run`). The
-number of threads is not printed: what a rank of Scope would have of the arrays is not known, so that its figures
-stand beside those of `node.stream`. The table prints the array with one digit behind the point.
+A rate is the best of all repetitions except the first; MBytes are 10^6 bytes, MiBytes 2^20 (main.cpp 5.0, `run`).
+The number of threads is not printed, so the array size per rank of Scope is not known, and its values are kept
+separate from `node.stream`. The table prints the array size with one decimal.
 """
 
 import re
@@ -22,7 +22,7 @@ KERNELS = {"Copy": "copy", "Mul": "scale", "Add": "add", "Triad": "triad", "Dot"
 _UNITS = {"M": 1e6, "Mi": 2.0**20}
 
 _TITLE = re.compile(r"(?:BabelStream|GPU-STREAM)\s*$")
-"""The second one: before 3.0."""
+"""The second name was used before version 3.0."""
 _VERSION = re.compile(r"Version: (\S+)")
 _REPETITIONS = re.compile(r"Running (?:kernels|triad|nstream) (\d+) times")
 _PRECISION = re.compile(r"Precision: (float|double)")
@@ -82,7 +82,7 @@ class _BabelStreamReader(LineReader):
         return True
 
     def _row(self, line: TextLine) -> Iterator[PrintedFigure]:
-        """Yield the rate and the time of a row; nothing where it is none, or the array size is not known."""
+        """Yield the rate and the time of a row; nothing if it is not a row or the array size is not known."""
         if row := _ROW.match(line.text):
             array_bytes, precision, repetitions = self._array_bytes, self._precision, self._repetitions
             rate, least_s, most_s, mean_s = map(number, row[2].split())
@@ -109,7 +109,7 @@ class _BabelStreamReader(LineReader):
         yield replace(figure, metric=TIME.name, values=(least_s,), statistic="minimum", beside=times)
 
     def close(self) -> None:
-        """Note with each figure what the program says against its results."""
+        """Attach the program's validation failure, if any, to each value."""
         self.figures = [replace(figure, failure=self._wrong) for figure in chain(*self._kernels.values())]
 
 

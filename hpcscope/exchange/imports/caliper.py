@@ -1,7 +1,7 @@
-"""Caliper's split JSON: values of regions, of all ranks or of each; `scope export thicket` writes it, too.
+"""Caliper's split JSON: values of regions, over all ranks or per rank; `scope export thicket` writes it, too.
 
 A row of `data` has a cell for each of `columns`. Columns with `is_value` are measured, in `attribute.unit`; a cell
-of `path` is a node of the tree of regions, null outside of all. Further keys are the metadata of the run.
+of `path` is a node of the region tree, or null outside all regions. Further keys are the metadata of the run.
 https://software.llnl.gov/Caliper/OutputFormats.html#json-split
 """
 
@@ -32,7 +32,7 @@ _COUNT = re.compile(r"\d{1,9}$")
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the metadata of columns are among the lines."""
+    """Return whether the lines contain the metadata of columns."""
     return any(_KEY.match(line.text) for line in lines)
 
 
@@ -100,20 +100,20 @@ def _count(cell: object) -> int | None:
 
 
 def _origin(held: Mapping[str, Any]) -> Origin:
-    """Return the origin that Scope wrote for its own values: emulated and simulated values remain so."""
+    """Return the origin of values that Scope wrote, so that emulated and simulated values stay labeled."""
     said = str(held.get("origin")).split() if "scope_version" in held else []
     return "emulated" if "emulated" in said else "simulated" if "simulated" in said else "imported"
 
 
 def _is_table(held: Mapping[str, Any]) -> bool:
-    """Return whether a document has rows, columns with what is known of each, and nodes."""
+    """Return whether a document has rows, columns with metadata for each column, and nodes."""
     parts = [held.get(key) for key in _PARTS]
     whole = all(isinstance(part, list) for part in parts)
     return whole and len(held["columns"]) == len(elements(held, "column_metadata"))
 
 
 def _regions(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the path of each node; parents are before their children."""
+    """Return the path of each node; parents come before their children."""
     paths: list[str] = []
     for node in nodes:
         parent, label = node.get("parent"), str(node.get("label"))

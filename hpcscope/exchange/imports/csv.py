@@ -1,6 +1,6 @@
-"""Comma-separated values that `scope export csv` wrote: a line for each metric of a case.
+"""Comma-separated values written by `scope export csv`: a line for each metric of a case.
 
-It has the number of launches and not the median of each: all count as one.
+The file has the number of launches but not the median of each, so all launches count as one.
 """
 
 import csv
@@ -18,18 +18,18 @@ TITLE = "Scope"
 BEGINS = ()
 _FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 _FIRST, _LAST = "metric", "samples"
-"""Columns that stand on both sides of the figures; parameters stand before."""
+"""First and last column of the values; parameters come before the first."""
 _WORDS = {"metric", "unit", "better", "definition", "interval_basis"}
 _WHOLE = {"launches", "n"}
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether a head is among the lines."""
+    """Return whether the lines contain a header."""
     return any(_is_head(_cells(line)) for line in lines)
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of all lines."""
+    """Return the values of all lines."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}
@@ -67,13 +67,13 @@ def _cells(line: TextLine) -> list[str]:
 
 
 def _is_head(cells: Sequence[str]) -> bool:
-    first = ["label" if name == "case" else name for name in cells[: len(_FACTS)]]  # its name before
+    first = ["label" if name == "case" else name for name in cells[: len(_FACTS)]]  # its earlier name
     return tuple(first) == _FACTS and _FIRST in cells and _LAST in cells
 
 
 def _held(head: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | None:
-    """Return the keys of a summary that a line holds; None where a cell is not what its column is."""
-    # A parameter may be called as a figure is: what it is follows from where it stands.
+    """Return the keys of a summary that a line holds; None if a cell does not match its column."""
+    # A parameter can have the name of a value column, so the position decides.
     first = len(head) - 1 - list(reversed(head)).index(_FIRST)
     facts = dict(zip(head[: len(_FACTS)], cells, strict=False))
     given = dict(zip(head[len(_FACTS) : first], cells[len(_FACTS) : first], strict=True))
@@ -92,7 +92,7 @@ def _held(head: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _parameters(benchmark: str, given: dict[str, str]) -> dict[str, Value]:
-    """Return the parameters that have a value: numbers where they are declared as such, or look so."""
+    """Return the parameters that have a value, as numbers if declared so or, if undeclared, made of digits."""
     declared = of_scope().get(benchmark)
     parameters: dict[str, Value] = {}
     for name, text in given.items():

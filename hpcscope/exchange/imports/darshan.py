@@ -1,8 +1,8 @@
-"""Darshan: what darshan-parser prints, every record, `--total` or `--perf`.
+"""Darshan: the output of darshan-parser (all records, `--total` or `--perf`).
 
-Counters of every record of a module are summed, as `--total` does, where a sum has a meaning: operations, bytes
-and cumulative seconds. A value of -1 was not monitored. `--perf` estimates the rate of a module from its bytes
-and the time of the slowest rank (MiB/s). Counters are described in the documentation of darshan-util.
+Counters of all records of a module are summed, as by `--total`, if a sum is meaningful: operations, bytes and
+cumulative seconds. A value of -1 was not monitored. `--perf` estimates the rate of a module from its bytes and
+the time of the slowest rank (MiB/s). Counters are described in the documentation of darshan-util.
 """
 
 import re
@@ -66,7 +66,7 @@ class _DarshanReader(LineReader):
         self._ranks: int | None = None
         self._module = ""
         self._sums: dict[tuple[str, str], tuple[float, int]] = {}
-        """Of each module and counter, with the line of its first record."""
+        """Sum by module and counter, with the line of the first record."""
         self._totals: dict[tuple[str, str], tuple[float, int]] = {}
         self._logged = False
 
@@ -92,7 +92,7 @@ class _DarshanReader(LineReader):
         return True
 
     def close(self) -> None:
-        """End a log."""
+        """Add the values at the end of a log."""
         for (module, counter), (value, line) in (self._sums | self._totals).items():
             self._add(module, *_SUMS[counter], "lower", round(value, 6), line)
 

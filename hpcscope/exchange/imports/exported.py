@@ -1,4 +1,4 @@
-"""Figures of Scope's own exports, read again: medians with all that the format holds of their summaries."""
+"""Values read back from Scope's own exports: medians with everything that the format holds of their summaries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,16 +14,16 @@ from hpcscope.statistics.summary import Summary
 
 _CASE = {*Case.model_fields, "metric", "unit", "better", "definition", "primary", "origin", "valid", "reason"}
 KEPT = [name for name in Summary.model_fields if name not in _CASE and name != "printed"]
-"""Keys of a summary that do not say what it is of."""
+"""Keys of a summary that do not identify its case, metric or origin."""
 _ABSENT: dict[str, Any] = {
     **{"label": "", "primary": True, "valid": True, "reason": "", "launch_medians": []},
     "invalid_share": 0.0,
 }
-"""Of keys that a format does not hold, so that those are checked which it does."""
+"""Values for keys that a format lacks, so that the keys that it holds can be validated."""
 
 
 def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
-    """Return the figure of a summary of which a format holds these keys; None where they are not those of one."""
+    """Return the value of a summary from the keys that a format holds; None if they are not a valid summary."""
     try:
         whole = Summary.model_validate({**_absent(held), **held})
     except ValidationError:
@@ -31,7 +31,7 @@ def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
     if whole.median is None or whole.ranks < 1:
         return None
     known = whole.model_dump(mode="json")
-    # Without the median of each, a number of launches says nothing: there is the one figure of all.
+    # Without the median of each launch, their number is useless: there is a single value for all.
     unknown = set() if "launch_medians" in held else {"launches"}
     kept = {name: known[name] for name in KEPT if name in held and name not in unknown}
     if "relative_interval" not in held and whole.ci_low is not None and whole.ci_high is not None and whole.median:
@@ -54,13 +54,13 @@ def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
 
 
 def _absent(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value for each key that a summary must have and the format does not hold."""
+    """Return a value for each key that a summary requires and the format lacks."""
     required = [name for name, field in Summary.model_fields.items() if field.is_required() and name not in held]
     return {name: _ABSENT.get(name) for name in required}
 
 
 def undeclared(figures: Sequence[tuple[PrintedFigure, str, str]]) -> list[Benchmark]:
-    """Return declarations of benchmarks that this version does not have, of figures with unit and direction."""
+    """Return declarations for benchmarks that this version lacks, from values with unit and better direction."""
     known: Catalog = of_scope()
     benchmarks = []
     for name in dict.fromkeys(printed.benchmark for printed, _, _ in figures):

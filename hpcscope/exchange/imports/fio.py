@@ -1,10 +1,10 @@
 """fio: its JSON (`--output-format=json` or `json+`), versions 2.0 to 3.42.
 
-Of each job and direction: bytes over its run time, which has whole milliseconds, operations per second, and the
-latency of completed operations, whose median is of a histogram with steps below 1 %. Version 2 prints KiB/s and
+For each job and direction: bytes / run time (in whole milliseconds), operations per second, and the latency of
+completed operations, whose median comes from a histogram with steps below 1 %. Version 2 prints KiB/s and
 microseconds, version 3 bytes and nanoseconds (stat.c, `add_ddir_status_json`). Plain reads of files that fio has
-laid out are cases of `storage.read`: fio evicts them before. All others stand as `storage.fio_read` and the like:
-files that fio writes it allocates before, and what happens in a given time is no amount of data.
+laid out are cases of `storage.read`, because fio evicts them first. All others become `storage.fio_read` etc.: fio
+allocates files before it writes them, and a job with a time limit does not have a defined amount of data.
 """
 
 import re
@@ -24,20 +24,20 @@ TITLE = "fio"
 BEGINS = ()
 DIRECTIONS = ("read", "write", "trim")
 SHORTEST_MS = 100
-"""Run times have whole milliseconds: shorter ones are known to less than 1 %."""
+"""Run times are whole milliseconds; shorter run times have an error above 1 %."""
 _KIB = 1024
 _PERCENTILES: dict[str, Beside] = {"5.000000": "p05", "95.000000": "p95", "99.000000": "p99"}
 _PLAIN = {
     *("name", "rw", "readwrite", "bs", "blocksize", "size", "filesize", "directory", "numjobs", "group_reporting"),
     *("direct", "ioengine", "iodepth", "stonewall", "thread", "invalidate", "wait_for_previous"),
 }
-"""Options under which reading remains a case of Scope's."""
+"""Options with which reading remains a case of Scope."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(?:i?b)?)?$", re.IGNORECASE)
 _VERSION_KEY = re.compile(r'\s*"fio version"\s*:')
 _OTHER_OUTPUT = re.compile(r"\S+: \(groupid=\d+, jobs=\d+\): err=|\d;fio-\d")
 _SAID = re.compile(
     r"fio-\d+\.\d+\S*\s*$|\S+: \(g(?:roupid)?=\d+\)?|Starting \d+ (?:process|thread)|\S+: Laying out IO file"
-    # The text for people, which says the same with fewer digits.
+    # The human-readable text, which has the same values with fewer digits.
     r"|\s+(?:read|write|trim|READ|WRITE|TRIM)\s*: "
     r"|\s+(?:[sc]?lat(?: percentiles)?|bw|iops)\s*\(\s*[a-zA-Z/]+\)\s*: "
     r"|\s+\|\s+\d|\s+clat percentiles|\s+(?:cpu|IO depths|submit|complete|issued rwts|latency|iops)\s*: "
@@ -46,9 +46,9 @@ _SAID = re.compile(
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether JSON of the program is among the lines.
+    """Return whether the lines contain JSON of the program.
 
-    Raises UsageError where no group of its jobs is whole, and for another output.
+    Raises UsageError if no job group is complete, and for other output of the program.
     """
     if any(_is_fio(printed) for printed in objects(lines)):
         return True
@@ -62,7 +62,7 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of all jobs."""
+    """Return the values of all jobs."""
     versions: dict[str, None] = {}
     figures: list[PrintedFigure] = []
     understood = {line.number for line in lines if _SAID.match(line.text)}
@@ -100,20 +100,20 @@ def _is_fio(printed: Printed) -> bool:
 
 
 def _whole_groups(printed: Printed) -> list[dict[str, Any]]:
-    """Return the jobs; where the output is cut, without those of the last group, which may have lost processes."""
+    """Return the jobs; if the output is truncated, without the last group, which may lack processes."""
     jobs: list[dict[str, Any]] = printed.value["jobs"]
     return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if printed.cut else jobs
 
 
 def _lines_read(printed: Printed) -> set[int]:
-    """Return the numbers of an object's lines before the first job that is left out."""
+    """Return the numbers of an object's lines before the first omitted job."""
     jobs, read = printed.having("jobname"), len(_whole_groups(printed))
     end = jobs[read] if read < len(jobs) else printed.lines[-1].number + 1
     return {line.number for line in printed.lines if line.number < end}
 
 
 def _jobs(printed: Printed) -> Iterator[PrintedFigure]:
-    """Yield the figures of an object's jobs; several of one name are its processes."""
+    """Yield the values of an object's jobs; several jobs of one name are its processes."""
     lines = printed.having("jobname")
     common = mapping(printed.value, "global options")
     seen: Counter[tuple[object, object]] = Counter()
@@ -127,7 +127,7 @@ def _jobs(printed: Printed) -> Iterator[PrintedFigure]:
         alone = groups[job.get("groupid")] == 1
         for direction in DIRECTIONS:
             shown = mapping(job, direction)
-            # Before 2.2 no number of operations was printed.
+            # Versions before 2.2 did not print the number of operations.
             moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
             if moved and _number(shown, "runtime") > 0:
                 case = _own(options, direction, shown, alone) or _foreign(job, options, direction, seen[who])
@@ -177,7 +177,7 @@ def _figures(
 def _own(
     options: Mapping[str, Any], direction: str, shown: Mapping[str, Any], alone: bool
 ) -> tuple[str, dict[str, Value], int] | None:
-    """Return Scope's case of a plain read; None where it is none, or where that is not known."""
+    """Return Scope's case for a plain read; None if it is not a plain read or that is not known."""
     order = {"read": "sequential", "randread": "random"}.get(str(options.get("rw", options.get("readwrite", ""))))
     size = _size(options.get("size", options.get("filesize")))
     block = _size(options.get("bs", options.get("blocksize", "4k")))
@@ -235,7 +235,7 @@ def _failure(job: Mapping[str, Any]) -> str:
 
 
 def _size(value: object) -> int | None:
-    """Return a number of bytes: `8m` are 2^23; None where it is not one."""
+    """Return a number of bytes (`8m` is 2^23); None if the value is not a size."""
     found = _SIZE.match(value) if isinstance(value, str) else None
     return int(found[1]) * _KIB ** (" kmgt".index(found[2].lower()) if found[2] else 0) if found else None
 
@@ -246,7 +246,7 @@ def _number(value: Mapping[str, Any], key: str) -> float:
 
 
 def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
-    """Return the declaration of jobs that are no cases of Scope's."""
+    """Return the declaration for jobs that are not cases of Scope."""
     direction = name.rpartition("_")[2]
     cases = [printed.parameters for printed in figures if printed.benchmark == name]
     return declared(

@@ -1,8 +1,8 @@
 """GPCNeT: the tables of network_test and network_load_test, versions 1.2 and 1.3, without and with `-DVERBOSE`.
 
-A title, a head (`Name | Avg | 99% | Units`) and a row for each pattern. Times are microseconds, rates MiB/s of a
-rank (2^20 bytes); 99 % of the samples are better than `99%`. Key results are impact factors: with congestors over
-without.
+A title, a header (`Name | Avg | 99% | Units`) and a row for each pattern. Times are in microseconds, rates in
+MiB/s per rank (2^20 bytes); 99 % of the samples are better than `99%`. Key results are impact factors: the value
+with congestors / the value without.
 """
 
 import re
@@ -31,7 +31,7 @@ _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum", "99%": "p99"}
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the program's title, or the title of one of its tables, is among the lines."""
+    """Return whether the lines contain the title of the program or of one of its tables."""
     return any(
         _TITLE.match(line.text) or "| Isolated Network Tests" in " ".join(line.text.split()) for line in lines
     )
@@ -52,7 +52,7 @@ class _GpcnetReader(LineReader):
         elif table := _TABLE.match(line.text):
             self._table, self._heads = " ".join(table[1].split()), ()
         elif cells[0] == "Name":
-            # Key results have their heads on two lines.
+            # Key results have their column headings on two lines.
             self._heads = cells[1:] if len(cells) > 2 else ("Avg", "99%")
         elif self._heads and _CELLS.match(line.text) and any(map(_VALUE.match, cells)):
             return self._row(cells, line.number)
@@ -69,7 +69,7 @@ class _GpcnetReader(LineReader):
         once(self.facts, f"{cells[0]} of {self._table}", line)
         of, exponent, factor = _UNITS[unit]
         plain = {head: number(value.removesuffix("X"), exponent) * factor for head, value in values.items()}
-        # Of rates, 99 % are above: no quantile that is kept here.
+        # 99 % of the rates are above the value, a quantile that is not kept here.
         beside = {_BESIDE[head]: value for head, value in plain.items() if head in _BESIDE and unit == "usec"}
         settings = {"test": cells[0], "table": self._table}
         where = [setting(name, value, bare=True) for name, value in settings.items()]

@@ -1,8 +1,8 @@
-"""hp2p: what it prints at its end and, of the iterations until then, at each snapshot (hp2p_result.c of 4.1).
+"""hp2p: its summaries at the end and at each snapshot, over the iterations so far (hp2p_result.c of 4.1).
 
 In each iteration, all processes exchange messages in random pairs. MB are 2^20 bytes. Minimum and
-maximum are over the pairs, of bisection bandwidth over the iterations. The number of processes is that of columns
-of a matrix, printed where the output is binary.
+maximum are over the pairs, or over the iterations for bisection bandwidth. The number of processes is the number
+of columns of a matrix, which is printed if the output is binary.
 """
 
 import re
@@ -42,7 +42,7 @@ claims = claiming(_CONFIGURATION, _SUMMARY)
 
 
 class _Hp2pReader(LineReader):
-    """The figures of a run are those of the last summary that is whole."""
+    """Reader whose values come from the last complete summary of a run."""
 
     title = TITLE
 
@@ -88,7 +88,7 @@ class _Hp2pReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take the figures of the last summary."""
+        """Add the values of the last complete summary."""
         of: dict[str, Value] = {"pairs": self._settings.get("Build couple algorithm", "unknown").lower()}
         numbers = {"message_bytes": "Message size", "messages": "Number of msg per comm"}
         of |= {name: int(self._settings.get(key, "0")) for name, key in numbers.items()}

@@ -1,9 +1,9 @@
 """HPC Challenge: the summary at the end of hpccoutf.txt, versions 1.0 to 1.5.
 
-Gflops and GB/s are 10^9, GUPs 10^9 updates per second. Of what one process or all processes do at a time, `Single`
-is the figure of one of them and `Star` the mean over all; STREAM is the best of nine passes, PTRANS the worst of
-its repetitions; all others are of one execution (io.c, STREAM/stream.c, PTRANS/pdtransdriver.c). `Success=0` is
-printed where any test was wrong, without saying which.
+Gflops and GB/s are 10^9, GUPs 10^9 updates per second. `Single` is the value of one process that runs alone, and
+`Star` the mean over all processes that run at once; STREAM is the best of nine passes, PTRANS the worst of
+its repetitions; all others are from one execution (io.c, STREAM/stream.c, PTRANS/pdtransdriver.c). `Success=0` is
+printed if any test was wrong, without saying which.
 """
 
 import math
@@ -20,7 +20,7 @@ TITLE = "HPC Challenge"
 _GIGA, _US = 9, -6
 _REPETITIONS = 9
 _ROUNDED = 1e-2
-"""Times have two digits behind the point."""
+"""Relative tolerance, because times have two decimals."""
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
 BEGINS = (_TITLE,)
@@ -35,7 +35,7 @@ _MOMENT = re.compile(r"Current time \((\d+)\) is ")
 _SAID = re.compile(
     r"Produced by Jack Dongarra|Innovative Computing|University of Tennessee|See the source files|Compiled on "
     r"|(?:Begin|End) of \w+ section\.|End of HPC Challenge tests"
-    # The sections, whose figures the summary has again.
+    # The sections, whose values the summary repeats.
     r"|Running on \d|(?:Total |PE )?Main table size|Default number of up|Number of updates|(?:CPU|Real) time used"
     r"|[\d.]+ Billion|Verification:|Found \d+ errors|Node\(s\) with error|Node selected|Scaled residual:"
     r"|(?:Minimum|Average|Maximum|Single) \w|(?:[MNPQ]|[MN]B): |TIME\s+M|(?:WALL|CPU ) +\d|END OF TESTS"
@@ -52,17 +52,17 @@ _SAID = re.compile(
 
 @dataclass(frozen=True)
 class _Measure:
-    """What a key of the summary says; `Single` is what one process does while the others wait."""
+    """Meaning of a key of the summary; `Single` is measured on one process while the others wait."""
 
     benchmark: str
     size: str = ""
-    """The key that says `n`."""
+    """Key that holds `n`."""
     parameters: dict[str, Value] = field(default_factory=dict)
     statistic: Statistic = "each"
 
 
 _UNITS = {"Gflops": ("flops_per_s", _GIGA), "GUPs": ("updates_per_s", _GIGA), "usec": ("latency_s", _US)}
-"""Metric and power of ten of the units that end a key; all others are bandwidths."""
+"""Metric and power of ten by the unit at the end of a key; all other keys are bandwidths."""
 
 
 def _metric(key: str) -> tuple[str, int]:
@@ -108,7 +108,7 @@ class _Summary:
     entries: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the figures of all tests that were made."""
+        """Yield the values of all tests that ran."""
         ranks = self._whole("CommWorldProcs")
         if not ranks:
             return
@@ -136,7 +136,7 @@ class _Summary:
                 )
 
     def _parameters(self, one: _Measure) -> dict[str, Value] | None:
-        """Return the parameters of a measure; None where the summary does not say its size."""
+        """Return the parameters of a measure; None if the summary lacks its size."""
         if "kernel" not in one.parameters:
             size = self._whole(one.size)
             if size is None:
@@ -174,12 +174,12 @@ class _Summary:
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the suite's title or a key that only its summary has is among the lines."""
+    """Return whether the lines contain the suite's title or a key that only its summary has."""
     return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of all summaries; of the sections above them, which say the same, nothing."""
+    """Return the values of all summaries, and of HPL problems that no summary has; other sections repeat them."""
     summaries: list[_Summary] = []
     versions: dict[str, None] = {}
     hosts: dict[str, None] = {}
@@ -200,7 +200,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
             continue
         understood.add(line.number)
     figures = [printed for summary in summaries for printed in summary.figures()]
-    # HPL may have solved several problems, of which the summary has one; without a summary they are HPL's.
+    # HPL may have solved several problems; the summary has one. Without a summary, they belong to HPL.
     solved = hpl.read_all(lines).figures if summaries else []
     if summaries and not any(printed.benchmark in (hpl.BENCHMARK, hpl.OTHER) for printed in figures):
         solved = [replace(printed, failure="the summary of all tests is truncated") for printed in solved]
@@ -217,7 +217,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
 
 
 def _beside_summaries(solved: Sequence[PrintedFigure], figures: Sequence[PrintedFigure]) -> list[PrintedFigure]:
-    """Return rates and times of HPL that no summary has: its figures say those of one problem with more digits."""
+    """Return HPL's rates and times that no summary has; a summary has those of one problem with more digits."""
     left = [printed for printed in solved if printed.metric != "residual"]
     for printed_figure in figures:
         same = [printed for printed in left if _problem(printed) == _problem(printed_figure)]
@@ -236,7 +236,7 @@ def _problem(printed: PrintedFigure) -> tuple[object, ...]:
 
 
 def _benchmarks() -> list[Benchmark]:
-    """Return the declarations of what Scope does not measure."""
+    """Return the declarations for tests that Scope does not have."""
     rates = {
         "flops_per_s": metric("flops_per_s", "flop/s", "floating-point rate", "higher"),
         "bandwidth_bytes_per_s": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),

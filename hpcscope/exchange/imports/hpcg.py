@@ -1,7 +1,7 @@
 """HPCG: the result files of versions 2.4 to 3.1, `name: value` by indentation or `section::name=value`.
 
-GFLOP/s are 10^9 operations over the time of all sets of iterations, GB/s 10^9 bytes; the rating counts the
-overhead of setting up and optimising the problem (ReportResults.cpp). Scope has no benchmark of the same work.
+GFLOP/s are 10^9 operations / time of all sets of iterations, GB/s 10^9 bytes; the rating includes the overhead of
+setting up and optimizing the problem (ReportResults.cpp). Scope does not have a benchmark of the same work.
 """
 
 import re
@@ -14,13 +14,13 @@ from hpcscope.exchange.imports.reader import LineReader, claiming
 TITLE = "HPCG"
 BENCHMARK = "application.hpcg"
 OFFICIAL_S = 1800
-"""What an official result takes."""
+"""Minimum run time of an official result."""
 LONGEST = 500
-"""Characters of a line."""
+"""Maximum length of a line."""
 _GIGA = 9
 
 _TITLE = re.compile(r"(?:HPCG-Benchmark|n\d+-\d+p-\d+t)(?: version: V?(\S+))?\s*$")
-"""Intel's begins with the local size, the processes and the threads."""
+"""The title of Intel's version begins with the local size, the processes and the threads."""
 BEGINS = (_TITLE,)
 _VERSION = re.compile(r"(?:version=)?(\d+\.\d+)$")
 _KEYED = re.compile(r"(?P<section>[^=:]+|[^=]+?)(?:::(?P<path>[^=]+))?=(?P<value>.*)$")
@@ -71,7 +71,7 @@ class _HpcgReader(LineReader):
         self._section = ""
         self._numbers: dict[str, int] = {}
         self._printed: dict[str, tuple[float, int]] = {}
-        """Value and line by metric."""
+        """Value and line number by metric."""
         self._failure = "the output ends before its final summary"
 
     def _takes(self, line: TextLine) -> bool:
@@ -87,7 +87,7 @@ class _HpcgReader(LineReader):
         return True
 
     def _note(self, name: str, value: str, line: int) -> None:
-        """Keep what a line says, where it is asked for; of grids that of a process, not those of multigrid."""
+        """Store the value of a line if needed; for grids, only the local grid, not the multigrid levels."""
         if name in _NUMBERS and value.isdigit():
             self._numbers.setdefault(_NUMBERS[name], int(value))
         elif _VALID.match(name) and _NUMBER.match(value):
@@ -100,7 +100,7 @@ class _HpcgReader(LineReader):
             once(self._printed, metric_, (number(value, exponent), line))
 
     def close(self) -> None:
-        """Take the figures, once the processes and their grids are known."""
+        """Add the values, once the processes and their grids are known."""
         if self._printed.get("time_s", (OFFICIAL_S, 0))[0] < OFFICIAL_S:
             self.missing[f"the run of {OFFICIAL_S:,} s that an official result needs"] = None
         if not {"ranks", "nx", "ny", "nz"} <= self._numbers.keys():
@@ -126,7 +126,7 @@ read = _HpcgReader.reading
 
 
 def _entry(text: str, section: str) -> tuple[str, str, str] | None:
-    """Return section, name and value of a line; None where it is none of a result file."""
+    """Return section, name and value of a line; None if the line is not from a result file."""
     if len(text) > LONGEST:
         return None
     if (keyed := _KEYED.match(text)) and _SECTION.match(keyed["section"]):

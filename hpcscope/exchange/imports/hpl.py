@@ -1,9 +1,9 @@
-"""HPL: the results that it prints, versions 1.0 to 2.3, and those of programs that print them alike.
+"""HPL: the results that versions 1.0 to 2.3 print, and programs that print in the same format.
 
 A line `WR11C2R4  N NB P Q time Gflops` for each problem, then its residual with PASSED or FAILED (HPL_pdtest.c).
-Gflops are 10^9 operations per second, 2/3 n^3 + 3/2 n^2 over the time of one solution. The variant's letters are:
-the numbering of processes (none in 1.0: along columns), look-ahead, broadcast, and how panels are factored, where
-Scope has one way. What `algorithm.linpack` cannot do stands as `algorithm.hpl`.
+Gflops are 10^9 operations per second: (2/3 n^3 + 3/2 n^2) / time of one solution. The letters of a variant are the
+numbering of processes (none in 1.0: by columns), look-ahead, broadcast, and the panel factorization, for which
+Scope has one choice. Results that `algorithm.linpack` cannot reproduce become `algorithm.hpl`.
 """
 
 import re
@@ -21,9 +21,9 @@ TITLE = "HPL"
 BENCHMARK = hpl.BENCHMARK
 OTHER = "algorithm.hpl"
 BROADCASTS = ("ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified")
-"""By HPL's number."""
+"""Broadcasts in the order of HPL's numbers."""
 SHORTEST_S = 1.0
-"""Shorter times are rounded to one or two digits; the rate says them better."""
+"""Shorter times are printed with too few digits; the rate is more precise."""
 ORDERS = {"R": "rows", "C": "columns", "": "columns"}
 
 _INPUT = "HPLinpack benchmark input file"
@@ -52,26 +52,26 @@ _SUMMARY = re.compile(r"Begin of Summary section\.")
 
 @dataclass
 class _Problem:
-    """A result, and what was printed of its residual."""
+    """A result and its printed residuals."""
 
     figures: list[PrintedFigure]
     residuals: list[PrintedFigure] = field(default_factory=list)
     failure: str = "no check of the residual was printed"
 
     def checked(self) -> Iterator[PrintedFigure]:
-        """Yield its figures with the outcome of the check."""
+        """Yield the values with the outcome of the check."""
         return (replace(printed, failure=self.failure) for printed in [*self.figures, *self.residuals])
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether a title or a result is among the lines; UsageError where they are an input of HPL."""
+    """Return whether the lines contain a title or a result; UsageError if they are an input file of HPL."""
     if lines and lines[0].text.startswith(_INPUT):
         raise UsageError("is an input of HPL, and has no results; `scope run FILE` measures its cases")
     return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
 
 
 class _HplReader(LineReader):
-    """Reads what a run prints, sections of HPCC included."""
+    """Reads the output of a run, including sections of HPCC."""
 
     title = TITLE
 
@@ -100,7 +100,7 @@ class _HplReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take the figures with the outcomes of their checks."""
+        """Add the values with the outcomes of their checks."""
         self.figures = [printed for problem in self._problems for printed in problem.checked()]
 
 
@@ -108,17 +108,17 @@ read_all = _HplReader.reading
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of all problems, those of HPCC apart."""
+    """Return the values of all problems except HPCC's."""
     return read_all([*_own(lines)])
 
 
 def said(text: str) -> bool:
-    """Return whether a line is one of the program."""
+    """Return whether a line is from the program."""
     return any(pattern.match(text) for pattern in (_TITLE, _SWAP, _ROW, _RESIDUAL, _SAID))
 
 
 def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int], swap: str) -> PrintedFigure:
-    """Return a figure without value of a problem; `variant`: numbering of processes, look-ahead, broadcast."""
+    """Return a problem's record without a value; `variant`: numbering of processes, look-ahead, broadcast."""
     order, depth, broadcast = variant
     rows, columns = grid
     plain = (order == "rows" or min(grid) == 1) and depth in (0, 1) and broadcast in hpl.BROADCASTS
@@ -135,7 +135,7 @@ def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int
 
 
 def benchmark() -> Benchmark:
-    """Return the declaration of what `algorithm.linpack` cannot do."""
+    """Return the declaration for results that `algorithm.linpack` cannot reproduce."""
     numbers = ("n", "equations"), ("block", "block"), ("grid_rows", "grid rows"), ("grid_columns", "grid columns")
     return declared(
         OTHER,
@@ -152,9 +152,9 @@ def benchmark() -> Benchmark:
 
 
 def _own(lines: Sequence[TextLine]) -> Iterator[TextLine]:
-    """Yield the lines outside HPCC's output, whose summary says the same with more digits.
+    """Yield the lines outside HPCC's output up to its HPL section, whose results the summary has with more digits.
 
-    A run begins within that output: what follows up to the end of HPL's section belongs to it.
+    The lines may begin inside that output; everything up to the end of the section then belongs to it.
     """
     summarised = any(_SUMMARY.match(line.text) for line in lines)
     edge = next((pattern for line in lines for pattern in (_BEGIN, _END) if pattern.match(line.text)), _BEGIN)
@@ -176,7 +176,7 @@ def _figures(row: re.Match[str], swap: str, line: int) -> Iterator[PrintedFigure
 
 
 def _check(problem: _Problem, residual: re.Match[str], line: TextLine) -> None:
-    """Note the outcome of a check; of three that 1.0 makes, all must pass."""
+    """Store the outcome of a check; all three checks of version 1.0 must pass."""
     if residual[2] == "FAILED":
         problem.failure = f"residual {residual[1]}: FAILED"
     elif not problem.failure.startswith("residual"):

@@ -1,8 +1,8 @@
 """HPL-MxP of NVIDIA's HPC benchmarks: the results that it prints.
 
-`N = 401408, NB = 3072, NPROW = 2, NPCOL = 4, SLOPPY-TYPE = FP16`, then the rate of factorization and iterative
+`N = 401408, NB = 3072, NPROW = 2, NPCOL = 4, SLOPPY-TYPE = FP16`, then the rate of factorization plus iterative
 solution, and of the factorization alone. GFLOPS are 10^9 operations per second, 2/3 n^3 + 3/2 n^2 as in HPL. The
-residual is that of the refined solution.
+residual belongs to the refined solution.
 """
 
 import re

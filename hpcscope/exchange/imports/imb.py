@@ -1,9 +1,9 @@
 """Intel MPI Benchmarks, all programs, versions 3 to 2021.
 
-A section begins with `# Benchmarking PingPong` and `# #processes = 2`; a head of columns and a line for each size
-follow. Times are microseconds: PingPong's is half a round trip, those of others are the minimum, the maximum and
-the mean over ranks of each rank's mean over the repetitions. From version 2017 a barrier separates the
-repetitions of a collective and the root stays; before, they followed one another and the root moved on
+A section begins with `# Benchmarking PingPong` and `# #processes = 2`; a header and a line for each size follow.
+Times are in microseconds: RTT/2 for PingPong; for others, the minimum, the maximum and the mean over ranks of each
+rank's mean over the repetitions. Since version 2017, a barrier separates the repetitions of a collective and the
+root stays the same; before, repetitions ran back to back with a rotating root
 (IMB_bcast.c of 4.0 and 2018). MB are 2^20 bytes up to version 4 and 10^6 bytes from 2018 (IMB_output.c).
 """
 
@@ -31,7 +31,7 @@ TITLE = "Intel MPI Benchmarks"
 _TITLE = re.compile(
     r"#\s+(?:Intel|Pallas) ?(?:\(R\) )?MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?), (.+?) part(?:n#-+)?\s*$"
 )
-"""IMB-IO 2021 prints an `n` for the end of the line."""
+"""IMB-IO 2021 prints an `n` instead of a newline."""
 BEGINS = (_TITLE,)
 ENDS = re.compile(r"# All processes entering MPI_Finalize")
 _SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)(?: \((\d+(?: x \d+)*)\))?\s*$")
@@ -72,7 +72,7 @@ _COLLECTIVES = {
     "Scatter": "mpi.scatter",
     "Scatterv": "mpi.scatterv",
 }
-"""Whose sizes are those of Scope."""
+"""Collectives whose message sizes have the same meaning as in Scope."""
 _ROOTED = ("Bcast", "Gather", "Gatherv", "Reduce", "Scatter", "Scatterv")
 _SUMS = ("Allreduce", "Reduce")
 _WINDOW = 64
@@ -83,7 +83,7 @@ _OFF = ("0", "off", "no", "disable")
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a column of a section is as a case."""
+    """The case and metric of a column of a section."""
 
     benchmark: str
     metric: str
@@ -93,7 +93,7 @@ class Meaning:
 
 @dataclass
 class Section:
-    """What is known of the section that is being read."""
+    """The known settings of the section that is being read."""
 
     name: str
     version: str
@@ -103,24 +103,24 @@ class Section:
     ranks: int | None = None
     mode: str = ""
     threads: str = ""
-    """Of each process, with which IMB-MT communicates."""
+    """Number of communicating threads per process of IMB-MT."""
     grid: str = ""
-    """Of the processes of a stencil: `2 x 2`."""
+    """Process grid of a stencil: `2 x 2`."""
     columns: list[str] = field(default_factory=list)
     meanings: dict[str, Meaning] = field(default_factory=dict)
-    """Of the columns."""
+    """Meanings of the columns."""
     rows: dict[str, int] = field(default_factory=dict)
-    """Line by what a row is of."""
+    """Line number of each row, by what the row measures."""
 
     @property
     def since_2017(self) -> bool:
-        """Whether a barrier separates repetitions and the root stays, by default."""
+        """Whether, by default, a barrier separates repetitions and the root stays the same."""
         leading = re.match(r"\d+", self.version)
         return leading is not None and int(leading[0]) >= 2017
 
     @property
     def megabyte(self) -> int | None:
-        """The bytes of a MB; None where they are not known."""
+        """Number of bytes in an MB; None if not known."""
         leading = re.match(r"\d+", self.version)
         if leading is None or leading[0] == "2017":
             return None
@@ -128,7 +128,7 @@ class Section:
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether a title of the suite is among the lines, or a section and the head of its columns."""
+    """Return whether the lines contain a title of the suite, or a section with its header."""
     if any(_TITLE.match(line.text) for line in lines):
         return True
     return any(_SECTION.match(line.text) for line in lines) and any(_HEAD.match(line.text) for line in lines)
@@ -177,7 +177,7 @@ class _ImbReader(LineReader):
         return True
 
     def _row(self, section: Section, line: TextLine) -> bool:
-        """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
+        """Return whether the cells of a row match the header; a truncated line has fewer or shorter cells."""
         cells = line.text.split()
         if len(cells) != len(section.columns) or section.ranks is None:
             return False
@@ -186,7 +186,7 @@ class _ImbReader(LineReader):
             return False
         what = " ".join(["size", section.mode, row.get("group", ""), row.get("#bytes", "")])
         once(section.rows, what, line.number)
-        # The bandwidth is the size over the time, with fewer digits.
+        # The bandwidth is size / time, with fewer digits than the time.
         timed = any(name.startswith("t") for name in row)
         columns = [name for name in row if name in _COLUMNS and not (timed and name in ("mbytes/sec", "msg/sec"))]
         defects = number(row.get("defects", "0"))
@@ -235,7 +235,7 @@ read = _ImbReader.reading
 
 
 def _value(section: Section, column: str, cell: str) -> float | None:
-    """Return a cell in the unit of its metric; None where the unit of the cell is not known."""
+    """Return a cell in the unit of its metric; None if the unit of the cell is not known."""
     if column == "mbytes/sec":
         return number(cell) * section.megabyte if section.megabyte else None
     if column == "overlap[%]":
@@ -244,7 +244,7 @@ def _value(section: Section, column: str, cell: str) -> float | None:
 
 
 def _of_scope(section: Section, column: str) -> Meaning | None:
-    """Return what a column is as a case of Scope; None where it has none."""
+    """Return the Scope case that a column measures; None if Scope does not have it."""
     if section.part != "MPI-1" or section.groups > 1 or "off_cache" in section.options:
         return None
     name = section.name
@@ -263,7 +263,7 @@ def _of_scope(section: Section, column: str) -> Meaning | None:
     if name not in _COLLECTIVES:
         return None
     if name == "Barrier" or not section.since_2017:
-        # Repetitions follow one another; the root moves on.
+        # Repetitions run back to back with a rotating root.
         streaming = name not in _ROOTED and column == "t_max[usec]" and "sync" not in section.options
         return Meaning(_COLLECTIVES[name], "time_s", {}, "streaming") if streaming else None
     if column != "t_avg[usec]" or section.options.get("sync", "1") in _OFF:
@@ -274,7 +274,7 @@ def _of_scope(section: Section, column: str) -> Meaning | None:
 
 
 def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
-    """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
+    """Return the meaning of a column that Scope lacks a benchmark for, and the suite's own declaration."""
     part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
     part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
     level = "storage" if part == "io_" else "mpi"

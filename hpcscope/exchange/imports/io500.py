@@ -1,9 +1,9 @@
-"""IO500: its results by phase and its score, as the program (2020 and later) and its shell script print them.
+"""IO500: its results by phase and its score, as printed by the program (2020 and later) and by its shell script.
 
 `[RESULT]  ior-easy-write  6.173493 GiB/s : time 329.228 seconds` is a phase; GiB are 2^30 bytes, as are the GB of
 the script, which divides IOR's MiB by 1024; kIOPS are 1000 operations per second. The score is the geometric mean
-of the rates. `[INVALID]` breaks a rule of the list, such as 300 s of writing. IOR and mdtest, which say more, are
-formats of their own.
+of the rates. An `[INVALID]` result breaks a rule of the list, such as 300 s of writing. IOR and mdtest, whose
+output has more detail, are separate formats.
 """
 
 import re
@@ -59,7 +59,7 @@ class _Io500Reader(LineReader):
     def _add(self, phase: str, of: Metric, value: float, line: int, wrong: str) -> None:
         once(self.facts, f"{of.label} of {phase}", line)
         if value <= 0:
-            return  # a phase that was left out
+            return  # a phase that did not run
         where = [setting("phase", phase, bare=True)]
         benchmark = declared(_NAME, TITLE, f"a phase of {TITLE}", [of], where)
         self.add(benchmark, {"phase": phase}, None, value, line, failure=wrong)

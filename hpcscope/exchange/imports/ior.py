@@ -1,9 +1,9 @@
-"""IOR: what it prints as text, versions 2.10 to 4.1, and as JSON, versions 3.2 to 4.1.
+"""IOR: its text output, versions 2.10 to 4.1, and its JSON output, versions 3.2 to 4.1.
 
-A repetition's bandwidth is the data of all processes over the time from the first open to the last close, in MiB/s
-of 2^20 bytes (`ReduceIterResults` of ior.c; 2.10 prints means only). A test is a case of `storage.write` or
-`storage.read` where its command line says all that decides: every transfer then passes through one buffer. Others
-stand as `storage.ior_write` and `storage.ior_read`.
+A repetition's bandwidth is the data of all processes / time from the first open to the last close, in MiB/s of
+2^20 bytes (`ReduceIterResults` of ior.c; 2.10 prints only means). A test is a case of `storage.write` or
+`storage.read` if its command line determines the case; every transfer then passes through one buffer. Other tests
+become `storage.ior_write` and `storage.ior_read`.
 """
 
 import re
@@ -23,9 +23,9 @@ TITLE = "IOR"
 MIB = 2**20
 ACCESSES = ("write", "read")
 _PLAIN = set("wrFCezcBWRkqv")
-"""Options without a value under which a test remains one of Scope's."""
+"""Options without a value with which a test remains a case of Scope."""
 _VALUED = set("abtsioNdGXQO")
-"""The same with a value."""
+"""Options with a value with which a test remains a case of Scope."""
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _TITLE = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
@@ -60,7 +60,7 @@ _SAID = re.compile(
 
 @dataclass
 class _Test:
-    """What is printed of one test."""
+    """The printed content of one test."""
 
     command: str = ""
     options: dict[str, str] = field(default_factory=dict)
@@ -68,17 +68,17 @@ class _Test:
     times_s: dict[str, list[float]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
-    """Line by access and repetition."""
+    """Line number by access and repetition."""
     summed: dict[str, PrintedFigure] = field(default_factory=dict)
-    """Of each access mean and extremes, where single repetitions are not printed."""
+    """Mean and extremes of each access, if single repetitions are not printed."""
     exact: dict[str, int] = field(default_factory=dict)
-    """Segments and sizes, which stand in the summary at the end."""
+    """Segments and sizes, from the summary at the end."""
     sync: bool = True
-    """Whether an fsync that was asked for is done."""
+    """Whether a requested fsync is executed."""
     failure: str = ""
 
     def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the figures, once the processes and sizes are known."""
+        """Yield the values, once the processes and sizes are known."""
         for access in ACCESSES:
             case = self._case(access)
             if case is None:
@@ -121,7 +121,7 @@ class _Test:
         return PrintedFigure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "", (), "each", 1)
 
     def _own(self, access: str, segments: int) -> dict[str, Value] | None:
-        """Return what Scope's benchmark calls the same; None where it has no such case."""
+        """Return the parameters of Scope's equivalent case; None if Scope does not have one."""
         given = _given(self.command)
         interface = {"POSIX": "posix", "MPIIO": "mpiio"}.get(self.options.get("api", "").partition(" ")[0])
         if given is None or interface is None:
@@ -141,7 +141,7 @@ class _Test:
             return own | {"sync": sync, "cache": "direct" if direct else "cached"}
         written = "w" in given or "r" not in given
         if not (written or direct):
-            return None  # what is in the caches depends on who wrote the file, and when
+            return None  # cache contents depend on who wrote the file, and when
         if "C" in given and not direct:
             return own | {"cache": "other_rank"} if self._nodes > 1 else None
         return own | {"cache": "direct" if direct else "cached"}
@@ -165,7 +165,7 @@ class _Test:
 
     @property
     def _clients(self) -> tuple[int, int]:
-        """Of all nodes and of one, as versions before 3.2 print them; else zeros."""
+        """Numbers of processes in total and per node, as versions before 3.2 print them; 0 if unknown."""
         found = _CLIENTS.match(self.options.get("clients", ""))
         if found:
             return int(found[1]), int(found[2])
@@ -182,14 +182,14 @@ class _Test:
     def _size(self, name: str) -> int | None:
         found = _SIZE.match(self.options.get(name, ""))
         exact = {"xfersize": "xsize", "blocksize": "blksiz"}.get(name, name)
-        # A size with a fraction is rounded: what it is the rows say.
+        # A size with a fraction is rounded; the rows have the exact size.
         if found and not found[2]:
             once(self.exact, exact, int(found[1]) * _UNITS[found[3]])
         return self.exact.get(exact)
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the program's title, or JSON of it, is among the lines; UsageError where no test is whole."""
+    """Return whether the lines contain the program's title or its JSON; UsageError if no test is complete."""
     if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
         return True
     if any(_JSON_TEST.match(line.text) for line in lines):
@@ -198,7 +198,7 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of a run, which may have several tests."""
+    """Return the values of a run, which may have several tests."""
     versions: dict[str, None] = {}
     understood: set[int] = set()
     tests: list[_Test] = []
@@ -219,7 +219,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
 
 
 def _text(lines: Sequence[TextLine], versions: dict[str, None], understood: set[int]) -> list[_Test]:
-    """Return the tests in text; note versions and the lines that say something."""
+    """Return the tests in the text; store the versions and the lines that were understood."""
     tests: list[_Test] = []
     ends: dict[str, int] = {}
     command, heads, columns, sync = "", list[str](), list[str](), True
@@ -255,7 +255,7 @@ def _text(lines: Sequence[TextLine], versions: dict[str, None], understood: set[
 
 
 def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> None:
-    """Keep a repetition: sizes, its rate, and its time, which is the last column but the repetition's number."""
+    """Store a repetition: sizes, rate, and time, which is the column before the repetition's number."""
     access, rate, others, repetition = row.groups()
     once(test.rows, f"repetition {repetition} of {access}", line)
     for column, cell in zip(columns, row[0].split(), strict=False):
@@ -267,7 +267,7 @@ def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> 
 
 
 def _sum(tests: Sequence[_Test], summed: re.Match[str], heads: Sequence[str], line: int) -> None:
-    """Keep what a test's summary has: exact sizes, and the mean with the extremes."""
+    """Store the summary of a test: exact sizes, and the mean with the extremes."""
     columns = dict(zip(heads, summed[0].split(), strict=False))
     place = columns.get("Test#", "")
     test = tests[int(place)] if place.isdigit() and int(place) < len(tests) else tests[-1]
@@ -291,7 +291,7 @@ def _is_ior(printed: Printed) -> bool:
 
 
 def _json(printed: Printed) -> list[_Test]:
-    """Return the tests of an object; its times, of four digits behind the point, say less than the rates."""
+    """Return the tests of an object; its times, with four decimals, are less precise than the rates."""
     lines = iter(printed.having("bwMiB"))
     tests = []
     for each in printed.value["tests"]:
@@ -311,7 +311,7 @@ def _json(printed: Printed) -> list[_Test]:
 
 
 def _results(value: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the results of all repetitions; 3.2 has lists of lists."""
+    """Yield the results of all repetitions, which are lists of lists in version 3.2."""
     if isinstance(value, list):
         for element in value:
             yield from _results(element)
@@ -327,7 +327,7 @@ def _words(command: str) -> list[str]:
 
 
 def _others(command: str) -> str:
-    """Return the options that the other parameters do not say."""
+    """Return the options that the other parameters do not cover."""
     words = iter(_words(command)[1:])
     found = []
     for word in words:
@@ -343,7 +343,7 @@ def _others(command: str) -> str:
 
 
 def _given(command: str) -> set[str] | None:
-    """Return the options of a command line; None where one of them makes another test of it than Scope's."""
+    """Return the options of a command line; None if one of them makes the test differ from Scope's cases."""
     words = iter(_words(command)[1:])
     given: set[str] = set()
     for word in words:
@@ -364,7 +364,7 @@ def _given(command: str) -> set[str] | None:
 
 
 def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
-    """Return the declarations of tests that Scope does not have."""
+    """Return the declarations for tests that Scope does not have."""
     benchmarks = []
     for access in ACCESSES:
         name = f"storage.ior_{access}"

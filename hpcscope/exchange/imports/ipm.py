@@ -1,9 +1,9 @@
-"""IPM 2 and 0.98: the banner that it prints when a program ends, and its XML file.
+"""IPM 2 and 0.98: the banner printed at the end of a program, and the XML file.
 
-The banner has the program's times and, in full, each routine's time over all processes in seconds with two
-decimals and its calls. The XML has a task for each process, with every routine's calls, bytes and seconds; here
-they are summed over the tasks, and what the least and the most of them took stands beside. A `wallclock` is that
-of the slowest process.
+The banner has the program's times; a full banner also has each routine's calls and its time over all processes, in
+seconds with two decimals. The XML has a task for each process, with every routine's calls, bytes and seconds; here
+they are summed over the tasks, with the smallest and the largest time of any task. `wallclock` is the time of the
+slowest process.
 """
 
 import math
@@ -27,7 +27,7 @@ _START = re.compile(r"# start\s+: (\w{3} \w{3} +\d+ [\d:]+ \d{4})\s+host\s+: (\S
 _HOST_AND_TASKS = re.compile(r"# host\s+: ([^\s/]+)\S*\s+mpi_tasks : (\d+) on \d+ nodes\s*$")
 _START_AND_WALL = re.compile(rf"# start\s+: (\d\d/\d\d/\d\d/[\d:]+)\s+wallclock : ({_NUMBER}) sec\s*$")
 _STOP_AND_SHARE = re.compile(rf"# stop\s+: \S+\s+%comm\s+: ({_NUMBER})\s*$")
-"""Of 0.98."""
+"""Line of version 0.98."""
 _ROUTINE = re.compile(rf"# (MPI_\w+)\s+({_NUMBER})\s+(\d+)\s+{_NUMBER}(?:\s+{_NUMBER})?\s*$")
 _REGION = re.compile(r"# region\s+:\s*(?:'(.*)'|(\S*)\s*\[ntasks\])")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -52,7 +52,7 @@ _METRICS = {
 
 @dataclass
 class Task:
-    """A process of the XML, to the end of its element or of the file."""
+    """A process in the XML file, up to the end of its element or of the file."""
 
     size: int
     line: int
@@ -60,16 +60,16 @@ class Task:
     mpi_s: float = 0.0
     whole: bool = False
     routines: dict[str, tuple[float, int, float, int]] = field(default_factory=dict)
-    """Time, calls, bytes and line."""
+    """Time, calls, bytes and line number by routine."""
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether a banner or a task of the program is among the lines."""
+    """Return whether the lines contain a banner or a task of the program."""
     return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
 
 
 class _IpmReader(LineReader):
-    """The figures are those of a banner, or of the tasks."""
+    """Reads the values of a banner or of the tasks."""
 
     title = TITLE
 
@@ -146,12 +146,12 @@ class _IpmReader(LineReader):
             return False
         routines = self._tasks[-1].routines
         before = routines.get(said.get("name", ""), (0.0, 0, 0.0, line))
-        # A routine stands in each region of the program.
+        # A routine is listed in each region of the program.
         routines[said.get("name", "")] = (before[0] + seconds, before[1] + calls, before[2] + sent, before[3])
         return True
 
     def close(self) -> None:
-        """End the tasks; of those that were cut nothing is known."""
+        """Add the sums over the tasks; truncated tasks are ignored."""
         whole = [task for task in self._tasks if task.whole]
         if len(whole) < len(self._tasks) or (whole and len(whole) < whole[0].size):
             self.differences[f"{TITLE}: the file has {len(whole)} of {self._tasks[0].size} ranks"] = None

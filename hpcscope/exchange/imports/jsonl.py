@@ -1,4 +1,4 @@
-"""JSON Lines that `scope export jsonl` wrote: summaries with all their keys, the name of the run and its hosts."""
+"""JSON Lines written by `scope export jsonl`: summaries with all keys, the name of the run and its hosts."""
 
 import json
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ BEGINS = ()
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether a summary is among the lines."""
+    """Return whether the lines contain a summary."""
     return any(_held(line) is not None for line in lines)
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of all summaries."""
+    """Return the values of all summaries."""
     found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}
@@ -42,7 +42,7 @@ def read(lines: Sequence[TextLine]) -> Reading:
 
 
 def _held(line: TextLine) -> dict[str, Any] | None:
-    """Return the keys of a summary; None where a line is none."""
+    """Return the keys of a summary; None if the line is not a summary."""
     if not line.text.startswith("{"):
         return None
     try:

@@ -1,7 +1,7 @@
 """likwid-bench: the summary of a test, `MByte/s:  29809.84`.
 
-Rates are in millions of flops and of bytes per second; bytes are those that the test loads and stores, without
-what a cache reads before it writes (bench.c). `Size` is that of all streams together.
+Rates are in millions of flops and of bytes per second; bytes are loaded and stored by the test, without cache
+write-allocate traffic (bench.c). `Size` is the size of all streams together.
 """
 
 import re
@@ -37,7 +37,7 @@ _FACTS = {
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the program's title, or a test and its rate, are among the lines."""
+    """Return whether the lines contain the program's title, or a test and its rate."""
     if any(line.text.strip() == "LIKWID MICRO BENCHMARK" for line in lines):
         return True
     rated = any(line.text.startswith("MByte/s:\t") for line in lines)
@@ -53,7 +53,7 @@ class _LikwidReader(LineReader):
         self._test = ""
         self._threads = 1
         self._values: dict[str, tuple[str, int]] = {}
-        """By their keys, with the numbers of their lines."""
+        """Values by key, with their line numbers."""
 
     def _takes(self, line: TextLine) -> bool:
         if named := _TEST.match(line.text):
@@ -70,7 +70,7 @@ class _LikwidReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take the figures, with what is known of their test: a file may end before the rest."""
+        """Add the values with the known settings of their test; a file may be truncated."""
         of: dict[str, Value] = {"test": self._test, "threads": self._threads}
         if size := self._values.get("Size (Byte)"):
             of["size_bytes"] = int(size[0])

@@ -1,4 +1,4 @@
-"""Lines of an output as the program wrote them: without what terminals, launchers and other systems put in."""
+"""Lines of an output as the program wrote them, without additions of terminals, launchers and other systems."""
 
 import re
 from collections.abc import Iterator
@@ -17,17 +17,17 @@ _STAMPED = re.compile(
     r"(?P<who>)(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?"
     r"(?: std(?:out|err) [FP])?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)(?:\s|$)"
 )
-"""Logs of containers and of continuous integration, and `ts`."""
+"""Logs of containers and continuous integration, and `ts`."""
 _LABELLED = re.compile(r"(?P<who>\[\d+\]:? ?|(?! *\d+: +\d+ \w+ +\d+ times) *\d+: ?)")
-"""`srun --label`, `mpiexec -l`; not the rows that NetPIPE numbers."""
+"""`srun --label`, `mpiexec -l`; not NetPIPE's numbered rows."""
 _NAMED = re.compile(r"(?P<who>(?!nprocs: )[A-Za-z][\w.-]*(?=: |:$| +\|)|\[\d+@[\w.-]+\])(?:: ?| +\| ?)?")
 """`pdsh`, `clush`, `docker compose`, and `mpiexec -prepend-pattern`; not the line of osu_init."""
 _PREFIXES = ((_TAGGED, 0.0), (_STAMPED, 0.5), (_NAMED, 0.9), (_LABELLED, 0.5))
-"""Each with the share of the lines that must have it: what is ambiguous must stand before nearly all."""
+"""Each prefix with the fraction of lines that must have it; an ambiguous prefix must be on nearly all lines."""
 _FEWEST = 3
-"""Lines that show what is ambiguous."""
+"""Minimum number of lines with an ambiguous prefix."""
 _BRACKETED = re.compile(r"\[\d+\] ")
-"""`mpiexec -l` of MPICH: also within a line, where the program wrote the line in pieces."""
+"""Label of MPICH's `mpiexec -l`, also inside a line if the program wrote the line in pieces."""
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -35,14 +35,14 @@ class TextLine(NamedTuple):
     """A line of a file."""
 
     number: int
-    """From 1."""
+    """Line number, starting at 1."""
     text: str
     ended: bool = True
-    """Whether the file has an end of this line: the last one may be cut."""
+    """Whether the line ends with a newline; the last line may be truncated."""
 
 
 def decoded(file: str, content: bytes) -> str:
-    """Return the text of a file; UsageError where it is none. What is not UTF-8 is read as ISO 8859-1."""
+    """Return the text of a file, read as ISO 8859-1 if it is not UTF-8 or UTF-16; UsageError if it is not text."""
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
     try:
         text = content.decode(encoding)
@@ -57,7 +57,7 @@ def decoded(file: str, content: bytes) -> str:
 
 
 def lines(text: str) -> list[TextLine]:
-    """Return the lines that are not blank, each with its number; those of several processes follow one another."""
+    """Return the non-blank lines with their numbers; lines of different processes are grouped by process."""
     found = list(_plain(text))
     for prefix, share in _PREFIXES:
         found = _without(found, prefix, share)
@@ -67,9 +67,9 @@ def lines(text: str) -> list[TextLine]:
 
 
 def number(text: str, exponent: int = 0) -> float:
-    """Return a number as a program printed it: with a point or, where it follows the locale, a comma.
+    """Return a number that a program printed with a decimal point or, depending on the locale, a decimal comma.
 
-    `exponent`: the power of ten from its unit to the basic one; no digit changes, as in a product it might.
+    `exponent`: power of ten from its unit to the base unit; applied exactly, unlike a floating-point product.
     """
     plain = text.replace(",", ".")
     value = float(plain)
@@ -77,10 +77,10 @@ def number(text: str, exponent: int = 0) -> float:
 
 
 def _without(lines: list[TextLine], prefix: re.Pattern[str], share: float) -> list[TextLine]:
-    """Return lines without a prefix that more than a share of them has; what stands in it is told by its lines."""
+    """Remove a prefix that more than a fraction `share` of the lines has, and group the lines by its label."""
     matches = [prefix.match(line.text) for line in lines]
     labels = [match["who"] for match in matches if match]
-    # Labels repeat; what counts up is the program's own numbering.
+    # Labels repeat; labels that count up are the program's own numbering.
     few = len(labels) <= share * len(lines) or (share > 0 and len(labels) < _FEWEST)
     if few or (share > 0 and len(set(labels)) > max(1, len(labels) / 2)):
         return lines
@@ -99,7 +99,7 @@ def _without(lines: list[TextLine], prefix: re.Pattern[str], share: float) -> li
 def _plain(text: str) -> Iterator[TextLine]:
     parts = text.split("\n")
     for number, raw in enumerate(parts, 1):
-        # A progress bar returns to the start of its line: what is written last stands there.
+        # A progress bar returns to the start of its line: only the text written last remains.
         line = _ESCAPE.sub("", raw).rstrip("\r").rpartition("\r")[2]
         if line.strip():
             yield TextLine(number, line, number < len(parts))

@@ -1,9 +1,9 @@
 """LinkTest 1 of FZ Jülich: ping-pongs of all pairs of ranks, in both directions (mpilinktest.c of 1.2).
 
-A time is one way, the mean of a pair's iterations. Minimum, maximum and mean are over the pairs: half as many as
-ranks exchange at the same time, or with `-S 1` one. Then the slowest pairs exchange again, one after another: the
-printed mean is their sum divided by the number of ranks, not of pairs (`-Z`). Each rank prints its own pairs: they
-may stand after the results.
+A time is the one-way latency (RTT/2), averaged over a pair's iterations. Minimum, maximum and mean are over pairs.
+All ranks exchange at the same time, in pairs, or with `-S 1` one pair at a time. Then the slowest pairs exchange
+again, one after another (`-Z`): the printed mean is their sum / the number of ranks, not of pairs. Each rank
+prints its own pairs, possibly after the results.
 """
 
 import re
@@ -45,7 +45,7 @@ _NEEDED = {"Number of MPI-Task", "Message length", "Number of Iteration", "seria
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether settings or results of version 1 are among the lines; UsageError for version 2."""
+    """Return whether the lines contain settings or results of version 1; UsageError for version 2."""
     found = any(_RANKS.match(line.text) or _RESULT.match(line.text) for line in lines)
     if not found and any(_SECOND.match(line.text) for line in lines):
         raise UsageError("LinkTest 2 is not read: its results do not say the message size and the number of ranks")
@@ -74,7 +74,7 @@ class _LinkTestReader(LineReader):
         elif again := _AGAIN.match(line.text):
             sender, receiver, first, second = again.groups()
             once(self.facts, f"{sender} <-> {receiver} of iteration {self._iteration}", line.number)
-            # A serial test has the first time on a line of its own, with one more digit.
+            # A serial test prints the first time on a separate line, with one more digit.
             known = self._test == "serial" or self._pair(self._test, sender, receiver, first, line.number)
             return known and self._pair(_SLOWEST, sender, receiver, second, line.number)
         elif restart := _RESTART.match(line.text):
@@ -112,7 +112,7 @@ class _LinkTestReader(LineReader):
         return self._add(f"{_NAME}_pair", test, ends, cell, line, repetitions=iterations)
 
     def _add(self, name: str, test: str, ends: Mapping[str, Value], cell: str, line: int, **further: Any) -> bool:
-        """Add the time of a pair or of all; return whether the settings that it belongs to were printed."""
+        """Add the time of one pair or of all pairs; return whether the settings of its test were printed."""
         if not self._settings.keys() >= _NEEDED:
             return False
         where = [MESSAGE_SIZE, setting("test", test, bare=True), parameter("messages", "messages in a row", [1])]
@@ -127,7 +127,7 @@ class _LinkTestReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Refuse the pairs of two runs: each one is printed once in an iteration."""
+        """Refuse pairs of several runs; one run prints each pair once per iteration."""
         if any(count > 1 + len(self._restarts) for count in self._serial.values()):
             raise MixedRunsError("pairs")
 

@@ -1,9 +1,9 @@
-"""lmbench 3: what its programs print, alone and together in a file of `results`.
+"""lmbench 3: the output of its programs, single or together in a `results` file.
 
-`Simple syscall: 0.1562 microseconds` names what it measures; pairs of numbers stand below a heading, often with a
-leading quotation mark: sizes in MB of 10^6 bytes with MB/s of 10^6 bytes, for `"stride=` MiB with nanoseconds,
-for `"size=` numbers of processes with microseconds (lib_timing.c, lat_mem_rd.c, lat_ctx.c). Every number is the
-median of the trials. Sizes from 1 MB on have two decimals: where one power of two is printed so, it is meant.
+`Simple syscall: 0.1562 microseconds` names the operation. Pairs of numbers follow a heading, often with a leading
+quotation mark: sizes in MB and rates in MB/s of 10^6 bytes; for `"stride=`, MiB and nanoseconds; for `"size=`,
+numbers of processes and microseconds (lib_timing.c, lat_mem_rd.c, lat_ctx.c). Numbers are medians of the trials,
+for `"stride=` minima. Sizes of 1 MB or more have two decimals; a power of two that is printed this way is assumed.
 """
 
 import calendar
@@ -52,7 +52,7 @@ _LIMIT = 2**40
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether lines are as only programs of the suite print them; UsageError for its scripts' table."""
+    """Return whether the lines contain output that only lmbench prints; UsageError for its scripts' table."""
     if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
         return True
     if any(_TABLE.match(line.text) for line in lines):
@@ -67,7 +67,7 @@ class _LmbenchReader(LineReader):
         super().__init__()
         self.missing["the number of trials"] = None
         self._heading = ""
-        """Of the pairs that follow; `stride`, `context` and `files` for those with units of their own."""
+        """Heading of the following pairs; `stride`, `context` and `files` for pairs with special units."""
         self._stride = self._kib = 0
         self._order = "unknown"
 
@@ -169,7 +169,7 @@ class _LmbenchReader(LineReader):
         unit, label, better = _METRICS[metric_name]
         measured = metric(metric_name, unit, label, better)
         declaration = declared(benchmark, f"{TITLE} {title}", f"{title} by {TITLE}", [measured], where)
-        # lat_mem_rd.c keeps the least of the trials, lib_timing.c their median.
+        # lat_mem_rd.c keeps the minimum of the trials, lib_timing.c their median.
         self.add(declaration, of, 1, value, line, "minimum" if metric_name == "access_s" else "median")
 
 
@@ -191,7 +191,7 @@ def _bytes(name: str, label: str, role: str = "size") -> Parameter:
 
 
 def _size(text: str) -> int:
-    """Return a size in MB as bytes: the power of two that is printed so, else what is printed."""
+    """Return a size in MB as bytes: the power of two that is printed this way, else the printed value."""
     printed = number(text)
     exponent = 2
     while 2**exponent < _LIMIT:

@@ -1,8 +1,8 @@
 """mdtest: the summary of its rates, versions 1.8 to 4.1.
 
-Of all repetitions the highest, lowest and mean rate are printed, in operations of all processes per second between
-two barriers (`summarize_results` of mdtest.c). Rates of files are those of `storage.metadata` where the command
-line says that it was the plain sequence in one folder or one for each process; others stand as `storage.mdtest`.
+It prints the highest, lowest and mean rate over all repetitions, in operations per second of all processes between
+two barriers (`summarize_results` of mdtest.c). File rates are cases of `storage.metadata` if the command line asks
+for the plain sequence in one directory or one directory per process; other rates become `storage.mdtest`.
 """
 
 import re
@@ -30,9 +30,9 @@ _OPERATIONS = {
     "Tree creation": ("tree_create_per_s", ""),
     "Tree removal": ("tree_remove_per_s", ""),
 }
-"""Metric of mdtest's own benchmark, and of Scope's where it has the operation."""
+"""Metric of mdtest's own benchmark, and of Scope's benchmark if it has the operation."""
 _SHOWN = re.compile(r"-[vF]+|-u|--?(?:dir|n|i|d|w|e|N)")
-"""Options that leave it a case of Scope's."""
+"""Options with which a test remains a case of Scope."""
 
 _TITLE = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) nodes?")
 BEGINS = (_TITLE,)
@@ -59,10 +59,10 @@ class _MdtestReader(LineReader):
         super().__init__()
         self._ranks = self._nodes = self._iterations = 0
         self._rates = False
-        """Whether the summary that is being read has rates, not times."""
+        """Whether the summary that is being read has rates instead of times."""
         self._command: dict[str, str] = {}
         self._rows: dict[str, tuple[tuple[float, float, float], int]] = {}
-        """By operation: highest, lowest and mean rate; line."""
+        """Highest, lowest and mean rate, and line number, by operation."""
 
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
@@ -81,7 +81,7 @@ class _MdtestReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take the rates of the operations that were done."""
+        """Add the rates of the executed operations."""
         options = _options(self._command.get("command line", ""))
         single = self._iterations == 1
         for operation, ((most, least, mean), line) in self._rows.items():
@@ -104,7 +104,7 @@ class _MdtestReader(LineReader):
         self.benchmarks = _benchmarks(self.figures)
 
     def _own(self, options: dict[str, str], operation: str) -> dict[str, Value] | None:
-        """Return the parameters of Scope's case; None where it has none."""
+        """Return the parameters of Scope's equivalent case; None if there is none."""
         files, written, read, shift = (options.get(name, "0") for name in ("-n", "-w", "-e", "-N"))
         known = all(map(str.isdigit, (files, written, read, shift)))
         plain = known and all(_SHOWN.fullmatch(option) for option in options)
@@ -113,7 +113,7 @@ class _MdtestReader(LineReader):
         if operation == "File read" and read != written:
             return None
         if shift != "0" and self._nodes > 1 and int(shift) * self._nodes != self._ranks:
-            return None  # the files of another process on the same node
+            return None  # would access files of another process on the same node
         return {
             "files": int(files),
             "folder": "own" if "-u" in options else "shared",
@@ -126,7 +126,7 @@ read = _MdtestReader.reading
 
 
 def _options(command: str) -> dict[str, str]:
-    """Return the options of a command line with their values; one without a value has an empty one."""
+    """Return the options of a command line with their values, which are empty for options without a value."""
     try:
         words = shlex.split(command)[1:]
     except ValueError:
@@ -150,7 +150,7 @@ def _foreign(options: dict[str, str]) -> dict[str, Value]:
 
 
 def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
-    """Return the declaration of what Scope does not measure."""
+    """Return the declaration for what Scope does not measure."""
     cases = [printed.parameters for printed in figures if printed.benchmark == OTHER]
     if not cases:
         return []

@@ -1,9 +1,9 @@
 """nccl-tests: its table, versions 2.9 to 2.19, and its JSON (`-J`).
 
-A line for each size holds the time in microseconds, the algorithm's bandwidth (size over time) and the bus
-bandwidth (that by the factor of the operation, doc/PERFORMANCE.md) in 10^9 bytes per second, first out of place,
-then in place. The time is the mean over the iterations, and over the ranks unless `-a` says otherwise. What the
-operation is, only newer versions print.
+A line for each size holds the time in microseconds, the algorithm bandwidth (size / time) and the bus bandwidth
+(times a factor of the operation, doc/PERFORMANCE.md) in 10^9 bytes per second, first out of place, then in place.
+The time is the mean over the iterations, and over the ranks unless `-a` says otherwise. Only newer versions print
+the operation.
 """
 
 import json
@@ -48,14 +48,14 @@ _BESIDE: dict[str, Beside] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the head of the table, or a document as `-J` writes it, is among the lines."""
+    """Return whether the lines contain the header of the table, or a document written by `-J`."""
     if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
         return True
     return any(map(_is_document, lines))
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of a table, or of a document."""
+    """Return the values of a table, or of a document."""
     if lines and _is_document(lines[0]):
         return _document(lines)
     return _NcclReader.reading(lines)
@@ -75,7 +75,7 @@ class _NcclReader(LineReader):
         self._columns: list[str] = []
 
     def close(self) -> None:
-        """Say that no line named the operation."""
+        """Report the operation as missing if no line named it."""
         if self.test == _UNKNOWN:
             self.missing["the operation"] = None
 
@@ -103,11 +103,11 @@ class _NcclReader(LineReader):
         return True
 
     def _row(self, line: TextLine) -> bool:
-        """Return whether the cells of a row are what the heads say: a line that was cut has fewer."""
+        """Return whether the cells of a row match the header; a truncated line has fewer cells."""
         cells = line.text.split()
         timed = self._columns[-1] == "timestamp"
         named = [column for column in self._columns if column not in (*_MEASURES, "timestamp")]
-        # Of operations without a reduction, versions before 2.10 have the head but not the cell.
+        # For operations without a reduction, versions before 2.10 print the column heading but not the cell.
         if "redop" in named and len(cells) == len(self._columns) + timed - 1:
             named.remove("redop")
         elif len(cells) != len(self._columns) + timed:
@@ -155,7 +155,7 @@ def _figures(
     beside: dict[Beside, float],
     failure: str,
 ) -> tuple[list[PrintedFigure], list[Benchmark]]:
-    """Return the figures of one side of a size, and the declaration of the test."""
+    """Return the values for one size (out of place or in place), and the declaration of the test."""
     name = f"network.nccl_{test}"
     where = [setting(key, value) for key, value in settings.items()]
     where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
@@ -185,7 +185,7 @@ def _is_document(line: TextLine) -> bool:
 
 
 def _document(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of a document of `-J`; none where it was cut."""
+    """Return the values of a document written by `-J`; no values if it is truncated."""
     figures: list[PrintedFigure] = []
     benchmarks: list[Benchmark] = []
     hosts: list[str] = []
@@ -212,7 +212,7 @@ def _document(lines: Sequence[TextLine]) -> Reading:
 
 def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[PrintedFigure], list[Benchmark]]]:
     config = whole["config"]
-    # Of each process the document has the first device.
+    # The document lists the first device of each process.
     ranks = len(config["devices"]) * int(config["nthreads"]) * int(config["ngpus"])
     test = str(whole["args"][0]).rpartition("/")[2].removesuffix("_perf")
     for row in whole["results"]:
@@ -246,10 +246,10 @@ def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[PrintedFig
 
 
 def _printed(cell: str, unit: float) -> float:
-    """Return a cell in basic units; what is too long for its column has an exponent."""
+    """Return a cell in base units; a number too long for its column has an exponent."""
     return number(cell) * unit if "e" in cell else number(cell, round(math.log10(unit)))
 
 
 def _seconds(microseconds: float) -> float:
-    """Return a time with the digits that it was written with."""
+    """Return a time in seconds with its decimal digits unchanged."""
     return number(f"{microseconds:.6f}", -6)

@@ -1,9 +1,9 @@
-"""netperf 2: tables of its classic tests, and what its output selectors print (`-O`, `-o`, `-k`).
+"""netperf 2: tables of its classic tests, and the output of its output selectors (`-O`, `-o`, `-k`).
 
-A title, `MIGRATED TCP STREAM TEST from A to B`, heads of columns, and a row; a selector prints columns,
+A title, `MIGRATED TCP STREAM TEST from A to B`, column headings, and a row; a selector prints columns,
 comma-separated values, or lines `THROUGHPUT=941.28`. KBytes to GBytes are powers of 1024, bits powers of 10
-(format_number in netlib.c). A transaction is a request and its answer; the rate of a stream that a selector prints
-is that of the receiver (nettest_omni.c). Tables without a title (`-P 0`) name neither test nor unit.
+(format_number in netlib.c). A transaction is a request and its answer; selectors print the receiver's rate of a
+stream (nettest_omni.c). Tables without a title (`-P 0`) name neither test nor unit.
 """
 
 import csv
@@ -31,7 +31,7 @@ _UNITS = {f"10^{power}bits": 10**power / 8 for power in (0, 3, 6, 9)}
 _UNITS |= {f"{prefix}Bytes": 1024**power for power, prefix in enumerate(("", "K", "M", "G"))}
 _RATE = r"(?P<rate>\d+[.,]\d\d)"
 _USE = r"(?: +-?\d+[.,]\d+){0,4}\s*$"
-"""Of processors, and per unit of work."""
+"""Columns for CPU utilization and CPU time per unit of work."""
 _TIME = r"\d+[.,]\d\d"
 _STREAM = re.compile(rf"\s*\d+ +\d+ +(?P<size>\d+) +{_TIME} +{_RATE}{_USE}")
 _TRANSACTIONS = re.compile(rf"\s*\d+ +\d+ +(?P<size>\d+) +(?P<response>\d+) +{_TIME} +{_RATE}{_USE}")
@@ -56,7 +56,7 @@ class _NetperfReader(LineReader):
         self._unit: float | None = None
         self._size = 0
         self._table = False
-        """Whether the run has a table, and no keys."""
+        """Whether the run prints a table instead of keys."""
         self._heads: list[str] = []
         self._keys: dict[str, str] = {}
         self._line = 0
@@ -66,10 +66,10 @@ class _NetperfReader(LineReader):
         if title := _TEST.match(text):
             self._test, self._options = title["test"], title["options"]
         elif not line.ended:
-            return False  # its last digits may be missing
+            return False  # the last digits may be missing
         elif key := _KEY.match(text):
             if key["key"] in self._keys or self._table:
-                self.close()  # of a run without a title
+                self.close()  # a run without a title begins
                 self._test, self._options, self._table = "", "", False
             self._keys[key["key"]] = key["value"]
             self._line = line.number
@@ -89,7 +89,7 @@ class _NetperfReader(LineReader):
         return True
 
     def _head(self, text: str) -> bool:
-        """Take a head of columns, which may have a unit, or the buffers of the other side."""
+        """Read a line of column headings, which may have a unit, or the buffer sizes of the other side."""
         if _BUFFERS.match(text):
             return True
         if not _HEAD.match(text):
@@ -101,7 +101,7 @@ class _NetperfReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take what a selector printed."""
+        """Add the value that a selector printed."""
         keys, self._keys = self._keys, {}
         rate, unit = keys.get("THROUGHPUT", ""), keys.get("THROUGHPUT_UNITS", "").removesuffix("/s")
         if not re.fullmatch(r"\d+[.,]\d+", rate):
@@ -116,7 +116,7 @@ class _NetperfReader(LineReader):
             self._add(BANDWIDTH, test, sizes[2] or sizes[3], 0, number(rate) * _UNITS[unit], self._line)
 
     def _columns(self, labels: list[str], cells: list[str], line: int) -> bool:
-        """Take a row of a selector's table under its heads."""
+        """Read a row of a selector's table, using its column headings."""
         if len(labels) != len(cells) or "Throughput" not in labels:
             return False
         self._heads, self._line = [], line
@@ -125,7 +125,7 @@ class _NetperfReader(LineReader):
         return True
 
     def _row(self, text: str, line: int) -> bool:
-        """Take a row of a classic test."""
+        """Read a row of a classic test."""
         test = self._name({})
         if test.endswith("RR") and (row := _TRANSACTIONS.match(text)):
             self._transactions(test, int(row["size"]), int(row["response"]), number(row["rate"]), line)
@@ -143,14 +143,14 @@ class _NetperfReader(LineReader):
         return True
 
     def _name(self, keys: dict[str, str]) -> str:
-        """Return the test as `-t` names it; that of omni by its protocol and direction."""
+        """Return the test as `-t` names it; an omni test is named by its protocol and direction."""
         if self._test.startswith(("TCP ", "UDP ")):
             return f"{self._test[:3]}_{_WORDS.get(self._test[4:], self._test[4:])}"
         way = _DIRECTIONS.get(keys.get("DIRECTION", self._test.removeprefix("OMNI ")), "")
         return f"{keys['PROTOCOL']}_{way}" if way and "PROTOCOL" in keys else self._test or "unknown"
 
     def _transactions(self, test: str, request: int, response: int, rate: float, line: int) -> None:
-        """Take transactions one after another as round trips: of messages of one size, as half of each."""
+        """Add a transaction rate; single transactions with equal sizes count as one-way latency (RTT/2)."""
         burst = re.search(r"first burst (\d+)", self._options)
         single = not burst or burst[1] == "0"
         if test not in ("TCP_RR", "UDP_RR") or request != response or not request or not rate or not single:
@@ -166,7 +166,7 @@ class _NetperfReader(LineReader):
         self.figures.append(half)
 
     def _add(self, measured: Metric, test: str, size: int, response: int, value: float, line: int) -> None:
-        """Add a figure of the program's own benchmark."""
+        """Add a value of netperf's own benchmark."""
         where = [
             setting("test", test, bare=True),
             parameter("message_bytes", "message size", [0], "B", role="size"),

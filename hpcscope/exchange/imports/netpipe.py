@@ -1,11 +1,11 @@
-"""NetPIPE 3 and 5: what it prints, and the files `np.out` that it writes.
+"""NetPIPE 3 and 5: the printed output, and the files `np.out`.
 
 Version 3 prints `12: 512 bytes 20 times --> 850.12 Mbps in 4.59 usec` and writes size, rate and seconds; the time
-is the best of its trials, a Mbit 2^20 bits (netpipe.c). Version 5 prints `512 B 20 times --> 850.123 Mbps in
-4.823 usecs` and writes size, mean, worst and best rate, and microseconds; the time is the mean of its trials, a
-Mbit 10^6 bits. In both, the time is half a round trip, or that of one message where it streams or sends both ways
-at once. `np.out` has neither version nor mode; its columns agree with one another in one of the two versions
-only.
+is the best trial, and an Mbit is 2^20 bits (netpipe.c). Version 5 prints `512 B 20 times --> 850.123 Mbps in
+4.823 usecs` and writes size, mean, worst and best rate, and microseconds; the time is the mean over the trials,
+and an Mbit is 10^6 bits. In both, the time is the one-way latency (RTT/2), or the time of one message for streams
+and for both directions at once. `np.out` has neither version nor mode; its columns are consistent with only one
+of the two versions.
 """
 
 import re
@@ -50,24 +50,24 @@ _SAID = re.compile(
     r"|messages may get|MPI implementations do not|You may need to run using|Setting --async"
 )
 _PROCESS = re.compile(r"\d+: \S+$")
-"""The host of a process, which only the MPI program of version 3 prints."""
+"""Line with the host of a process, which only the MPI program of version 3 prints."""
 _PREFIXES = {"": 0, "K": 3, "M": 6, "G": 9}
 _SECONDS = {"": 0, "m": -3, "u": -6, "n": -9}
 
 
 @dataclass
 class Preamble:
-    """What is said before the figures."""
+    """Settings printed before the values."""
 
     said: bool = False
     mode: str = "ping_pong"
     transport: str = "unknown"
     rows: bool = False
-    """Whether the figures have begun."""
+    """Whether values have been read."""
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether lines are as NetPIPE prints them, or most of them are as it writes them."""
+    """Return whether the lines contain NetPIPE's printed output, or most of them are from `np.out`."""
     if any(_PRINTED_3.match(line.text) or _PRINTED_5.match(line.text) for line in lines):
         return True
     written = sum(_written(line.text) is not None for line in lines)
@@ -86,7 +86,7 @@ class _NetpipeReader(LineReader):
             version, row = found
             self.versions[version] = None
             self._settings.rows = True
-            # Rows of `np.out` say nothing of their program, whatever stands before them.
+            # Rows of `np.out` do not identify their program, whatever precedes them.
             of = self._settings if "n" in row.groupdict() else Preamble()
             figures, benchmarks = _figure(of, version, row, line.number, self.differences)
             self.figures += figures
@@ -112,7 +112,7 @@ read = _NetpipeReader.reading
 
 
 def _row(text: str) -> tuple[str, re.Match[str]] | None:
-    """Return a version and a line's cells; None where it is no row."""
+    """Return the version and the cells of a line; None if it is not a row."""
     if row := _PRINTED_3.match(text):
         return "3", row
     if row := _PRINTED_5.match(text):
@@ -121,7 +121,7 @@ def _row(text: str) -> tuple[str, re.Match[str]] | None:
 
 
 def _written(text: str) -> tuple[str, re.Match[str]] | None:
-    """Return the version whose `np.out` a line is from, and its cells, which have to agree with one another."""
+    """Return the version of `np.out` and the cells of a line; None if the cells do not fit a version."""
     if (row := _WRITTEN_3.match(text)) and _agree(row, 2**20 / 8, 1e-6, 1.0, 1e-8):
         return "3", row
     if (row := _WRITTEN_5.match(text)) and _agree(row, 1e9 / 8, 1e-3, 1e-6, 1e-2):
@@ -130,7 +130,7 @@ def _written(text: str) -> tuple[str, re.Match[str]] | None:
 
 
 def _agree(row: re.Match[str], unit: float, rate_step: float, second: float, time_step: float) -> bool:
-    """Return whether the size is the rate by the time, as far as their last digits say."""
+    """Return whether size = rate x time, within the precision of the printed digits."""
     size, rate, time = int(row["size"]), number(row["rate"]), number(row["time"])
     least = (rate - rate_step) * (time - time_step)
     most = (rate + rate_step) * (time + time_step)
@@ -179,7 +179,7 @@ def _figure(
 
 
 def _named(settings: Preamble) -> tuple[str, dict[str, Value], list[Benchmark]]:
-    """Return a benchmark of Scope with its parameters, else the declaration of the program's own."""
+    """Return a Scope benchmark with its parameters, else NetPIPE's own benchmark with its declaration."""
     if settings.mode == "ping_pong" and settings.transport == "mpi":
         return "mpi.latency", {}, []
     if settings.mode == "ping_pong" and settings.transport == "tcp":

@@ -1,9 +1,9 @@
-"""NAS Parallel Benchmarks: results of versions 2 to 3.4, serial, with OpenMP or MPI, and of NPB-CPP 4.1.
+"""NAS Parallel Benchmarks: results of versions 2 to 3.4 (serial, OpenMP or MPI), and of NPB-CPP 4.1.
 
-After ` CG Benchmark Completed.` come lines `name = value`. Times are seconds of one execution, with two digits
-behind the point; Mop/s are 10^6 operations, as the kernel counts them, over the time (print_results.f). A kernel
-is Scope's of the same name where it runs as processes; with threads, in a larger class or of another name it
-stands as `application.nas_cg` and the like.
+Lines `name = value` follow ` CG Benchmark Completed.`. Times are seconds of one execution, with two decimals;
+Mop/s are 10^6 operations per second, as counted by the kernel (print_results.f). A kernel without threads is a
+case of Scope's kernel of the same name; with threads, in a larger class or under another name, it becomes
+`application.nas_cg` etc.
 """
 
 import re
@@ -18,7 +18,7 @@ from hpcscope.exchange.imports.reader import claiming
 
 TITLE = "NAS Parallel Benchmarks"
 SHORTEST_S = 1.0
-"""Shorter times are rounded to one or two digits; the rate says them better."""
+"""Shorter times are printed with too few digits; the rate is more precise."""
 CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F", "U")
 
 _BANNER = re.compile(r"\s*(?:Java )?NAS Parallel Benchmarks? ?\(?(?:NPB)?\s*(\d[\w.]*)?")
@@ -26,7 +26,7 @@ _TITLE = re.compile(r"\s*(\w[\w.-]*) Benchmark Completed\.?\s*$")
 BEGINS = (_BANNER, _TITLE)
 _FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w|class_npb)\s*=\s+(\S.*)$")
 _ALIASES = {"class_npb": "Class", "Active processes": "Active procs"}
-"""Of NPB-CPP, and of 3.4.2."""
+"""Names in NPB-CPP and in version 3.4.2."""
 _FACTS = {
     *("Class", "Size", "Iterations", "Time in seconds", "Total processes", "Compiled procs", "Active procs"),
     *("Total threads", "Avail threads", "Mop/s total", "Mop/s/process", "Mop/s/thread", "Operation type"),
@@ -56,15 +56,15 @@ _SAID = re.compile(
 
 @dataclass
 class _Result:
-    """What was printed after the title of a completed kernel."""
+    """The output after the title of a completed kernel."""
 
     kernel: str
     facts: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Values and lines by name."""
+    """Values and line numbers by name."""
 
     @property
     def failure(self) -> str:
-        """Why the result is wrong."""
+        """Why the result is wrong; empty if verified."""
         verdict = self._value("Verification")
         if not verdict:
             return "the output ends before its verification"
@@ -78,19 +78,19 @@ class _Result:
 
     @property
     def threads(self) -> int:
-        """Of all processes; 0 where it is not a program with threads."""
+        """Number of threads over all processes; 0 for a program without threads."""
         return self._whole("Total threads") or self._whole("Total number of threads") or 0
 
     @property
     def benchmark(self) -> str:
-        """Scope's own name, or that of a declaration."""
+        """Name of Scope's benchmark, or of a declaration for one that Scope does not have."""
         name = f"application.npb_{self.kernel}"
         known = of_scope().get(name)
         is_ours = known and self._value("Class") in known.parameter["class"].choices and not self.threads
         return name if is_ours else f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self.kernel)}"
 
     def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the figures, once the class is known."""
+        """Yield the values, once the class is known."""
         problem_class = self._value("Class")
         if problem_class not in CLASSES:
             return
@@ -127,7 +127,7 @@ claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the figures of a completed kernel."""
+    """Return the values of a completed kernel."""
     result: _Result | None = None
     understood: set[int] = set()
     for line in lines:

@@ -1,4 +1,4 @@
-"""JSON objects that a program printed over many lines, with the lines of other programs between them."""
+"""JSON objects printed over many lines, interleaved with lines of other programs."""
 
 import json
 import re
@@ -13,15 +13,15 @@ _INSIDE = re.compile(
     rf'\s*(?:[{{}}\]",]|\[\s*(?:$|[\[{{\]"])|{_SCALAR}\s*,?\s*$|\[\s*{_SCALAR}(?:\s*,\s*{_SCALAR})*\s*\]\s*,?\s*$)'
 )
 _CONTINUES = re.compile(r".*[\[,:]\s*$")
-"""What may stand before an object inside another."""
+"""Line that may precede an object nested in another object."""
 RESTARTS = 20
-"""Objects without an end in one output."""
+"""Maximum number of objects without an end in one output."""
 _BRACKET = re.compile(r"[][]")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class Printed(NamedTuple):
-    """An object and the lines that it stands on."""
+    """An object and its lines."""
 
     value: dict[str, Any]
     lines: list[TextLine]
@@ -33,7 +33,7 @@ class Printed(NamedTuple):
         return [line.number for line in self.lines if line.text.lstrip(" \t{,").startswith(f'"{key}"')]
 
     def rows(self, key: str) -> list[int]:
-        """Return the numbers of the lines on which the lists in the list of a key begin."""
+        """Return the numbers of the lines where the inner lists of a key's list begin."""
         found: list[int] = []
         first, depth = self.having(key)[:1], 0
         for line in self.lines:
@@ -49,9 +49,9 @@ class Printed(NamedTuple):
 
 
 def objects(lines: Sequence[TextLine]) -> Iterator[Printed]:
-    """Yield the objects that begin at the beginning of a line.
+    """Yield the objects that begin at the start of a line.
 
-    Of one that is cut, the whole elements of its last list are kept, and the lines of those alone.
+    For a truncated object, keep only the complete elements of its list, and the lines up to the last of them.
     """
     rest = lines
     for _ in range(RESTARTS):
@@ -60,18 +60,18 @@ def objects(lines: Sequence[TextLine]) -> Iterator[Printed]:
             return
         if (kept := _whole_elements(cut)) is not None:
             yield kept
-        # What looked like a part of an object that has no end may be the next one.
+        # The supposed rest of an object without an end may be the next object.
         rest = rest[rest.index(cut[0]) + 1 :]
 
 
 def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the object of a key; an empty one where there is none."""
+    """Return the object of a key, or an empty object if there is none."""
     found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def elements(value: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the objects in the list of a key; none where there is no list."""
+    """Return the objects in the list of a key; empty if there is no list."""
     found = value.get(key)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
@@ -95,12 +95,12 @@ def _objects(lines: Sequence[TextLine]) -> Generator[Printed, None, list[TextLin
 
 
 def _whole_elements(lines: Sequence[TextLine]) -> Printed | None:
-    """Return an object without its end up to the last whole element of a list in it; None where there is none."""
+    """Return a truncated object up to the last complete element of its list; None if there is none."""
     open_ones = ""
     end = 0
     for place, line in enumerate(lines):
         if place and line.text.startswith("{"):
-            break  # another object
+            break  # start of another object
         before = open_ones
         for letter in _STRING.sub("", line.text):
             if letter in "{[":

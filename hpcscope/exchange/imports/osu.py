@@ -1,10 +1,10 @@
 """OSU Micro-Benchmarks: the tables that its MPI programs print, versions 3 to 7.
 
-A title, `# OSU MPI Latency Test v7.4`, then heads of columns, `# Size Avg Latency(us)`, then a line for each
-size. Times are microseconds, MB are 10^6 bytes, and every number is the mean over all repetitions (osu_latency.c,
-osu_bw.c, osu_util_mpi.c of 7.4). Where the head is `Avg Latency`, a barrier separates the repetitions of a
-collective, and the time is the mean over ranks; before, it was that of a loop on rank 0. Neither the number of
-processes nor, without `-f`, that of repetitions is printed.
+A title, `# OSU MPI Latency Test v7.4`, then column headings, `# Size Avg Latency(us)`, then a line for each size.
+Times are microseconds, MB are 10^6 bytes, and every number is the mean over all repetitions (osu_latency.c,
+osu_bw.c, osu_util_mpi.c of 7.4). If the heading is `Avg Latency`, a barrier separates the repetitions of a
+collective, and the time is the mean over ranks; earlier versions timed a loop on rank 0. The number of processes
+and, without `-f`, the number of repetitions are not printed.
 """
 
 import re
@@ -27,7 +27,7 @@ from hpcscope.samples.records import Beside
 
 TITLE = "OSU Micro-Benchmarks"
 _TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$|# OMB (Python .+?) Test\s*$")
-"""Of the suite, and of OMB-Py, whose times include the interpreter's."""
+"""Title of the suite, or of OMB-Py, whose times include the Python interpreter."""
 BEGINS = (
     re.compile(r"# Number of (?:Sender|forked processes in sender)"),
     re.compile(r"# Number of (?:Receiver|forked processes in receiver)"),
@@ -36,7 +36,7 @@ BEGINS = (
 _HEAD = re.compile(r"# *Size|#? *(?:Overall|Avg Latency) *\(")
 _PROFILE = re.compile(r"# (Uni-directional Bandwidth \(MB/sec\)|Message Rate Profile)\s*$")
 _WINDOWS = re.compile(r"#((?: +\d+)+)\s*$")
-"""Heads of tables over window sizes (`osu_mbw_mr -V`)."""
+"""Column headings of tables over window sizes (`osu_mbw_mr -V`)."""
 _ROW = re.compile(r"\s*\d+([.,]\d+)?(\s|$)")
 _CELL = re.compile(r"\d+[.,]\d\d$")
 _PAIRS = re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\d+|varied) \]")
@@ -74,20 +74,20 @@ _COLLECTIVES = {
     "scatter": "mpi.scatter",
     "scatterv": "mpi.scatterv",
 }
-"""Whose sizes are those of Scope: a reduce-scatter's is the sum of all blocks, whose number is not printed."""
+"""Collectives with Scope's message size; a reduce-scatter sums up blocks, whose number is not printed."""
 _REDUCTIONS = ("mpi.allreduce", "mpi.reduce")
 _SIZE = "message_bytes"
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds, as a metric of a benchmark of this suite."""
+    """The metric in a column, for a benchmark of this suite."""
 
     metric: str
     unit: str
     label: str
     exponent: int = 0
-    """Of ten, from the printed unit to the basic one."""
+    """Power of ten from the printed unit to the base unit."""
     better: str = "lower"
 
 
@@ -121,7 +121,7 @@ _PERCENTILE = re.compile(r"p(\d+) tail (?:lat|bw)$")
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a column of a table is as a case of Scope."""
+    """The Scope case and metric of a table column."""
 
     benchmark: str
     metric: str
@@ -132,7 +132,7 @@ class Meaning:
 
 @dataclass
 class PrintedTable:
-    """What is known of the table that is being read."""
+    """The known settings of the table that is being read."""
 
     title: str
     version: str
@@ -141,19 +141,19 @@ class PrintedTable:
     settings: dict[str, str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
     windows: list[int] = field(default_factory=list)
-    """One for each column after the size, where the window varies."""
+    """Window of each column after the size, if the window varies."""
     profile: str = ""
-    """What the columns of a table over window sizes hold."""
+    """Quantity in the columns of a table over window sizes."""
     profiles: dict[str, int] = field(default_factory=dict)
-    """Line of each of these tables."""
+    """Line number of each of these tables."""
     meanings: dict[str, Meaning] = field(default_factory=dict)
-    """Of the columns."""
+    """Meanings of the columns."""
     last: int = -1
-    """The size of the row before: each is larger."""
+    """Size of the previous row; sizes increase."""
 
     @property
     def operation(self) -> str:
-        """The title without what all titles have: `non-blocking broadcast latency`, `put latency`."""
+        """The title without the words common to all titles: `non-blocking broadcast latency`, `put latency`."""
         plain = re.sub(
             r"^One Sided |^MPI(?:-[A-Z ]+?)? (?:One Sided )?|(?<=[a-z])-[A-Z][A-Z ]+(?= )", "", self.title
         )
@@ -161,13 +161,13 @@ class PrintedTable:
 
     @property
     def plain(self) -> bool:
-        """Whether messages are contiguous and in the memory of the host."""
+        """Whether messages are contiguous and in host memory."""
         buffers = {self.settings.get("sender", "host"), self.settings.get("receiver", "host")}
         return not self.of_device and buffers == {"host"} and "transmit size" not in self.columns
 
     @property
     def of_device(self) -> bool:
-        """Whether the program can use the memory of a device, which is then its default."""
+        """Whether the program supports device memory, which then is its default."""
         return any(word in self.title for word in _DEVICES)
 
 
@@ -181,7 +181,7 @@ class _OsuReader(LineReader):
         super().__init__()
         self._table: PrintedTable | None = None
         self._workers: dict[str, str] = {}
-        """Of each process; they are printed before the title."""
+        """Buffer location of each process, printed before the title."""
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
@@ -233,9 +233,9 @@ class _OsuReader(LineReader):
             self.figures[-1] = replace(self.figures[-1], failure=reason)
 
     def _row(self, table: PrintedTable, line: TextLine) -> bool:
-        """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
+        """Return whether the cells of a row match the header; a truncated line has fewer or shorter cells."""
         cells = line.text.split()
-        # osu_multi_lat 7.4 has the heads of percentiles, but not the percentiles.
+        # osu_multi_lat 7.4 prints the column headings of percentiles, but not the percentiles.
         plain = [column for column in table.columns if not _PERCENTILE.match(column)]
         if len(cells) not in (len(table.columns), len(plain)):
             return False
@@ -340,13 +340,13 @@ read = _OsuReader.reading
 
 
 def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
-    """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
+    """Return the meaning of a column that Scope lacks a benchmark for, and the suite's own declaration."""
     name = f"mpi.osu_{slug(table.operation)}"
     settings = {key: value for key, value in table.settings.items() if key != "datatype"}
     if table.window is not None:
         settings["window"] = str(table.window)
     if table.of_device and "sender" not in settings:
-        # New programs for pairs do not say whose buffer is where; those for collectives have all on the device.
+        # New point-to-point programs do not print buffer locations; collectives have all buffers on the device.
         where = "unknown" if _TWO_RANKS.match(table.operation) else "device"
         settings |= {"sender": where, "receiver": where}
     if "transmit size" in table.columns:
@@ -363,7 +363,7 @@ def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
 
 
 def _point_to_point(table: PrintedTable, column: str) -> Meaning | None:
-    """Return what a column of a program for pairs of ranks is as a case of Scope; None where it has none."""
+    """Return the Scope case of a column of a point-to-point program; None if Scope does not have it."""
     if not table.plain or "size" not in table.columns:
         return None
     operation = table.operation
@@ -376,14 +376,14 @@ def _point_to_point(table: PrintedTable, column: str) -> Meaning | None:
     if operation == "multiple bandwidth / message rate" and column in ("mb/s", "messages/s"):
         if not table.pairs or not table.window:
             return None
-        # The time is the mean over the senders (calc_bw of osu_mbw_mr.c), not that of the slowest.
+        # The time is the mean over the senders (calc_bw of osu_mbw_mr.c), not the time of the slowest sender.
         wanted = {"window": table.window}
         return Meaning("mpi.message_rate", _COLUMNS[column].metric, {**wanted}, 2 * table.pairs, "mean_rank")
     return None
 
 
 def _collective(table: PrintedTable, column: str) -> Meaning | None:
-    """Return what a column of a collective is as a case of Scope; None where it has none."""
+    """Return the Scope case of a column of a collective; None if Scope does not have it."""
     call = "blocking"
     operation = table.operation.removesuffix(" latency")
     if operation.startswith("non-blocking "):
@@ -396,12 +396,12 @@ def _collective(table: PrintedTable, column: str) -> Meaning | None:
         return None
     if ("size" in table.columns) == (operation == "barrier"):
         return None
-    # Barriers follow one another: but for the first and the last, every rank has the time of the slowest.
+    # Barriers run back to back: except for the first and the last, every rank takes as long as the slowest.
     definition: Definition = "streaming" if operation == "barrier" and call == "blocking" else "mean_rank"
     return Meaning(benchmark, "time_s", {"call": call}, definition=definition)
 
 
 def _columns(head: str) -> list[str]:
-    """Return the heads of the columns, without their units and in small letters."""
+    """Return the column headings in lowercase without units."""
     plain = re.sub(r"\((us|MB/s|%|B)\)| (?=P\d+ Tail)", "  ", head.lstrip("# "), flags=re.IGNORECASE)
     return [title.strip().lower() for title in re.split(r"\s{2,}", plain) if title.strip()]

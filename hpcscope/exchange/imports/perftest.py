@@ -1,9 +1,9 @@
 """perftest (`ib_write_bw`, `ib_send_lat`, ...): its tables, and its JSON (`--out_json`).
 
-A title, `RDMA_Write BW Test`, settings, a head of columns and a line for each size. MB are MiB, whatever the head
-of older versions says, and Gb 10^9 bits; the average is that of all iterations, the peak that of the best
-stretch. Latencies are microseconds, half a round trip, for reads and atomics a whole one; `t_typical` is their
-median (perftest_parameters.c). The JSON has no unit: the message rate says which one it is.
+A title, `RDMA_Write BW Test`, settings, column headings and a line for each size. MB means MiB, whatever older
+versions print, and Gb is 10^9 bits; the average is over all iterations, the peak over the best stretch. Latencies
+are in microseconds: RTT/2, or the whole RTT for reads and atomics; `t_typical` is their median
+(perftest_parameters.c). The JSON lacks the unit, which is inferred from the message rate.
 """
 
 import re
@@ -58,7 +58,7 @@ _BESIDE: dict[str, Beside] = {
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether a test's title and the head of its columns, or its JSON, are among the lines."""
+    """Return whether the lines contain a test's title with its column headings or its JSON."""
     titled = any(_TEST.match(line.text) for line in lines)
     return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
 
@@ -73,7 +73,7 @@ class _PerftestReader(LineReader):
         self._columns: list[str] = []
         self._unit: float | None = None
         self._results: dict[str, str] = {}
-        """Of a JSON object, until it ends."""
+        """Values of the JSON object that is being read."""
         self._line = 0
 
     def _takes(self, line: TextLine) -> bool:
@@ -102,7 +102,7 @@ class _PerftestReader(LineReader):
         return True
 
     def close(self) -> None:
-        """End the JSON object that was read."""
+        """Add the values of the JSON object that was read."""
         row, self._results = self._results, {}
         if all(row.get(column, "").isdigit() for column in ("MsgSize", "n_iterations")):
             size, rate = int(row["MsgSize"]), row.get("MsgRate")
@@ -161,7 +161,7 @@ read = _PerftestReader.reading
 
 
 def _unit(size: int, rate: str | None, bandwidth: str | None) -> float | None:
-    """Return the unit of a bandwidth that agrees with the message rate; None where both or none do."""
+    """Return the unit of a bandwidth that agrees with the message rate; None if both or neither agree."""
     if rate is None or bandwidth is None or number(bandwidth) == 0:
         return None
     bytes_per_s = size * number(rate, 6)

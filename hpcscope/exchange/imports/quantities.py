@@ -1,4 +1,4 @@
-"""Values with units as other programs print them, in the basic unit of a metric."""
+"""Conversion of printed values with units to the base unit of a metric."""
 
 import re
 
@@ -17,9 +17,9 @@ _BASIC = {"time_s": "s", "bandwidth_bytes_per_s": "B/s", "flops_per_s": "flop/s"
 
 
 def measured(printed: str, unit: str, better: str = "higher") -> tuple[Metric, float]:
-    """Return the metric and the value of what was printed: times, rates of bytes and of operations in basic units.
+    """Return the metric and the value of a printed quantity: times, byte rates and flop rates in base units.
 
-    Another unit stays, and is a part of the metric's name; `better` is the direction of such a metric.
+    Any other unit is kept as part of the metric's name; `better` is the direction of such a metric.
     """
     match = _UNIT.match(unit)
     if match is None:

@@ -1,8 +1,8 @@
-"""Ramble, also below Benchpark: `results.latest.txt` and `.json` of a workspace (`dump_results` of workspace.py).
+"""Ramble, also under Benchpark: `results.latest.txt` and `.json` of a workspace (`dump_results` of workspace.py).
 
-An experiment has figures of merit in contexts, each a name, a value and a unit as its application declares them.
-Repeats (`NAME.1`, `NAME.2`) are launches of one case; where only their statistics are there (`--summary-only`),
-their mean is. The text does not say the number of ranks.
+An experiment has figures of merit in contexts, each with a name, a value and a unit declared by its application.
+Repeats (`NAME.1`, `NAME.2`) are launches of one case; if only their statistics are available (`--summary-only`),
+their mean is used. The text does not contain the number of ranks.
 """
 
 import re
@@ -44,7 +44,7 @@ class Merit(NamedTuple):
     context: str
     name: str
     statistic: str
-    """Over repeats; empty where the value is not one."""
+    """Statistic over repeats; empty if the value is not a statistic."""
     value: str
     unit: str
     better: str
@@ -62,7 +62,7 @@ class Experiment:
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether an experiment is among the lines."""
+    """Return whether the lines contain an experiment."""
     return any(_EXPERIMENT.match(line.text) or line.text.lstrip().startswith('"RAMBLE_STATUS"') for line in lines)
 
 
@@ -75,12 +75,12 @@ class _RambleReader(LineReader):
         self._experiments: list[Experiment] = []
         """The experiments in the text output."""
         self._context = ""
-        """Empty outside of the contexts of an experiment."""
+        """Current context; empty outside the contexts of an experiment."""
         self._name = ""
-        """What the statistics are of."""
+        """Figure of merit that the following statistics belong to."""
 
     def read(self, lines: Sequence[TextLine]) -> Reading:
-        """Return what the documents among the lines say, and what the other lines say."""
+        """Return the content of the JSON documents among the lines, and of the other lines."""
         for document in objects(lines):
             if isinstance(document.value.get("experiments"), list):
                 self._take(list(_experiments(document)))
@@ -116,7 +116,7 @@ class _RambleReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take the experiments of the text."""
+        """Add the experiments of the text output."""
         self._take(self._experiments)
 
     def _take(self, experiments: Sequence[Experiment]) -> None:
@@ -171,11 +171,11 @@ class _RambleReader(LineReader):
 
 
 def _experiments(document: Printed) -> Iterator[Experiment]:
-    """Yield the experiments of a document; a figure is on the line of its value."""
+    """Yield the experiments of a document; each figure of merit has the line number of its value."""
     found = elements(document.value, "experiments")
     merits = [fom for of in found for context in elements(of, "CONTEXTS") for fom in elements(context, "foms")]
     lines = document.having("value")
-    if len(lines) != len(merits):  # a variable has this name, too
+    if len(lines) != len(merits):  # a variable has the same name
         lines = [document.lines[0].number] * len(merits)
     numbers = iter(lines)
     for of in found:

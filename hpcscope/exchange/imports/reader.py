@@ -1,4 +1,4 @@
-"""What formats that go through an output line by line have in common."""
+"""Base class of formats that read an output line by line."""
 
 import re
 import time
@@ -14,14 +14,14 @@ from hpcscope.samples.records import Statistic
 
 
 def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[TextLine]], bool]:
-    """Return the `claims` of a format whose outputs have a line that begins as one of the patterns."""
+    """Return the `claims` of a format whose outputs have a line that matches one of the patterns."""
     return lambda lines: any(pattern.match(line.text) for line in lines for pattern in patterns)
 
 
 class LineReader(ABC):
-    """Reads an output of one program; a format says in `_takes` what its lines mean.
+    """Reads the output of one program; a format interprets its lines in `_takes`.
 
-    Dictionaries without values keep each entry once, in their order.
+    Dictionaries with None as values are ordered sets.
     """
 
     title: str
@@ -36,19 +36,19 @@ class LineReader(ABC):
         self.benchmarks: list[Benchmark] = []
         self.started_unix_s: float | None = None
         self.facts: dict[str, int] = {}
-        """The lines of what a run says once."""
+        """Line numbers of facts that a run prints only once."""
 
     @classmethod
     def reading(cls, lines: Sequence[TextLine]) -> Reading:
-        """Return what the lines say: the `read` of a format."""
+        """Return the content of the lines; this is the `read` of a format."""
         return cls().read(lines)
 
     @abstractmethod
     def _takes(self, line: TextLine) -> bool:
         """Read a line; return whether it was understood."""
 
-    def close(self) -> None:  # noqa: B027  # most formats have nothing to end
-        """Take what only the end of the output shows."""
+    def close(self) -> None:  # noqa: B027  # optional in subclasses
+        """Add what is known only at the end of the output."""
 
     def add(
         self,
@@ -60,7 +60,7 @@ class LineReader(ABC):
         statistic: Statistic = "each",
         **further: Any,
     ) -> None:
-        """Add a figure of a foreign benchmark that is declared with one metric; `further`: of PrintedFigure."""
+        """Add a value of a foreign benchmark declared with one metric; `further`: more fields of PrintedFigure."""
         name, (measured, *_) = benchmark.name, benchmark.metrics
         self.benchmarks.append(benchmark)
         self.figures.append(
@@ -68,14 +68,14 @@ class LineReader(ABC):
         )
 
     def dated(self, date: str, form: str = "%a %b %d %H:%M:%S %Y") -> None:
-        """Take a date, by default as C's `ctime` prints it; the earliest counts."""
+        """Read a date, by default in the format of C's `ctime`; the earliest date is the start time."""
         with suppress(ValueError, OverflowError):
             began_s = time.mktime(time.strptime(date, form))
             self.started_unix_s = min(began_s, self.started_unix_s or began_s)
             self.missing["the time zone (assumed: this machine's)"] = None
 
     def read(self, lines: Sequence[TextLine]) -> Reading:
-        """Return what the lines say."""
+        """Return the content of the lines."""
         understood = {line.number for line in lines if self._takes(line)}
         self.close()
         return Reading(

@@ -1,8 +1,8 @@
 """ReFrame: the run report of version 4 (`--report-file`), with the performance variables of each test case.
 
-A variable is `"system:partition:name": [value, reference, lower, upper, unit, ...]`. A value outside of its
-reference is not a wrong one. Which direction is better is not said: shorter times and higher rates are;
-other units are better when lower if only an upper bound limits them.
+A variable is `"system:partition:name": [value, reference, lower, upper, unit, ...]`. A value outside its reference
+does not count as wrong. The report does not say which direction is better: shorter times and higher rates are
+better; for other units, lower is better only if they have an upper but no lower bound.
 """
 
 import math
@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r'\s*"[^":]+:[^":]+:[^":]+": \[')
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the object of a session is among the lines."""
+    """Return whether the lines contain a session object."""
     return any(line.text.lstrip(" \t{").startswith('"session_info"') for line in lines)
 
 
@@ -53,7 +53,7 @@ def _cases(report: Printed) -> Iterator[dict[str, Any]]:
 
 
 def _figures(report: Printed, cases: Sequence[dict[str, Any]]) -> Iterator[tuple[PrintedFigure, Benchmark]]:
-    """Yield figures and their declarations; a value stands on the line of its variable, or on the next."""
+    """Yield values and their declarations; a value is on the line of its variable or on the next line."""
     places = [place for place, line in enumerate(report.lines) if _VARIABLE.match(line.text)]
     seen: Counter[str] = Counter()
     for case in cases:

@@ -1,8 +1,8 @@
 """ReproMPI's `mpibenchmark`: single repetitions, their summaries, or the clocks of every process (`-v`).
 
-Lines `#@key=value` say how it was measured, a head and rows in columns follow. Times are seconds. With
-`runtime_type=local` a repetition's time is that of the slowest process on its own clock, with `global` the time
-from the first entry to the last exit on the synchronized one (runtimes_computation.c). Sizes are elements of the
+Lines `#@key=value` hold the settings; a header and rows follow. Times are in seconds. With `runtime_type=local`,
+the time of a repetition is the time of the slowest process on its own clock; with `global`, it is the time from
+the first entry to the last exit on the synchronized clock (runtimes_computation.c). Sizes are in elements of the
 datatype.
 """
 
@@ -53,24 +53,24 @@ _TABLES = (
     {"test", "total_nrep", "valid_nrep"},
     {"process", "test", "nrep", "loc_tstart_sec", "loc_tend_sec"},
 )
-"""Columns without which a table cannot be read."""
+"""Columns that each kind of table must have."""
 _WHOLE = ("process", "nrep", "count", "msize", "errorcode", "total_nrep", "valid_nrep")
 
 
 @dataclass
 class PrintedCase:
-    """The repetitions of an operation and a size that follow one another."""
+    """Consecutive repetitions of one operation and size."""
 
     line: int
     test: str
     count: int
     times: list[float] = field(default_factory=list)
     clocks: dict[int, list[list[float]]] = field(default_factory=dict)
-    """Of each repetition and process: local start and end, global start and end."""
+    """Local start and end, and global start and end, by repetition and process."""
 
 
 def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether settings of the program and a head of its columns are among the lines."""
+    """Return whether the lines contain settings of the program."""
     settings = {match[1] for line in lines if (match := _SETTING.match(line.text))}
     return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
 
@@ -110,7 +110,7 @@ class _ReprompiReader(LineReader):
         return True
 
     def close(self) -> None:
-        """End the case whose repetitions were read."""
+        """Add the case whose repetitions were read."""
         case, self._case = self._case, None
         if case is None:
             return
@@ -126,7 +126,7 @@ class _ReprompiReader(LineReader):
                 self._figure(case, [float(times[:, 3].max() - times[:, 2].min()) for times in whole], "global")
 
     def _row(self, line: TextLine) -> bool:
-        """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
+        """Return whether the cells of a row match the header; a truncated line has fewer or shorter cells."""
         cells = line.text.split()
         if len(cells) != len(self._columns):
             return False
@@ -190,7 +190,7 @@ class _ReprompiReader(LineReader):
         )
 
     def _named(self, test: str, count: int) -> tuple[str, dict[str, Value]]:
-        """Return the benchmark and the parameters of an operation; what Scope has none for is declared."""
+        """Return the benchmark and the parameters of an operation; declare a benchmark if Scope has none."""
         said = self._settings
         message_bytes = count * int(said.get("datatype_size_bytes", "1"))
         known = _COLLECTIVES.get(test)

@@ -1,9 +1,9 @@
 """SKaMPI 5 and 6: results between `# begin result "MPI_Bcast-length"` and `# end result`.
 
-A line has the variables of the loops (`count= 64`), the message size in bytes, the time, its standard error, the
-number of repetitions, and the times of the processes or quantiles of them, in microseconds. The time is the mean,
-over the middle half of the repetitions, of the slowest process's (extract_final_results of measurement.c). What a
-measurement is called is free text in the script, and what it measures is not printed.
+A line has the loop variables (`count= 64`), the message size in bytes, the time, its standard error, the number of
+repetitions, and the times of the processes or their quantiles, in microseconds. The time is the slowest process's,
+averaged over the middle half of the repetitions (extract_final_results of measurement.c). The name of a
+measurement is free text in the script, and the measured operation is not printed.
 """
 
 import re
@@ -28,7 +28,7 @@ _ROW = re.compile(
 )
 _LOOP = re.compile(r"(\w+)= (\S+)")
 _QUANTILES = 8
-"""From so many processes on, a script may have quantiles of their times instead."""
+"""For this many processes or more, a script may print quantiles instead of the time of each process."""
 
 
 claims = claiming(_TITLE, _BEGIN)
@@ -37,7 +37,7 @@ claims = claiming(_TITLE, _BEGIN)
 class _SkampiReader(LineReader):
     title = TITLE
     _result = ""
-    """The name of the result that is being read."""
+    """Name of the result that is being read."""
 
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):

@@ -1,8 +1,8 @@
 """STREAM: the tables that stream.c and stream.f print, versions 5.6 to 5.10, and stream_mpi.c 1.8.
 
-A rate is the best of all repetitions but the first; MB are 10^6 bytes; two or three arrays of 8-byte words count
-(stream.c 5.10, `SUMMARY`; stream.f says that the last is left out, too, but leaves it in). Threads of OpenMP stand
-for ranks: each works on its share of the arrays; so do those of all processes of stream_mpi.c.
+A rate is the best of all repetitions except the first; MB are 10^6 bytes, over two or three arrays of 8-byte words
+(stream.c 5.10, `SUMMARY`; stream.f claims to exclude the last repetition, too, but includes it). OpenMP threads
+count as ranks, because each works on its part of the arrays; so do the threads of all processes of stream_mpi.c.
 """
 
 import re
@@ -18,7 +18,7 @@ TITLE = "STREAM"
 KERNELS = {"Copy": "copy", "Scale": "scale", "Add": "add", "Triad": "triad"}
 BENCHMARK = "node.stream"
 SINGLE = "node.stream_single"
-"""In 4-byte words, which Scope does not measure."""
+"""STREAM in 4-byte words, which Scope does not measure."""
 
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
 BEGINS = (
@@ -26,7 +26,7 @@ BEGINS = (
     re.compile(r"STREAM version "),
     re.compile(r"\s*STREAM Version |This system uses \d+ bytes per"),
 )
-"""Of stream.f the first and the last, of stream.c the others."""
+"""The first and `STREAM Version` are printed by stream.f, the others by stream.c."""
 _WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
 _FACTS = {
     "bytes of a word": _WORD,
@@ -66,13 +66,13 @@ class _StreamReader(LineReader):
         super().__init__()
         self.benchmarks.append(_single())
         self._facts: dict[str, int] = {}
-        """Numbers that are printed before the rates; threads are those of a process."""
+        """Numbers printed before the rates; threads are counted per process."""
         self._failure = "the output ends before its validation"
         self._rows: dict[str, tuple[TextLine, list[float]]] = {}
-        """By kernel."""
+        """Line and numbers by kernel."""
 
     def _takes(self, line: TextLine) -> bool:
-        """Read a line; return whether it was understood: rows are, once all is known that they depend on."""
+        """Read a line; return whether it was understood. Rows count as understood only if `close` can use them."""
         for name, fact in _FACTS.items():
             if found := fact.match(line.text):
                 once(self._facts, name, max(1, int(found[1])))
@@ -92,7 +92,7 @@ class _StreamReader(LineReader):
         return True
 
     def close(self) -> None:
-        """Take the rates and the times."""
+        """Add the rates and the times."""
         elements, word_bytes = self._facts.get("array size"), self._facts.get("bytes of a word")
         if elements is None or word_bytes is None:
             return
@@ -120,7 +120,7 @@ read = _StreamReader.reading
 
 
 def said(text: str) -> bool:
-    """Return whether a line is one that the program prints around its figures."""
+    """Return whether the program prints such a line around its values."""
     return _SAID.match(text) is not None
 
 

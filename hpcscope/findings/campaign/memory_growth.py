@@ -7,9 +7,9 @@ from hpcscope.programs.campaign.soak import Endurance, Growth
 from hpcscope.programs.campaign.trend import Trend
 
 LEAST_BYTES = 1e6
-"""Within the second half of a run, or over all runs; allocators cause less."""
+"""Least growth in bytes, within the second half of a run or over all runs; allocators cause less."""
 LEAST_SHARE = 0.01
-"""Least growth, as a fraction of the memory of a process."""
+"""Least growth, as a fraction of the memory of a rank."""
 
 
 def find(facts: CampaignFacts) -> list[Finding]:

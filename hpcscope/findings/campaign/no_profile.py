@@ -5,7 +5,7 @@ from hpcscope.findings.finding import Evidence, Finding
 
 
 def find(facts: CampaignFacts) -> list[Finding]:
-    """Find successful runs without a readable profile."""
+    """Find successful runs that left no readable profile."""
     analysis = facts.analysis
     if not analysis.unprofiled:
         return []

@@ -1,4 +1,4 @@
-"""The cost of placing processes on one node."""
+"""The cost of placing ranks on one node."""
 
 from hpcscope import units
 from hpcscope.findings.campaign import CampaignFacts
@@ -7,14 +7,14 @@ from hpcscope.programs.campaign.placement import LayoutComparison
 from hpcscope.statistics.estimate import Estimate
 
 LEAST = 0.05
-"""A smaller slow-down is not worth a line."""
+"""Least slowdown that is worth a line."""
 MUCH = 0.2
 
 
 def find(facts: CampaignFacts) -> list[Finding]:
-    """Find layouts with the same number of processes of which the packed one is certainly slower.
+    """Find layouts on the same number of ranks in which the packed one is slower at 95 % confidence.
 
-    Where the machine has no other layout, a full node is compared with fewer processes on it.
+    If the machine has no other layout, a full node is compared with a node that holds fewer ranks.
     """
     pairs = facts.analysis.comparisons
     fixed = [layout for layout in pairs if layout.fixed == "processes"]

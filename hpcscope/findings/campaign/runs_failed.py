@@ -14,7 +14,7 @@ MOST_NAMED = 5
 
 
 def find(facts: CampaignFacts) -> list[Finding]:
-    """Find runs with wrong results, failures or time-outs; one finding per kind, with its share."""
+    """Find runs with wrong results, failures or time-outs; one finding per kind, with the fraction of all runs."""
     findings = []
     for status, (words, severity) in WORDS.items():
         runs = [run for run in facts.analysis.disturbances if run.status == status]

@@ -5,7 +5,7 @@ from hpcscope.findings.finding import Finding
 
 
 def find(facts: CampaignFacts) -> list[Finding]:
-    """Find a campaign that has ended with fewer records than runs; a soak has no fixed number of runs."""
+    """Find a finished campaign with fewer records than planned runs; a soak has no fixed number of runs."""
     head, there = facts.head, facts.analysis.runs
     planned = len(head.runs()) if head.kind != "soak" and head.status == "finished" else there
     if there == planned:

@@ -10,11 +10,11 @@ from hpcscope.statistics.order_statistics import median_interval
 from hpcscope.topology.loading import BISECTION, LoadedCut
 
 DELIVERS = 0.85
-"""Share of the predicted rate; the check of a discovery tolerates as much."""
+"""Least fraction of the predicted rate; the check of a discovery has the same tolerance."""
 
 
 def find(loaded: Sequence[LoadedCut]) -> list[Finding]:
-    """Find the cuts that certainly deliver less; one finding for each, its worse direction."""
+    """Find the cuts that deliver less at 95 % confidence; one finding per cut, for its worse direction."""
     worst: dict[str, tuple[LoadedCut, float]] = {}
     for loaded_cut in loaded:
         share = _certain_share(loaded_cut)
@@ -24,7 +24,7 @@ def find(loaded: Sequence[LoadedCut]) -> list[Finding]:
 
 
 def _certain_share(cut: LoadedCut) -> float | None:
-    """Return the upper bound of what is delivered of the predicted rate; None where that is not certain."""
+    """Return the upper bound on the delivered fraction of the predicted rate; None if there is no valid bound."""
     interval = median_interval(np.array(cut.full.delivered_bytes_per_s))
     if interval is None or cut.starved:
         return None

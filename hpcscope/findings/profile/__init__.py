@@ -14,29 +14,29 @@ SHORTEST_S = 0.02
 
 @dataclass(frozen=True)
 class ProfileFacts:
-    """A profile, and its comparison with a measured run of the machine where there is one."""
+    """A profile, and its comparison with a measured run of the machine, if there is one."""
 
     merged: Merged
     machine_comparison: MachineComparison | None = None
 
     @property
     def total_s(self) -> float:
-        """Time of all processes; never 0."""
+        """Time of all ranks; never 0."""
         return max(self.merged.total_s, 1e-9)
 
     @property
     def long_enough(self) -> bool:
-        """Whether the program ran long enough for shares of its time to be meaningful."""
+        """Whether the program ran long enough for fractions of its time to be meaningful."""
         return self.merged.wall_s >= SHORTEST_S
 
     @property
     def usages(self) -> list[Usage]:
-        """Resource usage of each process from the operating system; empty unless known for all of them."""
+        """Resource usage of each rank from the operating system; empty unless it is known for all ranks."""
         known = [process.usage for process in self.merged.processes if process.usage is not None]
         return known if len(known) == len(self.merged.processes) else []
 
     def site(self, calls: Iterable[Calls]) -> str:
-        """Return the call site with most of the time of some calls; empty where it is not known."""
+        """Return the call site of the longest of these calls; empty if no call site is known."""
         known = [call for call in calls if call.site is not None]
         if not known:
             return ""
@@ -46,11 +46,11 @@ class ProfileFacts:
 
 
 def placed(where: dict[str, str | int | float], site: str) -> dict[str, str | int | float]:
-    """Add the call site where it is known."""
+    """Add the call site if it is known."""
     return where | {"site": site} if site else where
 
 
 def find_all(facts: ProfileFacts) -> list[Finding]:
-    """Return the findings of all kinds, worst first; of lost time only where the run was long enough."""
+    """Return the findings of all kinds, worst first; findings about lost time only if the run was long enough."""
     findings = find.find_all(__name__, facts)
     return findings if facts.long_enough else [finding for finding in findings if finding.lost is None]

@@ -9,12 +9,12 @@ from hpcscope.programs.profiles.routines import kind, plain
 SLOW = 0.6
 """Fraction of the measured rate below which a routine is slow."""
 WORTH = 0.02
-"""Share of all time that is avoidable without waiting, or that another message size would save."""
+"""Least fraction of all time that is avoidable, without waiting, or that another message size would save."""
 MOST = 5
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find collectives and messages that are slower than measured, and inefficient message sizes."""
+    """Find routines that are slower than their benchmark, and inefficient message sizes."""
     if facts.machine_comparison is None:
         return []
     compared = facts.machine_comparison.routines
@@ -91,7 +91,7 @@ def _is_of_files(routine: RoutineComparison) -> bool:
 
 
 def _waiting(routine: RoutineComparison) -> str:
-    """Return how much of it is waiting, as far as that is known."""
+    """Return how much of the avoidable time is waiting, in words; empty if it is not known."""
     if routine.waiting_s is None or routine.waiting_most_s is None:
         return ""
     low, high = (units.quantity(value, "s") for value in (routine.waiting_s, routine.waiting_most_s))

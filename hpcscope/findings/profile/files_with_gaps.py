@@ -13,9 +13,9 @@ WORTH = 0.05
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find files that are read or written independently through views with gaps.
 
-    For each such call the library reads and writes all that lies between, or makes a call for each piece;
-    collective calls let the processes fill each other's gaps. Thakur, Gropp & Lusk, Data sieving and collective
-    I/O in ROMIO, Frontiers '99.
+    For each such call, the library either transfers the gaps as well or makes one call per piece. In collective
+    calls the ranks fill each other's gaps. Thakur, Gropp & Lusk, Data sieving and collective I/O in ROMIO,
+    Frontiers '99.
     """
     uses = [
         file

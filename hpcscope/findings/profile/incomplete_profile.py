@@ -5,7 +5,7 @@ from hpcscope.findings.profile import ProfileFacts
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Report processes without a profile, full tables, and other tools."""
+    """Report ranks without a profile, full tables, and other tools."""
     findings = [
         _finding(
             "incomplete-profile",

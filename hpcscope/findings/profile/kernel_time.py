@@ -1,4 +1,4 @@
-"""Much of the processor time is spent in the kernel."""
+"""Much of the CPU time is spent in the kernel."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -11,7 +11,7 @@ WORTH = 0.05
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find programs that spend a fifth of their processor time in the kernel."""
+    """Find programs that spend a fifth of their CPU time in the kernel."""
     processes = facts.usages
     user_s, system_s = (sum(getattr(usage, name) for usage in processes) for name in ("user_s", "system_s"))
     if not processes or system_s < MUCH * (user_s + system_s) or system_s < WORTH * facts.total_s:
@@ -50,4 +50,4 @@ def find(facts: ProfileFacts) -> list[Finding]:
 
 
 _FAULT_S = 5e-6
-"""Kernel time of a page fault; where there is more per fault, the time has another cause."""
+"""Most kernel time that one page fault explains; if there is more per fault, the time has another cause."""

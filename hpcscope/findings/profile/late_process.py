@@ -1,4 +1,4 @@
-"""All other processes wait for one."""
+"""All other ranks wait for one rank."""
 
 from collections import defaultdict
 
@@ -8,17 +8,17 @@ from hpcscope.findings.profile import ProfileFacts
 from hpcscope.programs.profiles.records import ProfiledProcess
 
 APART = 0.6
-"""One process is late where the second last already waits for this share of the typical waiting time."""
+"""One rank is late if even the second-last rank waits for at least this fraction of the typical waiting time."""
 WORTH = 0.05
 """Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find a process for which all others wait in collectives that synchronize."""
+    """Find a rank for which all others wait in collectives that synchronize."""
     merged = facts.merged
     waited: dict[int, float] = defaultdict(float)
     for collective in merged.collectives:
-        # Of two processes one always waits less: it must be far less than the other waits.
+        # Of two ranks, one always waits less: it is late only if it waits far less than the other.
         usual_s = (
             collective.next_s if collective.communicator_size == 2 else collective.median_s - collective.last_s
         )

@@ -5,11 +5,11 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 WORTH = 0.05
-"""Least fraction of the traced time of all processes."""
+"""Least fraction of the traced time of all ranks."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find trace windows in which processes waited long for the other side of a message."""
+    """Find trace windows in which ranks waited long for the other side of a message."""
     late = facts.merged.late
     if late is None or late.window_s <= 0:
         return []

@@ -5,7 +5,7 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 WORTH = 0.1
-"""Share of the program's time by which the longest computation exceeds the mean."""
+"""Least excess of the longest computation over the mean, as a fraction of the program's time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

@@ -1,11 +1,11 @@
-"""Opening and closing files takes much of the time: many opens, or slow ones."""
+"""Opening and closing files takes much of the time: there are many opens, or they are slow."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 MANY = 50
-"""Opened files of a process; fewer that take as long are slow."""
+"""Opened files per rank that count as many; if fewer opens take this long, each of them is slow."""
 WORTH = 0.05
 """Least fraction of all time."""
 

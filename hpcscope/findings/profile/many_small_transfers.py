@@ -5,9 +5,9 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 SMALL_BYTES = 4096
-"""Mean below the page and the block of nearly every file system: each piece costs a call, whatever its size."""
+"""Smaller transfers, on average, are small: they are below the page and block size of nearly every file system."""
 MANY = 100
-"""Pieces of a process."""
+"""Fewest small transfers per rank."""
 WORTH = 0.05
 """Least fraction of all time."""
 

@@ -1,15 +1,15 @@
-"""Processes are off the processor for much of the time: GAMMA calls this the overhead of the protocol."""
+"""Ranks are off the CPU for much of the time: GAMMA calls this the overhead of the protocol."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 MUCH = 0.2
-"""Least fraction of the wall-clock time. In GAMMA's Table 1 one run of 93 s was on a processor for 67 s: 28 %."""
+"""Least fraction of the wall-clock time. In GAMMA's Table 1, a run of 93 s was on the CPU for 67 s: 28 % off."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find programs whose processes were off the processor for a fifth of their time."""
+    """Find programs whose ranks were off the CPU for a fifth of their time."""
     processes = facts.usages
     processor_s = sum(usage.processor_s for usage in processes)
     off_s = facts.merged.total_s - processor_s

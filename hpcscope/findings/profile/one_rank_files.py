@@ -1,17 +1,17 @@
-"""One process does all the input and output."""
+"""One rank does all the input and output."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 MOST = 0.9
-"""Share of the bytes of files."""
+"""Least fraction of all bytes of files that one rank reads and writes."""
 WORTH = 0.05
-"""Least fraction of the time of that process, in which the others wait or could have helped."""
+"""Least fraction of the wall-clock time that this rank spends on files; the others wait or could help."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find programs of which one process reads and writes nearly everything, and takes long for it."""
+    """Find programs in which one rank reads and writes nearly everything and takes long for it."""
     processes = facts.merged.processes
     moved = sum(process.file_bytes for process in processes)
     if len(processes) < 2 or moved == 0:
@@ -21,7 +21,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
     if share < MOST or busy.file_s < WORTH * facts.merged.wall_s:
         return []
     others = [process for process in processes if process.rank != busy.rank]
-    # All processes could share the work; the disk may not be faster for it.
+    # All ranks could share the work, although the disk may not be faster for it.
     lost = busy.file_s * len(others) / len(processes) / max(facts.merged.wall_s, 1e-9)
     return [
         Finding(

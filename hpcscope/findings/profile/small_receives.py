@@ -6,17 +6,17 @@ from hpcscope.findings.profile import ProfileFacts, placed
 from hpcscope.programs.profiles.routines import kind
 
 SMALL_CLASS = 12
-"""Below 4 KiB: in NetFinity's LU the receives of many 2 kB messages dominated communication."""
+"""Largest size class that is small (below 4 KiB): in NetFinity's LU, receiving 2 kB messages dominated."""
 WORTH = 0.05
 """Least fraction of all time."""
 LONGEST_S = 400e-6
-"""Time of 4 KiB over Fast Ethernet: a longer receive waits for its sender, whatever the message size."""
+"""Time of 4 KiB over Fast Ethernet: a receive that takes longer is waiting for its sender, at any message size."""
 MANY = 100
-"""Receives of a process."""
+"""Fewest such receives per rank."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find programs that lose much of their time in receives of small messages, and in the probes before them.
+    """Find programs that lose much of their time in receives of small messages and in the probes before them.
 
     Tessera, NetFinity: in LU the receives of many small messages take longest, on the faster network too.
     """
@@ -25,7 +25,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
     waits = [
         wait for wait in merged.waits if kind(wait.operation) == "receive" and 0 < wait.size_class <= SMALL_CLASS
     ]
-    # A nonblocking receive is counted where it is started, its message where it is waited for.
+    # A nonblocking receive is counted where it is started, but its message where the program waits for it.
     blocking = [call for call in calls if not call.routine.startswith(("MPI_I", "MPI_Recv_init"))]
     probes = [call for call in merged.calls if call.kind == "probe"]
     time_s = sum(call.time_s for call in [*calls, *probes]) + sum(wait.time_s for wait in waits)

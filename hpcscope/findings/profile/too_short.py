@@ -6,7 +6,7 @@ from hpcscope.findings.profile import SHORTEST_S, ProfileFacts
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Report that shares of so short a time are meaningless."""
+    """Report that a run this short has no meaningful fractions of time."""
     if facts.long_enough:
         return []
     return [

@@ -1,21 +1,21 @@
-"""Large reads and writes begin within blocks of the file system."""
+"""Large reads and writes begin in the middle of file system blocks."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
 
 MANY = 10
-"""Reads and writes of a process."""
+"""Fewest reads and writes per rank."""
 MOST = 0.5
-"""Share of them that begin within a block."""
+"""Least fraction of these that begin within a block."""
 WORTH = 0.05
 """Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find files whose reads and writes hold whole blocks of the file system but mostly begin within one.
+    """Find files whose reads and writes are at least a block long but mostly begin within a block.
 
-    A block that is written in part is read first, and two processes that share one wait for each other's lock.
+    A partly written block must be read first, and two ranks that share a block wait for each other's lock.
     """
     files = [
         file

@@ -1,4 +1,4 @@
-"""Processes that did not reach the end of MPI_Finalize."""
+"""Ranks that did not reach the end of MPI_Finalize."""
 
 from collections import defaultdict
 
@@ -14,7 +14,7 @@ _WAYS = {
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find processes that were killed, aborted or exited early; one finding per kind of end."""
+    """Find ranks that were killed, aborted or exited early; one finding per kind of end."""
     alike: dict[tuple[str, str], list[ProfiledProcess]] = defaultdict(list)
     for process in facts.merged.unfinished:
         alike[process.state, process.in_routine].append(process)

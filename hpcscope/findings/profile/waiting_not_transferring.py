@@ -11,9 +11,9 @@ WORTH = 0.05
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find programs whose collectives certainly waited for most of their time.
+    """Find programs whose collectives waited for most of their time, by a lower bound on the waiting.
 
-    The process that waited least bounds the time of the operation itself; the excess of the others was waiting.
+    The time of the rank that waited least bounds the operation's own time; the excess of the others is waiting.
     """
     merged = facts.merged
     time_s = sum(collective.time_s for collective in merged.collectives)

@@ -1,4 +1,4 @@
-"""Kinds of findings about a measured run: one file each, in a package for the layer that they are about."""
+"""Kinds of findings about a measured run: one file each, in the package of the layer that they are about."""
 
 from hpcscope.findings import find
 from hpcscope.findings.finding import Finding

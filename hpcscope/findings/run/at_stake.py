@@ -1,7 +1,7 @@
-"""What a finding means for programs: the share lost in its case, times the share of their time spent there.
+"""What a finding means for programs: the loss in its case, times the fraction of their time that they spend there.
 
-A message that takes twice as long costs a program little if it computes nine tenths of its time. The programs are
-those of the run: its algorithms and applications, on their largest number of processes.
+A message that takes twice as long costs a program little if it computes for nine tenths of its time. The programs
+are the algorithms and applications of the run, on their largest number of ranks.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ COMPUTING, COMMUNICATING = "compute_s", "communicate_s"
 SPENT_IN = {"node": COMPUTING, "mpi": COMMUNICATING}
 """The phase of programs that each layer serves."""
 MESSAGES = ("", "MPI_Send")
-"""The routines of benchmarks of messages, which programs that declare no steps exchange, too."""
+"""Routines of message benchmarks; programs that declare no steps are assumed to exchange messages, too."""
 
 
 def weighed(findings: Iterable[Finding], run: Run) -> list[Finding]:
-    """Return the findings with what is at stake, where the run has programs that do what a finding is about.
+    """Return the findings with `at_stake` set, if the run has programs that do what a finding is about.
 
-    A loss of one algorithm, of one way to allocate memory or of sockets says nothing of other programs.
+    A loss in one algorithm, in one way to allocate memory or in sockets says nothing about other programs.
     """
     cases = [case for case in [*algorithm_cases(run), *application_cases(run)] if case.total.ranks > 1]
     most = max((case.total.ranks for case in cases), default=0)
@@ -52,7 +52,7 @@ def _concerns(finding: Finding, run: Run, case: ProgramCase) -> bool:
 
 
 def layer(finding: Finding) -> str:
-    """Return the layer that a finding is about; empty where it names none."""
+    """Return the layer that a finding is about; empty if it names none."""
     where = finding.where
     return str(where.get("layer") or str(where.get("benchmark", "")).partition(".")[0])
 

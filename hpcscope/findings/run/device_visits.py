@@ -1,4 +1,4 @@
-"""Visits to cases of devices: what their settings say of the device of the first rank."""
+"""Visits to device cases: what their settings say about the device of the first rank."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,37 +17,37 @@ class DeviceVisit(NamedTuple):
 
     @property
     def device(self) -> str:
-        """The device in words."""
+        """The name and host of the device, in words."""
         name = self.samples.settings["device_name"]
         return f"{name} on {self.host}" if self.host else str(name)
 
     @property
     def pci_address(self) -> str:
-        """Its address; empty where the driver does not say."""
+        """The device's PCI address; empty if the driver does not report it."""
         return str(self.samples.settings.get("device_pci_address", ""))
 
     def number(self, setting: str) -> int | None:
-        """Return a setting that is a number; None where nobody told it."""
+        """Return a numeric setting; None if it was not reported."""
         value = self.samples.settings.get(setting)
         return None if value is None else int(value)
 
     @property
     def evidence(self) -> list[Evidence]:
-        """What is known of the device."""
+        """The known settings of the device."""
         settings = sorted(self.samples.settings.items())
         known = [(name, value) for name, value in settings if name.startswith("device_") and value != ""]
         return [Evidence(what=name, value=value) for name, value in known]
 
 
 def device_visits(run: Run) -> Iterator[DeviceVisit]:
-    """Yield the visits with right data whose settings name a device that is not the host's processors."""
+    """Yield the visits with correct data whose settings name a device other than the host's CPU."""
     for samples in run.raw_samples.cases:
         if samples.ok and "device_name" in samples.settings and samples.settings.get("device_kind") != "cpu":
             yield DeviceVisit(samples, host_of(run, samples, 0))
 
 
 def by_device(run: Run) -> dict[tuple[str, str], list[DeviceVisit]]:
-    """Return these visits of each device, by host and PCI address."""
+    """Return these visits grouped by device: by host and PCI address."""
     found: dict[tuple[str, str], list[DeviceVisit]] = {}
     for visit in device_visits(run):
         found.setdefault((visit.host, visit.pci_address), []).append(visit)

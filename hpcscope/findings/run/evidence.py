@@ -1,4 +1,4 @@
-"""How findings compare two results of a run, and cite them."""
+"""How findings compare two results of a run and cite them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from hpcscope.statistics.ratio import chance, of_launches, ratio
 from hpcscope.statistics.summary import Summary
 
 SIGNIFICANCE = 1 / 924
-"""Significance of one comparison: as often two sets of six equal launches do not overlap, in this order."""
+"""Significance level, 1/C(12,6): probability that equal sets of six launches are separated in this order."""
 
 
 Item = TypeVar("Item")
@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 def largest_of_each(
     items: Iterable[Item], key: Callable[[Item], object], weight: Callable[[Item], Any]
 ) -> list[Item]:
-    """Return the item of most weight for each key, the first of equal ones, in the order of the keys."""
+    """Return the item of largest weight for each key, the first of equal ones, in the order of the keys."""
     largest: dict[object, Item] = {}
     for item in items:
         known = largest.setdefault(key(item), item)
@@ -29,14 +29,14 @@ def largest_of_each(
 
 
 def but_for(case: Summary, *names: str) -> tuple[object, ...]:
-    """Return what cases of a metric have in common that differ in these parameters, or in ranks or placement."""
+    """Return what is common to cases of a metric that differ only in these parameters, ranks or placement."""
     facts = {**case.parameters, "ranks": case.ranks, "transport": case.transport, "placement": str(case.placement)}
     kept = sorted((name, str(value)) for name, value in facts.items() if name not in names)
     return case.benchmark, case.metric, case.origin, tuple(kept)
 
 
 def how_compared(case: Summary, other: Summary) -> Evidence:
-    """Return whether two cases were compared launch by launch, as evidence."""
+    """Return evidence that says whether two cases were compared launch by launch."""
     launches = ratio(case.per_launch, other.per_launch).paired_launches if case.median and other.median else 0
     return Evidence(what="compared in", value=f"{launches} common launches" if launches else "different launches")
 
@@ -50,15 +50,15 @@ def one_of_each_case(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 def excess_of(case: Summary, other: Summary) -> float:
-    """Return how much longer one takes than the other: 0.1 is 10 %. Launch by launch where they share launches."""
+    """Return how much longer one takes than the other (0.1 is 10 %), launch by launch if they share launches."""
     return ratio(case.per_launch, other.per_launch).value - 1 if case.median and other.median else 0.0
 
 
 def certainly_longer(case: Summary, other: Summary, at_least: float = 0.0) -> bool:
-    """Return whether one certainly takes longer than the other, and by at least a share of its time.
+    """Return whether one case takes significantly longer than another, by more than `at_least` of its time.
 
-    With equal times this happens once in a thousand comparisons: in common launches by the paired test of their
-    ratios, in different ones because their intervals are disjoint.
+    With equal times this happens once in a thousand comparisons. Common launches are compared by the paired test
+    of their ratios, different launches by whether their intervals are disjoint.
     """
     if not case.median or not other.median:
         return False
@@ -71,5 +71,5 @@ def certainly_longer(case: Summary, other: Summary, at_least: float = 0.0) -> bo
 
 
 def written(summary: Summary) -> str:
-    """Write a summary's median for people, with its unit."""
+    """Return a summary's median as text, with its unit."""
     return units.quantity(summary.median, summary.unit)

@@ -1,4 +1,4 @@
-"""Cases of algorithms and applications as findings need them: all metrics of a case together."""
+"""Cases of algorithms and applications in the form that findings need: all metrics of a case together."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -15,21 +15,21 @@ from hpcscope.statistics.summary import Summary
 
 @dataclass(frozen=True)
 class ProgramCase:
-    """One case of an algorithm or application, with its headline figures by metric."""
+    """One case of an algorithm or application, with its headline results by metric."""
 
     run: Run
     total: Summary
-    """The time of the whole."""
+    """The total time."""
     figures: Mapping[str, Summary]
 
     @property
     def size(self) -> int:
-        """The extent of the problem; 0 where it is no number, as an NPB class."""
+        """The problem size; 0 if it is not a number, such as an NPB class."""
         return self.run.measurements.size(self.total)
 
     @property
     def kind(self) -> tuple[tuple[str, Value], ...]:
-        """All parameters but the size, where it is a number, and the extents of the process grid."""
+        """All parameters except a numeric size and the extents of the process grid."""
         catalog, total = self.run.benchmarks, self.total
         left_out = set(catalog.grid(total.benchmark, total.parameters))
         if catalog.size(total.benchmark, total.parameters) is not None:
@@ -37,21 +37,21 @@ class ProgramCase:
         return tuple(sorted((k, v) for k, v in total.parameters.items() if k not in left_out))
 
     def apart(self) -> tuple[object, ...]:
-        """Return what distinguishes this case from those of other sizes and numbers of ranks."""
+        """Return what distinguishes this case, except size and number of ranks."""
         return self.total.benchmark, self.kind, self.total.transport, self.total.placement
 
     @property
     def name(self) -> str:
-        """The name for people, without the ranks: `Cannon's algorithm, N = 360`."""
+        """The display name, without the ranks: `Cannon's algorithm, N = 360`."""
         return self.run.benchmarks.described(self.total.benchmark, self.total.parameters)
 
     def seconds(self, metric: str) -> float:
-        """Return a median; 0 where it was not observed."""
+        """Return the median of a metric; 0 if it was not observed."""
         case = self.figures.get(metric)
         return case.median or 0.0 if case else 0.0
 
     def certainly_exceeds(self, metric: str, other: str) -> bool:
-        """Return whether one metric certainly takes longer than another."""
+        """Return whether one metric takes significantly longer than another."""
         case, two = self.figures.get(metric), self.figures.get(other)
         return case is not None and two is not None and certainly_longer(case, two)
 
@@ -61,7 +61,7 @@ class ProgramCase:
 
     @property
     def where(self) -> dict[str, str | int | float]:
-        """Where it is: benchmark, size, ranks, transport and layer."""
+        """The location of a finding: benchmark, size, ranks, transport and layer."""
         size: dict[str, str | int | float] = {"size": self.size} if self.size else {}
         return {
             "benchmark": self.total.benchmark,
@@ -73,12 +73,12 @@ class ProgramCase:
 
 
 def algorithm_cases(run: Run) -> list[ProgramCase]:
-    """Return the cases of all algorithms that have a time, unless processes had to share processors."""
+    """Return the cases of all algorithms that have a time, except cases whose ranks shared processors."""
     return _cases(run, "algorithm")
 
 
 def application_cases(run: Run) -> list[ProgramCase]:
-    """Return the same of all applications."""
+    """Return the cases of all applications that have a time, except cases whose ranks shared processors."""
     return _cases(run, "application")
 
 

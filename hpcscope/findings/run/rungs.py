@@ -12,7 +12,7 @@ from hpcscope.plan.case import Case
 
 
 class RungLoss(NamedTuple):
-    """A rung, the best one of the layer below it, and their ladder."""
+    """A rung, the best rung of the layer below it, and their ladder."""
 
     ladder: Ladder
     below: LadderRung
@@ -20,30 +20,30 @@ class RungLoss(NamedTuple):
 
     @property
     def retained(self) -> float:
-        """Share of the layer below."""
+        """Fraction of the performance of the layer below."""
         return self.rung.retained or 0.0
 
     @property
     def where(self) -> dict[str, str | int | float]:
-        """Path, layer and size."""
+        """Path, layer and message size."""
         size = self.ladder.message_bytes or 0
         return {"path": self.ladder.path, "layer": self.rung.layer, "message_bytes": size}
 
     @property
     def evidence(self) -> list[Evidence]:
-        """The figures of both rungs."""
+        """The values of both rungs."""
         return [
             Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in (self.below, self.rung)
         ]
 
 
 def case_of(run: Run, rung: LadderRung) -> Case | None:
-    """Return the case that stands on a rung."""
+    """Return the case whose result is this rung."""
     return next((case for case in run.headlines if case.label == rung.name), None)
 
 
 def selecting_the_network(run: Run, loss: RungLoss) -> Advised:
-    """Return how the library's network module is selected, unless the run did so or the path has no network."""
+    """Return how to select the library's network module, unless the run did so or the path has no network."""
     case = case_of(run, loss.rung)
     if "memory" in loss.ladder.path or (case is not None and case.transport != "default"):
         return Advised("", [])
@@ -52,10 +52,10 @@ def selecting_the_network(run: Run, loss: RungLoss) -> Advised:
 
 
 def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[RungLoss]:
-    """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
+    """Yield rungs below `tolerated` of the layer below at 95 % confidence, one per path and layer."""
     seen: set[tuple[str, str]] = set()
     for ladder in run.models.ladders:
-        # About files there are findings of their own.
+        # Files have their own findings.
         if ladder.quantity != quantity or ladder.successive:
             continue
         for rung in ladder.rungs:
@@ -67,7 +67,7 @@ def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -
 
 
 def _below(ladder: Ladder, rung: LadderRung) -> LadderRung | None:
-    """Return the best rung of the layer below: the one that `retained` refers to."""
+    """Return the best rung of the layer below, to which `retained` refers."""
     below = layer_below(rung.layer, [ladder_rung.layer for ladder_rung in ladder.rungs])
     known = [ladder_rung for ladder_rung in ladder.rungs if ladder_rung.layer == below and ladder_rung.value]
     better = max if ladder.quantity != "latency_s" else min

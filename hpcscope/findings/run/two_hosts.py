@@ -1,4 +1,4 @@
-"""The two hosts between which a case measured."""
+"""The two hosts between which a case was measured."""
 
 from math import inf
 
@@ -9,7 +9,7 @@ NAMELESS = ("the first host", "the second host")
 
 
 def two_hosts(run: Run, case: Summary) -> tuple[str, str]:
-    """Return the hosts of a case's two processes; words for them where launches differed or both were on one."""
+    """Return the hosts of a case's two ranks; placeholders if launches differed or both ranks were on one host."""
     pairs = {
         tuple(process.host for process in sorted(launch.processes, key=lambda process: process.rank))
         for launch in run.raw_samples.launches
@@ -20,7 +20,7 @@ def two_hosts(run: Run, case: Summary) -> tuple[str, str]:
 
 
 def figures_by_case(run: Run, metric: str) -> list[dict[str, Summary]]:
-    """Return all headline figures, by metric, of each case that has this metric."""
+    """Return all headline results, by metric, of each case that has this metric."""
     by_case: dict[object, dict[str, Summary]] = {}
     for case in run.headlines:
         if run.benchmarks.metric(case.benchmark, metric) is not None:
@@ -29,10 +29,10 @@ def figures_by_case(run: Run, metric: str) -> list[dict[str, Summary]]:
 
 
 def upper(case: Summary) -> float:
-    """Return the upper bound of a figure over launches; infinity without one."""
+    """Return the upper bound on a value over launches; infinity if there is none."""
     return case.ci_high if case.interval_basis == "launches" and case.ci_high is not None else inf
 
 
 def lower(case: Summary) -> float:
-    """Return the lower bound of a figure over launches; 0 without one."""
+    """Return the lower bound on a value over launches; 0 if there is none."""
     return (case.ci_low or 0.0) if case.interval_basis == "launches" else 0.0

@@ -1,4 +1,4 @@
-"""The rank, and its host, with most of a quantity that every rank observed."""
+"""The rank with the largest value of a quantity that every rank observed, and its host."""
 
 from collections import Counter
 
@@ -9,11 +9,11 @@ from hpcscope.samples.samples import CaseSamples
 from hpcscope.statistics.summary import Summary
 
 MOSTLY = 0.5
-"""Share of the visits above which a rank has most; else it is another one each time."""
+"""A rank is the worst if its value is the largest in more than this fraction of the visits."""
 
 
 def worst_rank(run: Run, case: Summary) -> dict[str, str | int | float]:
-    """Return rank and host with most of an observed metric in most visits to a case; empty where it changes."""
+    """Return the rank with the largest value in most visits to a case, and its host; empty if that rank varies."""
     found: Counter[tuple[int, str]] = Counter()
     for visit in run.raw_samples.by_case().get(case.samples_key, []):
         for times in visit.times:
@@ -26,7 +26,7 @@ def worst_rank(run: Run, case: Summary) -> dict[str, str | int | float]:
 
 
 def host_of(run: Run, visit: CaseSamples, rank: int) -> str:
-    """Return the host of a rank in the launch of a visit; empty where it is not known."""
+    """Return the host of a rank in the launch of a visit; empty if it is not known."""
     for launch in run.raw_samples.launches:
         if (launch.launch, launch.attempt) == (visit.launch, visit.attempt):
             return next((process.host for process in launch.processes if process.rank == rank), "")

@@ -16,9 +16,9 @@ class TopologyFacts:
     hosts_by_rank: Sequence[str] = ()
     """The host of each rank, in rank order."""
     declared_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
-    """Declared rate of each host's port, where the kernel or the lab file says one."""
+    """Declared rate of each host's port, if the kernel or the lab file gives one."""
     declared_by: str = ""
-    """Its source, for example `the link speed that the kernel reports`."""
+    """Source of the declared rates, for example `the link speed that the kernel reports`."""
 
 
 def find_all(facts: TopologyFacts) -> list[Finding]:

@@ -7,7 +7,7 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.topology import TopologyFacts
 
 PAYLOAD = 0.85
-"""Share of the link rate that a healthy network delivers as payload (frames of 1500 bytes: 0.95)."""
+"""Fraction of the link rate that a healthy network delivers as payload (0.95 with frames of 1500 bytes)."""
 
 
 def find(facts: TopologyFacts) -> list[Finding]:

@@ -7,7 +7,7 @@ from hpcscope.findings.topology.host_off_the_switch import ASYMMETRIC
 
 
 def find(facts: TopologyFacts) -> list[Finding]:
-    """Find hosts with one direction much slower than the other."""
+    """Find hosts with one direction much slower than the other direction."""
     findings = []
     for host, ports in facts.discovery.ports.items():
         slow, fast = sorted((ports.out, ports.into))

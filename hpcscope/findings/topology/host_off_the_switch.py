@@ -5,11 +5,11 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.topology import TopologyFacts
 
 ASYMMETRIC = 1.5
-"""Ratio of directions from which on it is a duplex mismatch."""
+"""Ratio of the two directions above which the cause is a duplex mismatch."""
 
 
 def find(facts: TopologyFacts) -> list[Finding]:
-    """Find hosts that are slower in both directions than the ports of their group."""
+    """Find hosts that are slower in both directions than the other ports of their group."""
     topology = facts.discovery.topology
     findings = []
     for port in topology.exception:

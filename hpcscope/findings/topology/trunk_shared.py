@@ -7,7 +7,7 @@ from hpcscope.topology.topology import Group, Topology
 
 
 def find(facts: TopologyFacts) -> list[Finding]:
-    """Find groups whose uplink is slower than the sum of their hosts."""
+    """Find groups whose uplink is slower than the sum of their hosts' rates."""
     topology = facts.discovery.topology
     findings = []
     for group in topology.group:
@@ -26,7 +26,7 @@ def _is_other_end(topology: Topology, group: Group) -> bool:
     parent = topology.by_name[group.parent] if group.parent else None
     siblings = topology.children(parent) if parent else []
     both = len(siblings) == 2 and all(sibling.uplink_bytes_per_s is not None for sibling in siblings)
-    # The end with fewer hosts below is reported.
+    # The end with fewer hosts below it is reported.
     return both and max(siblings, key=lambda each: len(topology.members(each))) is group
 
 

@@ -20,7 +20,7 @@ from hpcscope.settings.experiment import Experiment, LauncherSettings
 from hpcscope.settings.hosts import hostnames
 
 LONGEST_NAME = 100
-"""Characters of a job's name, of which PBS allows 230; those that are no ASCII it refuses."""
+"""Most characters of a job's name; PBS allows 230, and refuses non-ASCII ones."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def prepare(run: RunDirectory, experiment: Experiment, nice: int = 0) -> tuple[S
 def experiment_of(run: RunDirectory, changes: Mapping[str, Any]) -> Experiment:
     """Return the experiment of a run that was begun or submitted, with changes for its next job.
 
-    Raises UsageError when the folder is no such run, or a change is wrong.
+    Raises UsageError if the folder is not such a run, or a change is wrong.
     """
     file = run.experiment if run.experiment.exists() else JobFiles(run.job).experiment
     refuse_foreign(file)
@@ -62,14 +62,14 @@ def experiment_of(run: RunDirectory, changes: Mapping[str, Any]) -> Experiment:
 
 
 def finished(run: RunDirectory) -> bool | None:
-    """Return whether all cases of a finished run are well; None of a run that is not finished."""
+    """Return whether all cases of a finished run are well; None if the run is not finished."""
     if not run.run.exists() or read_json(run.run, RunFile).status != "finished":
         return None
     return not Journal.read_only(run).failed
 
 
 def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
-    """Return whether all cases are well of a run whose job has ended; raises what the run itself raised."""
+    """Return whether all cases of a run whose job has ended are well; raises what the run itself raised."""
     if (well := finished(run)) is not None:
         return well
     if state.exit_code == OutOfTimeError.exit_code or state.state == "TIMEOUT":
@@ -81,7 +81,7 @@ def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
 
 
 def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
-    """Return what a job asks for; a run that was begun must go on on the same hosts."""
+    """Return what a job asks for; a run that was begun must continue on the same hosts."""
     named: Sequence[str] = asked.nodelist or [host.name for host in asked.hosts]
     if run.machine.exists():
         named = [host.name for host in read_json(run.machine, Machine).hosts]

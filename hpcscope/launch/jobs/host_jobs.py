@@ -1,8 +1,8 @@
 """Many small jobs, each on hosts of its own, on a cluster that others use too.
 
-A job is submitted only to hosts that are idle at that moment, only so many jobs are queued at a time, and with a
-lowered priority (nice). A job that stays pending after all, because another user was quicker, is withdrawn and
-submitted again when its hosts are idle.
+A job is submitted with lowered priority (nice), only to hosts that are idle at that moment, and only a limited
+number of jobs is queued at a time. A job that stays pending anyway, because another user was quicker, is withdrawn
+and submitted again when its hosts are idle.
 """
 
 import time
@@ -18,7 +18,7 @@ from hpcscope.settings.queue_policy import QueuePolicy
 SILENCE_S = 300
 """How long the controller may fail to respond."""
 CANCEL_S = 60
-"""How long a cancelled job may take to end; Slurm kills it after KillWait (default 30 s)."""
+"""How long a canceled job may take to end; Slurm kills it after KillWait (default 30 s)."""
 POLL_S = (0.2, 5.0)
 """Interval of polling the queue: at first and later."""
 
@@ -49,7 +49,7 @@ class HostJobs:
     nodes: dict[str, SlurmNode] = field(default_factory=dict)
     """The last known states of the hosts."""
     _queued: dict[str, tuple[HostJob, float]] = field(default_factory=dict)
-    """By number: the job, and when it was submitted."""
+    """The job and when it was submitted, by job number."""
 
     def run(self) -> None:
         """Run all jobs, or as many as hosts become idle for; an interruption cancels those in the queue."""

@@ -10,7 +10,7 @@ from hpcscope.machine.machine import MpiInstallation
 
 
 def choose(mpi: MpiInstallation, kind: str = MPIEXEC) -> Launcher:
-    """Return the launcher of a kind that starts this MPI's programs; raises UsageError when there is none."""
+    """Return the launcher of a kind that starts this MPI's programs; raises UsageError if there is none."""
     modules = (import_module(module.name) for module in iter_modules(__path__, f"{__name__}."))
     of_kind = [
         launcher for launcher in (cast(Launcher, module.LAUNCHER) for module in modules) if launcher.kind == kind

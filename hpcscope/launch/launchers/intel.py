@@ -1,4 +1,4 @@
-"""Intel MPI's mpiexec: a hydra that binds ranks by variables, see the Developer Reference of the library."""
+"""Intel MPI's mpiexec: a hydra that binds ranks by variables; see the library's Developer Reference."""
 
 from hpcscope.launch.launchers.mpich import Mpich
 from hpcscope.settings.experiment import Binding
@@ -9,7 +9,7 @@ PINNING = {
     "none": {"I_MPI_PIN": "0"},
 }
 OWN_PLACEMENT = {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"}
-"""In a batch job hydra would else ignore `-ppn`."""
+"""In a batch job hydra would otherwise ignore `-ppn`."""
 
 
 class IntelMpi(Mpich):

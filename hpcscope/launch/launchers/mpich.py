@@ -34,7 +34,7 @@ class Mpich:
 
     def bound(self, binding: Binding) -> tuple[list[str], dict[str, str]]:
         """Return the arguments and variables that bind ranks."""
-        # No binding is the default; where hydra 5.0 is asked for it, MPI_Comm_spawn fails.
+        # No binding is the default; if hydra 5.0 is asked for it explicitly, MPI_Comm_spawn fails.
         return (["-bind-to", binding] if binding != "none" else []), {}
 
 

@@ -18,7 +18,7 @@ class OpenMpi:
         """Return the command line."""
         conditions = site.conditions(program)
         prrte = conditions.major >= 5
-        # mpiexec hands variables of its own (OMPI_*) to all ranks by itself, others only when told to.
+        # mpiexec passes its own variables (OMPI_*) to all ranks by itself, others only when told to.
         exports = [] if site.one_host else [word for name in environment for word in ("-x", name)]
         arguments = [
             *(site.mpiexec, "-n", str(program.ranks)),

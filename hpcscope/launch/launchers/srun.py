@@ -11,7 +11,7 @@ from hpcscope.launch.launcher import Command, MpiProgram, Site
 
 TIMEOUT_S = 30
 OVERLAP_SINCE = (20, 11)
-"""The release since which the steps of a job share processors only where every one of them says so."""
+"""The first release in which the steps of a job share processors only if each of them asks for it."""
 
 
 class Srun:
@@ -42,12 +42,12 @@ class Srun:
 
 
 def sharing(srun: str) -> list[str]:
-    """Return the words by which a step shares the job's processors with other steps."""
+    """Return the options with which a step shares the job's processors with other steps."""
     return ["--overlap"] if _version(srun) >= OVERLAP_SINCE else []
 
 
 def _host_of_each_rank(program: MpiProgram, site: Site) -> list[str]:
-    """Return the host of rank 0, 1, ...: hosts are filled in order, and all alike when oversubscribed."""
+    """Return the host of rank 0, 1, ...: hosts are filled in order, or evenly when oversubscribed."""
     per_host = program.ranks_per_host or site.ranks_per_host
     places = [host.name for host in site.hosts for _ in range(per_host or host.slots or 1)]
     rounds = -(-program.ranks // len(places))
@@ -56,7 +56,7 @@ def _host_of_each_rank(program: MpiProgram, site: Site) -> list[str]:
 
 
 def _process_manager(site: Site) -> str:
-    """Return the process management interface that this MPI needs; raises UsageError where srun lacks it."""
+    """Return the process management interface that this MPI needs; raises UsageError if srun lacks it."""
     wanted = site.family.process_manager
     offered = _offered(site.mpiexec)
     if wanted in offered:

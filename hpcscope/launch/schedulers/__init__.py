@@ -37,7 +37,7 @@ def allocation() -> Allocation | None:
 
 
 def deadline(margin_s: float) -> Deadline | None:
-    """Return when a run must stop to end `margin_s` before its job; None where no end is known."""
+    """Return when a run must stop to end `margin_s` before its job; None if no end is known."""
     granted = allocation()
     if granted is None or granted.end_unix_s is None:
         return None
@@ -50,7 +50,7 @@ def deadline(margin_s: float) -> Deadline | None:
 def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) -> str:
     """Return a job script that begins the run `run` with `scope WORDS...`, or resumes it once it was begun.
 
-    So a job that its batch system requeues after the failure of a node goes on where it was.
+    Thus a job that its batch system requeues after a node failure continues where it stopped.
     """
     scope = own_python("-m", "hpcscope")
     end = []
@@ -71,7 +71,7 @@ def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) 
 
 
 def _one_line(scheduler: Scheduler, directive: str) -> str:
-    """Return a directive; UsageError where its text would go on as a line of its own."""
+    """Return a directive; UsageError if its text has characters, such as a line break, that cannot be printed."""
     try:
         return printable(directive)
     except ValueError as error:

@@ -13,8 +13,8 @@ from hpcscope.launch.scheduler import Allocation, JobState, Request, ask, counte
 from hpcscope.rundirectory import read_text
 
 OWN = re.compile(r"""[,:$#"']""")
-"""What Grid Engine does not take literally in the path of an output: a list of HOST:PATH with variables; it has no
-escape for quotes, and # begins a comment even between them."""
+"""Characters that Grid Engine does not take literally in an output path, which is a list of HOST:PATH with
+variables: quotes cannot be escaped, and # begins a comment even inside quotes."""
 
 
 class GridEngine(Qsub):
@@ -24,7 +24,7 @@ class GridEngine(Qsub):
     title = "Grid Engine"
     own_command = "qconf"
     options = ("-terse", "-w", "e")
-    """What could not even start in an empty cluster is rejected, too."""
+    """`-w e` also rejects jobs that could not start even in an empty cluster."""
     array = re.compile(r"-t\b")
     keys = (
         (r"\bproject\b", "account"),
@@ -34,10 +34,10 @@ class GridEngine(Qsub):
         (r"resolve hostname", "nodelist"),
     )
     accounts_within_s = 20.0
-    """By default the queue master writes its accounting every 15 s."""
+    """Longer than the 15 s after which the queue master writes its accounting by default."""
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
-        """Read the host file, `HOST SLOTS QUEUE PROCESSORS` a line; a job without one has one slot, here."""
+        """Read the host file (lines: `HOST SLOTS QUEUE PROCESSORS`); a job without one has one slot, here."""
         if "SGE_JOB_SPOOL_DIR" not in environment or "JOB_ID" not in environment:
             return None
         hosts = [environment["HOSTNAME"]] if "HOSTNAME" in environment else []
@@ -49,7 +49,7 @@ class GridEngine(Qsub):
         return Allocation(self.name, self.title, environment["JOB_ID"], counted(hosts), end_of_job(environment))
 
     def directives(self, request: Request) -> list[str]:
-        """Return the lines that begin with `#$`; -S, or a queue may give the script to csh."""
+        """Return the lines that begin with `#$`; without -S a queue may give the script to csh."""
         if (own := OWN.search(str(request.output))) is not None:
             raise UsageError(f"{request.output}: must not contain {own[0]}, which Grid Engine would interpret")
         slots = request.nodes * (request.ranks_per_node or 1)
@@ -76,7 +76,7 @@ class GridEngine(Qsub):
         return [f"#$ {line}" for line in asked]
 
     def submit(self, script: Path, request: Request) -> str:
-        """Submit a job; raises UsageError, too, where its parallel environment does not fit."""
+        """Submit a job; raises UsageError also if its parallel environment does not fit."""
         self._check_rule(request)
         return super().submit(script, request)
 
@@ -95,19 +95,19 @@ class GridEngine(Qsub):
         return JobState(letters, reason, pending=pending, stuck=pending and reason != "")
 
     def reason(self, printed: str) -> str:
-        """Return the first line, without the words before what is wrong."""
+        """Return the first line, without the words that precede the reason."""
         lines = [line.strip() for line in printed.splitlines() if line.strip() and line.strip() != "Exiting."]
         text = re.sub(r"^Unable to run job: ", "", lines[0] if lines else "no message")
         return re.sub(r"^((job rejected|denied|error): |Job was rejected because )", "", text).rstrip(".")
 
     def _check_rule(self, request: Request) -> None:
-        """Raise UsageError where the parallel environment would put other numbers of ranks on the hosts."""
+        """Raise UsageError if the parallel environment would put other numbers of ranks on the hosts."""
         name, each = request.parallel_environment, request.ranks_per_node or 1
         if name is None:
             return
         shown = ask(self.title, "qconf", "-sp", name)
         rule = re.search(r"^allocation_rule\s+(\S+)", shown.stdout, re.MULTILINE)
-        # One that is unknown is rejected by qsub with its reason.
+        # qsub rejects an unknown environment and gives the reason.
         if rule is not None and rule[1] != str(each) and not (rule[1] == "$pe_slots" and request.nodes == 1):
             raise UsageError(
                 f"launcher.parallel_environment = {name}: its allocation rule is {rule[1]}; must be {each},"
@@ -115,7 +115,7 @@ class GridEngine(Qsub):
             )
 
     def _exit_code(self, job: str) -> int | None:
-        """Return the exit code by the accounting, whose last record of a job is that of its last start."""
+        """Return the exit code from the accounting, in which a job's last record is for its last start."""
         codes = re.findall(r"^exit_status\s+(\d+)", ask(self.title, "qacct", "-j", job).stdout, re.MULTILINE)
         return int(codes[-1]) if codes else None
 

@@ -55,7 +55,7 @@ class Pbs(Qsub):
     def state_of(self, job: str) -> JobState:
         """Return the state of a job; raises ScopeError while the server does not respond.
 
-        One that has ended is known only where the server keeps a history.
+        An ended job is known only if the server keeps a history of jobs.
         """
         answer = ask(self.title, "qstat", "-f", job)
         if "Job has finished" in answer.stderr:
@@ -77,7 +77,7 @@ class Pbs(Qsub):
         return JobState(ended if letter == "F" else letter, exit_code=code, ended=letter == "F")
 
     def reason(self, printed: str) -> str:
-        """Return what the command says itself; its library may say something before, its usage comes after."""
+        """Return the command's own message; its library may print something before it, and its usage follows."""
         own = re.search(r"^q\w+: +(.+)", printed, re.MULTILINE)
         return own[1].strip() if own else "no message"
 

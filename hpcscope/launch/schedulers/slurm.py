@@ -19,7 +19,7 @@ STUCK = re.compile(
 )
 """Reasons for which a job stays pending until somebody changes the cluster or the job."""
 FIRST_COMPONENT = "_HET_GROUP_0"
-"""How the variables of the first component of a heterogeneous job end."""
+"""Suffix of the variables of the first component of a heterogeneous job."""
 ARRAY = re.compile(r"--array\b|-a")
 """The option of sbatch that makes an array of jobs."""
 KEYS = (
@@ -28,7 +28,7 @@ KEYS = (
     (r"time limit", "time_limit_s"),
     (r"node name|node count", "nodes"),
 )
-"""Which key of an experiment an error of sbatch is about."""
+"""Patterns for errors of sbatch, and the key of the experiment that each is about."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SlurmNode:
     state: str
     """idle, allocated, mixed, drained, down, ...; with Slurm's suffix (`*`: not responding, `~`: powered down)."""
     reason: str = ""
-    """Why it is drained or down, in its administrator's words."""
+    """Why the host is drained or down, in its administrator's words."""
 
     @property
     def idle(self) -> bool:
@@ -57,9 +57,9 @@ class Slurm:
     accounts_within_s = 0.0
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
-        """Read the variables of a job; the controller is asked for its end where they lack it.
+        """Read the variables of a job; if they lack its end, ask the controller for it.
 
-        Of a heterogeneous job it is the first component: ranks of several need a command line for each.
+        For a heterogeneous job, use its first component: ranks in several components need a command line for each.
         """
         environment = _of_first_component(environment)
         job = environment.get("SLURM_JOB_ID")
@@ -96,7 +96,7 @@ class Slurm:
         return [f"#SBATCH {line}" for line in asked]
 
     def require(self) -> None:
-        """Raise UsageError where Slurm's commands are not on PATH."""
+        """Raise UsageError if Slurm's commands are not on PATH."""
         require("sbatch", self.title)
 
     def submit(self, script: Path, request: Request) -> str:
@@ -122,7 +122,7 @@ class Slurm:
         )
 
     def cancel(self, job: str) -> None:
-        """Cancel a job; one that has ended meanwhile is left alone."""
+        """Cancel a job; one that has already ended is left alone."""
         ask(self.title, "scancel", job)
 
     def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[SlurmNode]:
@@ -146,7 +146,7 @@ class Slurm:
         return time.mktime(time.strptime(end[1], "%Y-%m-%dT%H:%M:%S")) if end else None
 
     def _shown(self, kind: str, name: str) -> str:
-        """Return what scontrol shows; nothing inside a container, for example, that lacks Slurm."""
+        """Return what scontrol shows; nothing if Slurm is missing, for example in a container."""
         try:
             return ask(self.title, "scontrol", "--oneliner", "show", kind, name).stdout
         except ScopeError:
@@ -161,7 +161,7 @@ def job_state(state: str, reason: str = "", exit_code: int | None = None) -> Job
 
 
 def _of_first_component(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a job; of a heterogeneous job those of its first component, without their suffix."""
+    """Return a job's variables; of a heterogeneous job, the first component's, without their suffix."""
     first = {name.removesuffix(FIRST_COMPONENT): value for name, value in environment.items()}
     return {**first, **environment}
 

@@ -1,1 +1,1 @@
-"""A launch under watch: time limits, restarts, resuming, and who was where when it ended."""
+"""Supervision of a launch: time limits, restarts, resuming, and where each rank was when it ended."""

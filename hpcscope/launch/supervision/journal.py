@@ -30,17 +30,17 @@ CASE_KEYS = ("launch", "attempt", "position", "benchmark", "parameters", "ranks"
 
 @dataclass
 class Journal:
-    """What the records say so far; `read` takes in the lines that were added since."""
+    """What the records say so far; `read` adds the lines that were written since."""
 
     run: RunDirectory
     statuses: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Of each visit by (launch, position)."""
+    """Status of each visit, by (launch, position)."""
     opened: dict[tuple[int, int], tuple[str, Placement]] = field(default_factory=dict)
     """Transport and placement of each (launch, attempt) that wrote its launch record."""
     ended: set[tuple[int, int]] = field(default_factory=set)
     """(launch, attempt) that wrote its end record."""
     seen: dict[Key, Seen] = field(default_factory=dict)
-    """What the launches so far say of each case."""
+    """Results of each case in the launches so far."""
     sentinels: list[tuple[int, float]] = field(default_factory=list)
     """Launch and duration in s of each measurement of the sentinel, in order."""
     spent_s: float = 0.0
@@ -53,7 +53,7 @@ class Journal:
 
     @classmethod
     def rebuilt(cls, run: RunDirectory) -> Journal:
-        """Return the journal of a run, written anew from its samples; half a line at their end is moved away."""
+        """Return the journal of a run, rewritten from its samples; their incomplete last line is moved away."""
         journal = cls(run)
         mend(run.samples, run.cut_samples)
         lines = [_line(entry) for entry in _entries(run.samples)]
@@ -65,7 +65,7 @@ class Journal:
 
     @classmethod
     def read_only(cls, run: RunDirectory) -> Journal:
-        """Return the journal of a run without writing anything; from its samples where it has no journal."""
+        """Return the journal of a run without writing anything; from its samples if it has no journal."""
         journal = cls(run)
         if run.journal.exists():
             journal.read()
@@ -75,7 +75,7 @@ class Journal:
         return journal
 
     def read(self) -> bool:
-        """Take in complete new lines; return whether there were any."""
+        """Read complete new lines; return whether there were any."""
         try:
             if self.run.journal.stat().st_size == self._offset:
                 return False
@@ -91,9 +91,9 @@ class Journal:
         return bool(whole)
 
     def complete(self, samples_bytes: int) -> None:
-        """Take in the records behind `samples_bytes` that a killed launch did not enter into the journal.
+        """Add the records after the first `samples_bytes` that a killed launch did not enter into the journal.
 
-        Half a line at the end of the samples is moved to `samples.cut.jsonl`, one of the journal is removed.
+        An incomplete last line of the samples is moved to `samples.cut.jsonl`; one of the journal is removed.
         """
         mend(self.run.samples, self.run.cut_samples)
         mend(self.run.journal, None)
@@ -118,7 +118,7 @@ class Journal:
     def _knows(self, entry: Mapping[str, Any]) -> bool:
         attempt = (entry["launch"], entry["attempt"])
         if entry["record"] == "sentinel":
-            return True  # nobody waits for it
+            return True  # nothing depends on it
         if entry["record"] == "launch":
             return attempt in self.opened
         return (
@@ -162,7 +162,7 @@ class Journal:
 
 
 def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield the journal entries of the complete records of a file of samples, from an offset on.
+    """Yield the journal entries of the complete records of a file of samples, starting at an offset.
 
     Damaged lines are left out, so that their cases are measured again.
     """
@@ -221,7 +221,7 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def mend(path: Path, cut: Path | None) -> None:
-    """Take half a line away from the end of a file, and keep it in `cut`."""
+    """Remove an incomplete last line from a file, and keep it in `cut`."""
     if not path.exists():
         return
     with writing(path) as file:

@@ -12,13 +12,13 @@ SLOT_BYTES = 256
 
 @dataclass(frozen=True)
 class Slot:
-    """What one rank says of itself."""
+    """The progress that one rank reports."""
 
     rank: int
     host: str
     pid: int
     position: int
-    """Of the case in its launch."""
+    """The position of the case in its launch."""
     stage: str
     """`connecting`, `synchronizing-clocks`, `preparing`, `warming-up`, `sampling`, `verifying`, `writing` or
     `finished`."""
@@ -60,7 +60,7 @@ class Watch:
 
     @property
     def argument(self) -> str:
-        """By which every process of the launch is known."""
+        """The argument that identifies every process of the launch."""
         return f"--progress={self.path}"
 
     def ended(self) -> list[int]:

@@ -9,7 +9,7 @@ from hpcscope.names import several
 from hpcscope.samples.records import RankState
 
 SILENCE_S = 2.5
-"""A rank renews its slot every half second; one that has not for so long is not running."""
+"""A rank renews its slot every half second; one that has not done so for this long is not running."""
 
 
 def rank_states(
@@ -22,9 +22,9 @@ def rank_states(
     """Return the state of every rank and whether it arrived where the others waited.
 
     `silence_s` is the time since each rank last renewed its slot, `states` the kernel's state of its process. A
-    rank is missing when it never appeared, died, is stopped or is silent. Where none is, and the case was ended
-    from outside, the ranks behind the most advanced one are missing; where all are equally advanced, the one that
-    sleeps while others spin in a call. After a death, slots show only when each rank wrote its last one.
+    rank is missing if it never appeared, died, is stopped or is silent. If none of this applies and the case was
+    ended from outside, ranks behind the most advanced one are missing; if all are equally advanced, ranks that
+    sleep while others spin in a call. After a death, slots show only when each rank last wrote its slot.
     """
     missing = {rank for rank in range(ranks) if _absent(rank, slots, silence_s, states, death)}
     if not missing and death is None:
@@ -36,12 +36,12 @@ def rank_states(
 
 
 def named(death: Death, slots: Mapping[int, Slot], order: Sequence[int]) -> Death:
-    """Return a death with its rank, where the launcher named processes instead.
+    """Return a death with its rank if the launcher named processes instead.
 
-    `order` has the ranks as this host saw them end. The launcher kills the others only after one has died, perhaps
-    with the same signal: the first of those that it may have been is the one.
+    `order`: the ranks in the order in which this host saw them end. The launcher kills the others only after one
+    has died, perhaps with the same signal: so the rank is the first to end of those that it may be.
     """
-    # Hosts may use the same number; the launcher may name a host in another way than the host itself.
+    # Two hosts may use the same number; the launcher may name a host differently than the host names itself.
     known = [slot for slot in slots.values() if slot.pid == death.pid]
     process = min(known, key=lambda slot: slot.host != death.host, default=None)
     if process is None or not death.statuses:

@@ -1,4 +1,4 @@
-"""Runs the launches of a plan, and loses at most one case to whatever a launch does.
+"""Runs the launches of a plan, and loses at most one case whatever happens to a launch.
 
 Only this module knows about time limits, restarts and resuming. A case that exceeds its limit, or whose launch
 dies, gets a record that names the ranks that did not arrive; the remaining cases go on in a new attempt.
@@ -37,16 +37,16 @@ from hpcscope.rundirectory import RunDirectory, write_text
 from hpcscope.samples.records import CaseRecord, RankState, Status
 
 POLL_S = 0.1
-"""Interval of asking whether to stop, while nothing is measured."""
+"""Interval of checking whether to stop, while nothing is measured."""
 PROGRESS_S = 0.5
-"""Interval of reading progress: no shorter than ranks write it, since watching costs time on a measured host."""
+"""Interval of reading progress: not shorter than ranks write it, since watching takes time of measured hosts."""
 SHORT_START_S = 15.0
-"""Patience with a start on a host that is short of something."""
+"""Time limit of a start on a host that is short of a resource."""
 FRUITLESS_ATTEMPTS = 3
 MOST_HANGS = 2
-"""Of a benchmark, after which its other cases are not tried."""
+"""Hangs of a benchmark after which its other cases are not tried."""
 APART_S = 1.0
-"""Visits to a case that are closer than this have 37 % of their deviations in common, others 4 to 9 %."""
+"""Least time between visits: closer visits to a case share 37 % of their deviations, others 4 to 9 %."""
 SMALLEST_ROOM_BYTES = 64 * 1024
 BAD_PLAN, NO_OUTPUT, NO_RESOURCE = 2, 3, 4
 """Exit codes of the native program."""
@@ -60,11 +60,11 @@ class Limits:
     """How long each part of a launch may take before it is ended."""
 
     start_s: float = 60.0
-    """From mpiexec to the first record of the launch: connecting and synchronizing clocks."""
+    """Limit from mpiexec to the first record of the launch: connecting and synchronizing clocks."""
     case_s: float | None = None
     """Per case; None: 20 times the budget of the case, at least 30 s."""
     end_s: float = 15.0
-    """From the last case to the end of mpiexec: all records are written, and some MPIs hang in MPI_Finalize."""
+    """Limit from the last case to the end of mpiexec: all records are written; some MPIs hang in MPI_Finalize."""
 
     def of(self, case: PlannedCase) -> float:
         """Return the limit of one case."""
@@ -75,7 +75,7 @@ class Listener(Protocol):
     """Is notified of the progress of a plan."""
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Note that mpiexec was started for so many cases."""
+        """Note that mpiexec was started for this many cases."""
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Note that a case has its record."""
@@ -87,7 +87,7 @@ class Listener(Protocol):
         """Note that an attempt has ended; `failure` is empty when all went well."""
 
     def values_known(self, lines: Sequence[str]) -> None:
-        """Note what the samples so far say, a line each."""
+        """Note the values of the samples so far, one per line."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Ending:
     death: Death
     ranks: list[RankState]
     seconds: float
-    """Since the current case (or the launch) began."""
+    """Time since the current case (or the launch) began."""
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Supervisor:
     inherited: tuple[int, ...] = ()
     """File descriptors that stay open while the launcher lives."""
     stop: threading.Event = field(default_factory=threading.Event)
-    """Set by another thread, to which interrupts come, it ends the run as an interrupt would."""
+    """Ends the run as an interrupt would; set by another thread, the one that receives interrupts."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
     _began_s: dict[Batch, float] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class Supervisor:
         self.journal = Journal.rebuilt(self.run)
 
     def supervise(self, plan: Plan, listener: Listener) -> bool:
-        """Run what the plan has no record of; return whether every case is well.
+        """Run the cases of a plan that have no record; return whether every case is well.
 
         Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on, for example because
         the disk is full; the run directory is valid and resumable after either.
@@ -161,7 +161,7 @@ class Supervisor:
         return remaining(launch, self.journal)
 
     def _with_warmup(self, launch: Launch) -> Launch:
-        """Return the launch with the warm-up that the first visits to its cases had."""
+        """Return the launch, its cases warmed up as at their first visits."""
         self.journal.read()
 
         def learned(case: PlannedCase) -> PlannedCase:
@@ -171,7 +171,7 @@ class Supervisor:
         return replace(launch, cases=tuple(map(learned, launch.cases)))
 
     def _keep_apart(self, batch: Batch) -> None:
-        """Wait until the last launch of a batch is far enough away for visits that are independent of its own."""
+        """Wait until the last launch of a batch is so long ago that new visits are independent of its visits."""
         while (left_s := self._began_s.get(batch, -inf) + APART_S - time.monotonic()) > 0:
             self._stop_if_asked()
             time.sleep(min(left_s, POLL_S))
@@ -218,7 +218,7 @@ class Supervisor:
                 processes.end(process, lambda: processes.with_argument(watch.argument))
                 self.journal.complete(samples_bytes)
             if ending.code not in (None, 0, 1):
-                # A batch system that ends a job ends its ranks too, perhaps first; the case is not to blame.
+                # A batch system that ends a job also ends its ranks, perhaps first; the case is not to blame.
                 time.sleep(self.job_end_s)
             if ending.code is not None:
                 ending = self._diagnosed(ending, folder, launch, watch, kills_for_lack_of_memory() > kills)
@@ -304,7 +304,7 @@ class Supervisor:
     ) -> Ending:
         """Return the ending of a launch that ended by itself, with the cause that its launcher printed.
 
-        `lacked_memory`: whether the kernel of this host killed a process meanwhile.
+        `lacked_memory`: whether the kernel of this host killed a process during the launch.
         """
         output = "\n".join((folder / name).read_text(errors="replace") for name in ("stderr.txt", "stdout.txt"))
         death = named(diagnose(output), watch.slots, watch.ended())
@@ -313,12 +313,12 @@ class Supervisor:
         return replace(ending, death=death, ranks=self._ranks(launch, watch, death))
 
     def _raise_if_final(self, ending: Ending, *, begun: bool) -> None:
-        """Raise when another attempt would end in the same way; `begun`: whether there is a record of this one."""
+        """Raise if another attempt would end in the same way; `begun`: whether there is a record of this one."""
         if self._shortage and not begun and ending.code not in (BAD_PLAN, NO_OUTPUT, NO_RESOURCE):
             raise ScopeError(f"no rank began: {self._shortage}; the launcher said: {ending.death.text}")
         if ending.code in (None, 0, 1):
             return
-        # The mpiexec of MPICH returns the number of a signal, which is no exit code of the program.
+        # The mpiexec of MPICH returns the number of a signal, which is not an exit code of the program.
         code = ending.code if ending.death.signal is None else None
         if code == NO_OUTPUT or ending.death.disk_full:
             full = shutil.disk_usage(self.run.path).free < SMALLEST_ROOM_BYTES

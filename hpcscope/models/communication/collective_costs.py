@@ -1,6 +1,6 @@
-"""Collectives over process counts, and over message sizes and process counts: sums of costs that grow differently.
+"""Collectives over rank counts, or over message sizes and rank counts: sums of costs that grow differently.
 
-On a switch, trees take ceil(log2 p) steps. A shared medium, or a process that serves all others in turn, takes a
+On a switch, trees take ceil(log2 p) steps. A shared medium, or a rank that serves all others in turn, carries one
 message after another.
 """
 
@@ -25,7 +25,7 @@ def _tree(n: Floats, p: Floats) -> list[CostTerm]:
 
 
 MODELS = (
-    # A process has a block for or from each other: few steps, but p - 1 blocks through its link.
+    # Each rank has a block for or from every other rank: few steps, but p - 1 blocks through its link.
     CostModel(
         name="block_tree",
         equation="t(m, p) = t_oc_s + t_init_s p + t_s_s ceil(log2 p) + t_w_s_per_byte m (p - 1)",
@@ -33,7 +33,7 @@ MODELS = (
         variable="message_bytes_and_ranks",
         terms=lambda n, p: [*_tree(n, p)[:3], CostTerm("t_w_s_per_byte", "s/byte", n * (p - 1), essential=True)],
     ),
-    # Data that one process sends to or gets from all others in turn.
+    # One rank sends data to all others, or gets data from them, in turn.
     CostModel(
         name="linear_broadcast",
         equation="t(n, p) = t_oc_s + (t_s_s + t_w_s_per_byte n) (p - 1)",
@@ -41,7 +41,7 @@ MODELS = (
         variable="message_bytes_and_ranks",
         terms=lambda n, p: [_call(p), *_messages(n, p - 1)],
     ),
-    # A message to each of the others: nothing is left of it on one process.
+    # A message to each other rank: this cost is 0 on one rank.
     CostModel(
         name="linear_collective",
         equation="t(p) = t_oc_s + t_p_s (p - 1)",
@@ -49,7 +49,7 @@ MODELS = (
         variable="ranks",
         terms=lambda _n, p: [_call(p), CostTerm("t_p_s", "s", p - 1, essential=True)],
     ),
-    # Data that a tree spreads: each step carries the whole message.
+    # A tree spreads the data: each step carries the whole message.
     CostModel(
         name="logarithmic_broadcast",
         equation="t(n, p) = t_oc_s + t_init_s p + (t_s_s + t_w_s_per_byte n) ceil(log2 p)",
@@ -65,7 +65,7 @@ MODELS = (
         variable="ranks",
         terms=lambda n, p: _tree(n, p)[:3],
     ),
-    # Data that a tree combines: each step computes on the whole message.
+    # A tree combines the data: each step computes on the whole message.
     CostModel(
         name="logarithmic_reduce",
         equation="t(n, p) = t_oc_s + t_init_s p + (t_s_s + t_w_s_per_byte n + t_op_s_per_byte n) ceil(log2 p)",
@@ -74,7 +74,7 @@ MODELS = (
         terms=lambda n, p: [*_tree(n, p), CostTerm("t_op_s_per_byte", "s/byte", n * steps(p), essential=False)],
         combines=True,
     ),
-    # All processes exchange blocks over one medium, or through one memory.
+    # All ranks exchange blocks over one medium, or through one memory.
     CostModel(
         name="shared_exchange",
         equation="t(m, p) = t_oc_s + (t_s_s + t_w_s_per_byte m) p (p - 1)",

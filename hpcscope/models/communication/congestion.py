@@ -1,4 +1,4 @@
-"""What a load of others costs an exchange: its impact factor, at the median and in the tail.
+"""The impact factor of other ranks' load on an exchange, at the median and in the tail.
 
 After Chunduri et al. 2019, GPCNeT (SC19).
 """
@@ -16,23 +16,23 @@ from hpcscope.statistics.order_statistics import median_estimate
 from hpcscope.strict import Strict
 
 IMPACT, ALONE = "impact_factor", "isolated_s"
-"""Metrics by which a benchmark says that it measures an exchange beside a load, and without it."""
+"""Metrics that mark a benchmark as one that measures an exchange with a load and without it."""
 TAIL = 0.99
 FEWEST = 100
-"""Repetitions of a launch that have a 99 % quantile."""
+"""Fewest repetitions of a launch that have a meaningful 99 % quantile."""
 
 
 class Congestion(Strict):
-    """An exchange with and without a load, measured in turn."""
+    """An exchange with and without a load, measured alternately."""
 
     case: Case
     origin: Origin
     launches: int
     repetitions: int
     median: Estimate
-    """Time beside the load over time without it: the median over the launches of the ratios' medians."""
+    """Time with the load over time without it: the median over the launches of each launch's median ratio."""
     tail: Estimate | None
-    """The 99 % quantile beside the load over that without it, likewise; None where repetitions are few."""
+    """The same ratio for the 99 % quantiles of both times; None if there are few repetitions."""
 
 
 def congestion(samples: Samples, catalog: Catalog) -> list[Congestion]:
@@ -63,7 +63,7 @@ def _of(launches: list[CaseSamples]) -> Congestion | None:
 
 
 def _both(series: Times) -> tuple[Floats, Floats] | None:
-    """Return the times beside the load and without it, of the slowest rank of each repetition."""
+    """Return the times with and without the load, of the slowest rank in each repetition."""
     alone = series.largest_observed(ALONE)
     if alone is None or series.cadence != "isolated":
         return None

@@ -1,7 +1,7 @@
 """Decomposition of a matrix of pairs into effects of hosts, of single pairs and of paths between groups.
 
-The logarithm of a pair's time is taken as m + a_i + a_j + c [i and j in different groups] + e_ij (Tukey 1977,
-Exploratory Data Analysis, ch. 11: median polish). Medians make a slow host no burden for the pairs of the others.
+The logarithm of a pair's time is modeled as m + a_i + a_j + c [i and j in different groups] + e_ij (Tukey 1977,
+Exploratory Data Analysis, ch. 11: median polish). Due to the medians, a slow host does not distort other pairs.
 """
 
 from dataclasses import dataclass
@@ -13,30 +13,30 @@ from hpcscope.statistics.distributions import student_quantile
 from hpcscope.statistics.estimate import Estimate
 
 FEWEST = 4
-"""With fewer processes a slow process cannot be distinguished from slow pairs."""
+"""With fewer ranks, a slow rank cannot be distinguished from slow pairs."""
 FEWEST_LAUNCHES = 4
 SMALLEST_EXCESS = 0.05
 FALSE_ALARMS = 0.01
-"""Chance of any alarm of one kind on a matrix of equals, if noise were normal (Bonferroni)."""
+"""Probability of any false alarm of one kind on a matrix of equals, if noise were normal (Bonferroni)."""
 THRESHOLD = 3.5
-"""Robust z score (Iglewicz & Hoaglin 1993, How to Detect and Handle Outliers, sec. 3)."""
+"""Robust z score of an outlier (Iglewicz & Hoaglin 1993, How to Detect and Handle Outliers, sec. 3)."""
 LEAST_SPREAD = 0.01
-"""Lower bound of the relative spread among peers."""
+"""Lower bound on the relative spread among peers."""
 ROUNDS = 20
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """Something that is slower than its equals: `members` are one process, a pair, or one of two groups."""
+    """Something that is slower than its peers: `members` are one rank, a pair, or one of two groups."""
 
     members: tuple[int, ...]
     excess: Estimate
-    """How much longer it takes, 0.1 is 10 %, with its interval over the launches."""
+    """Relative excess of its time (0.1 is 10 %), with its interval over the launches."""
 
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Slow hosts, pairs and paths of a matrix; all empty when the pairs are equal."""
+    """Slow hosts, pairs and paths of a matrix; all empty if the pairs are equal."""
 
     hosts: list[Outlier]
     pairs: list[Outlier]
@@ -45,9 +45,9 @@ class Decomposition:
 
 
 def decompose(times_s: Floats) -> Decomposition:
-    """Take apart half round trips, shape (launches, processes, processes), symmetric; the diagonal is ignored.
+    """Decompose one-way latencies, shape (launches, ranks, ranks), symmetric; the diagonal is ignored.
 
-    Nothing is found with too few launches or processes to tell.
+    Nothing is found if there are too few launches or ranks.
     """
     launches, count, _ = times_s.shape
     if launches < FEWEST_LAUNCHES or count < FEWEST:
@@ -63,7 +63,7 @@ def decompose(times_s: Floats) -> Decomposition:
 
 
 def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[Outlier]:
-    """Return those that stand out among their equals, and do so again in every launch; slowest first."""
+    """Return the candidates that stand out among their peers, confirmed over the launches; slowest first."""
     values = np.array([value for _, value, _ in candidates])
     deviation = values - np.median(values)
     spread = max(1.4826 * float(np.median(np.abs(deviation))), LEAST_SPREAD)
@@ -78,7 +78,7 @@ def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[
 
 
 def _certain(excess: Floats, tests: int) -> bool:
-    """Return whether a one-sided t test over the launches, corrected for all tests, sees an excess."""
+    """Return whether a one-sided t test over the launches, corrected for all tests, confirms an excess."""
     error = max(float(excess.std(ddof=1)), 1e-12) / np.sqrt(excess.size)
     return bool(excess.mean() / error > -student_quantile(FALSE_ALARMS / tests, excess.size - 1))
 
@@ -91,13 +91,13 @@ def _outlier(members: tuple[int, ...], excess: Floats) -> Outlier:
 
 
 def _polish(logs: Floats) -> tuple[Floats, Floats]:
-    """Return each process's effect and each pair's residual, by median polish of a symmetric matrix."""
+    """Return each rank's effect and each pair's residual, by median polish of a symmetric matrix."""
     count = len(logs)
     off = ~np.eye(count, dtype=bool)
     residual = logs - np.median(logs[off])
     effects = np.zeros(count)
     for _ in range(ROUNDS):
-        # Half of a row's median: the other half shows in its columns.
+        # Take half of a row's median: the other half appears in its columns.
         step = np.median(residual[off].reshape(count, count - 1), axis=1) / 2
         effects += step
         residual = residual - step[:, None] - step[None, :]
@@ -105,10 +105,10 @@ def _polish(logs: Floats) -> tuple[Floats, Floats]:
 
 
 def _without_cut(logs: Floats) -> tuple[Outlier | None, Floats]:
-    """Find two groups between which all is slower; return them, and the matrix without that difference.
+    """Find two groups with slower messages between them; return them, and the matrix without the difference.
 
-    One half of the launches suggests the groups, the other half must confirm them: a choice among many splits
-    finds something in any noise.
+    One half of the launches suggests the groups and the other half must confirm them, because a choice among many
+    splits finds something in any noise.
     """
     suggested = _two_groups(np.median(logs[::2], axis=0))
     if suggested is None:
@@ -126,7 +126,7 @@ def _without_cut(logs: Floats) -> tuple[Outlier | None, Floats]:
 
 
 def _two_groups(logs: Floats) -> Integers | None:
-    """Return 1 or 2 for each process, from average linkage (Sokal & Michener 1958); None if one would be alone."""
+    """Return 1 or 2 for each rank, by average linkage (Sokal & Michener 1958); None if a rank would be alone."""
     from scipy.cluster.hierarchy import fcluster, linkage  # takes some time to load
     from scipy.spatial.distance import squareform
 

@@ -18,7 +18,7 @@ class Hockney:
     source = "Hockney 1994, Parallel Computing 20 (3), 389-398; Melas 2000, eq. 6.9-6.13"
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
-        """Fit the line; a bandwidth is given only where the slope's interval excludes zero."""
+        """Fit the line; a bandwidth is given only if the slope's interval excludes zero."""
         if curve.variable != "message_bytes" or curve.definition == "observed":
             return None
         sizes = curve.message_bytes

@@ -9,7 +9,7 @@ from hpcscope.models.fitting.fit import Breakpoint, Fit, LibrarySetting
 from hpcscope.samples.records import LaunchRecord
 
 LARGEST_HEADER_BYTES = 256
-"""A limit may count the library's header with the message."""
+"""A limit may include the library's header as well as the message."""
 MOST_NAMES = 5
 
 _COLLECTIVE = re.compile(r"MPI_(barrier|bcast|all\w+|reduce\w*|gatherv?|scatterv?|scan|exscan)", re.IGNORECASE)
@@ -23,7 +23,7 @@ _WAYS = {
 }
 _OTHER_CALLS = re.compile(r"coll_|_i?(bcast|all\w+|reduce|gatherv?|scatterv?|scan|exscan|colls)_", re.IGNORECASE)
 _OLD_DEVICE = re.compile(r"_(CH3|NEMESIS)_")
-"""MPICH lists the settings of its former device beside those of CH4."""
+"""MPICH lists the settings of its former device alongside those of CH4."""
 _UNLIKELY = re.compile(
     r"segment_size|memcpy_limit|fbox_threshold|unexpected|per_range|num_|ctxid|_max_chunks", re.IGNORECASE
 )
@@ -33,10 +33,10 @@ _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 def name_breaks(
     fits: list[Fit], launches: list[LaunchRecord], environment: Mapping[str, str], catalog: Catalog
 ) -> list[Fit]:
-    """Name at each break of an MPI benchmark's fit the settings that switch there.
+    """Name, at each break of an MPI benchmark's fit, the settings that switch there.
 
-    Settings are those on which all launches of the fit's kind agree, and the sizes among the environment's
-    variables of UCX, which the library does not know.
+    Candidates are the settings on which all launches of the fit's kind agree, and sizes in UCX environment
+    variables, which the library does not report.
     """
     return [
         fit.model_copy(
@@ -76,7 +76,7 @@ def _collective(benchmark: Benchmark) -> str:
 
 
 def _agreed(launches: list[LaunchRecord]) -> dict[str, int]:
-    """Return the sizes that all launches have in common."""
+    """Return the sizes on which all launches agree."""
     if not launches:
         return {}
     first = {name: value for name, value in launches[0].settings.items() if _is_size(value)}
@@ -103,7 +103,7 @@ def _of_ucx(environment: Mapping[str, str]) -> dict[str, int]:
 
 
 def _rank(name: str, collective: str, transport: str, between_hosts: bool) -> int | None:
-    """Return how likely a setting caused a breakpoint, 0 first; None where it concerns something else."""
+    """Return the order of a setting as a likely cause of a breakpoint, 0 first; None if it is irrelevant."""
     if _UNLIKELY.search(name):
         return None
     if collective and re.search(rf"_{collective}_(?!scatter)", name, re.IGNORECASE):
@@ -116,13 +116,13 @@ def _rank(name: str, collective: str, transport: str, between_hosts: bool) -> in
 
 
 def _carries(name: str, transport: str, between_hosts: bool) -> bool:
-    """Say whether a setting is of a way that the messages can have gone."""
+    """Return whether a setting belongs to a path that the messages may have taken."""
     ways = ["tcp"] if transport == "tcp" else ["network", "memory", "ucx"] if between_hosts else ["memory", "ucx"]
     return any(_WAYS[way].search(name) for way in ways)
 
 
 def _switches(value: int, point: Breakpoint, blocks: int) -> bool:
-    """Say whether a message (or the blocks of all) of the one size passes below a limit, of the other above it."""
+    """Return whether a limit is between the two sizes of a break, for a message or for the blocks of all ranks."""
     header = min(LARGEST_HEADER_BYTES, value // 4)
     return point.last_before * blocks <= value and value - header < point.first_after * blocks
 

@@ -1,9 +1,9 @@
 """Which hosts, groups of hosts and paths between groups are slow, from a sample of all pairs.
 
-The logarithm of a pair's time is taken as m + x_i + x_j + c [path between the groups of i and j] + e_ij, and x_i
+The logarithm of a pair's time is modeled as m + x_i + x_j + c [path between the groups of i and j] + e_ij, and x_i
 as the host's own effect plus one for each group that it belongs to: its switch, its rail. Every effect is a median
-over many pairs, which a few slow hosts cannot distort (Tukey 1977, Exploratory Data Analysis, ch. 11). Of a slow
-group its members are not told one by one.
+over many pairs, which a few slow hosts cannot distort (Tukey 1977, Exploratory Data Analysis, ch. 11). The members
+of a slow group are not reported individually.
 """
 
 from collections.abc import Mapping
@@ -27,23 +27,23 @@ from hpcscope.statistics.distributions import normal_quantile, student_quantile
 from hpcscope.statistics.estimate import Estimate
 
 KINDS = 5
-"""Hosts, switches, groups of switches, rails and pairs: an alarm of any of them is one."""
+"""Hosts, switches, groups of switches, rails and pairs: these kinds share one false-alarm rate."""
 FEWEST_MEMBERS = 3
 """Fewest hosts whose median can judge their group."""
 FEWEST_ON_A_PATH = 2
-"""Pairs between two groups that must agree: one alone is a slow pair."""
+"""Fewest pairs between two groups that must agree: a single one is a slow pair."""
 FEW_PAIRS = 4
-"""Up to so many pairs must show an excess in every launch; more in all but one of six."""
+"""With up to this many pairs, every launch must show the excess; with more, all but one in six launches."""
 AGREEING = 2 / 3
-"""More than this share of a slow path's pairs show half of its excess: all of two or three."""
+"""More than this fraction of a slow path's pairs must show half of its excess: all of two or three pairs."""
 FEWEST_OF_A_HOST = 4
-"""Pairs with other hosts that it takes to accuse one."""
+"""Fewest pairs with other hosts that are needed to call a host slow."""
 LAUNCH_THRESHOLD = 5.0
-"""Robust z score of a single pair in the launches: of a million, some are far out in the middle by chance."""
+"""Robust z score of a single pair in the launches: of a million pairs, some medians are far out by chance."""
 CLOSE = 1e-4
-"""Step at which the polish ends: a hundredth of what hosts may differ by."""
+"""Step at which the polish ends: a hundredth of the difference that equal hosts may have."""
 MEDIAN_ERROR = 1.2533
-"""Standard error of a median of normal values over that of their mean."""
+"""Standard error of the median of normal values, relative to the standard error of their mean."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Pairs:
     second: Integers
     """Second endpoint of each pair."""
     logs: Floats
-    """Logarithm of the half round trip; shape (launches, pairs)."""
+    """Logarithm of the one-way latency; shape (launches, pairs)."""
 
     @cached_property
     def typical(self) -> Floats:
@@ -66,7 +66,7 @@ class Pairs:
 
     @cached_property
     def rows(self) -> tuple[Integers, Integers]:
-        """The numbers of each endpoint's pairs, a row each, filled up with one that no pair has; and how many."""
+        """The numbers of each endpoint's pairs, in a row padded with a number of no pair; and the row sizes."""
         sizes = np.bincount(self.ends, minlength=self.count)
         order = np.argsort(self.ends, kind="stable")
         begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -76,39 +76,39 @@ class Pairs:
 
     @cached_property
     def ends(self) -> Integers:
-        """The first of all pairs, then the second of all."""
+        """The first endpoints of all pairs, then the second endpoints."""
         return np.concatenate([self.first, self.second])
 
 
 @dataclass(frozen=True)
 class Found:
-    """Something that is slower than its equals."""
+    """Something that is slower than its peers."""
 
     members: tuple[int, ...]
     """One endpoint, the two of a pair, one group, or the two ends of a path."""
     excess: Estimate
-    """How much longer it takes, 0.1 is 10 %, with its interval over the launches."""
+    """Relative excess of its time (0.1 is 10 %), with its interval over the launches."""
     pairs: int
-    """Measured pairs that speak for it."""
+    """Number of measured pairs that support it."""
 
 
 @dataclass(frozen=True)
 class Localisation:
-    """What is slow, the slowest first; all empty where the pairs are equal."""
+    """What is slow, slowest first; all empty if the pairs are equal."""
 
     hosts: list[Found]
     groups: dict[str, list[Found]]
-    """By attribute: switch, rail."""
+    """Slow groups by attribute: switch, rail."""
     paths: dict[str, list[Found]]
     pairs: list[Found]
     effects: Floats
-    """Logarithm of what each endpoint adds to its pairs, beyond the typical one; NaN where it was not measured."""
+    """Log excess that each endpoint adds to its pairs over the typical endpoint; NaN if it was not measured."""
 
 
 def localise(pairs: Pairs, groups: Mapping[str, Integers]) -> Localisation:
-    """Find what is slow; `groups` are the number of each endpoint's group, by attribute, -1 where it has none.
+    """Find what is slow; `groups` has, by attribute, the number of each endpoint's group, -1 if it has none.
 
-    Nothing is found with too few launches or endpoints to tell.
+    Nothing is found if there are too few launches or endpoints.
     """
     ends = _effects(pairs, pairs.typical)
     middle = float(np.nanmedian(ends)) if np.isfinite(ends).any() else 0.0
@@ -129,7 +129,7 @@ def localise(pairs: Pairs, groups: Mapping[str, Integers]) -> Localisation:
     slow_paths = {}
     for attribute, labels in groups.items():
         slow_paths[attribute] = _paths(pairs, labels, rest, rests, explained)
-    # One pair has nothing but its launches to speak for it: each must be out of what launches scatter by.
+    # Only its launches support a single pair: each must exceed the scatter of launches.
     alone = np.ones(len(rest), np.int64)
     single = _outliers(
         rest, rests, ~explained, np.zeros_like(rest), alone, in_launches=LAUNCH_THRESHOLD * _spread(rests)
@@ -142,41 +142,41 @@ def localise(pairs: Pairs, groups: Mapping[str, Integers]) -> Localisation:
 
 
 def chance_of_path(hosts: int, rounds: int, one: int, other: int) -> float:
-    """Return the chance that at least two of the pairs of so many random rounds join two groups of these sizes."""
+    """Return the chance that at least two pairs of this many random rounds join two groups of these sizes."""
     expected = rounds * one * other / (hosts - 1)
     return 1 - exp(-expected) * (1 + expected)
 
 
 def chance_of_pair(hosts: int, rounds: int) -> float:
-    """Return the chance that so many random rounds hold a given pair."""
+    """Return the chance that this many random rounds contain a given pair."""
     return float(1 - (1 - 1 / (hosts - 1)) ** rounds)
 
 
 def all_pairs(hosts: int) -> int:
-    """Return the number of pairs of so many hosts."""
+    """Return the number of pairs among this many hosts."""
     return comb(hosts, 2)
 
 
 def _fitted(pairs: Pairs, ends: Floats) -> Floats:
-    """Return what the effects of both ends, which hold half of the common time each, make of every pair."""
+    """Return the log time of each pair from the effects of its ends, which each hold half of the common time."""
     fitted: Floats = ends[pairs.first] + ends[pairs.second]
     return fitted
 
 
 def _effects(pairs: Pairs, logs: Floats) -> Floats:
-    """Return each endpoint's share of its pairs' times by median polish; NaN where it has no pair."""
+    """Return each endpoint's part of its pairs' log times by median polish; NaN if it has no pair."""
     effects = np.full(pairs.count, float(np.median(logs)) / 2 if logs.size else 0.0)
-    # A row for each endpoint with the numbers of its pairs, filled up with one whose time is not a number.
+    # One row per endpoint with the numbers of its pairs, padded with a number whose time is NaN.
     rows, sizes = pairs.rows
     places = np.arange(pairs.count)
     low, high = np.maximum(sizes - 1, 0) // 2, sizes // 2
     high = np.minimum(high, np.maximum(sizes - 1, 0))
     for _ in range(ROUNDS):
         rest = np.append(logs - _fitted(pairs, effects), np.nan)
-        # What is not a number is sorted behind all numbers.
+        # NaN is sorted after all numbers.
         ordered = np.sort(rest[rows], axis=1)
         step = (ordered[places, low] + ordered[places, high]) / 2
-        # Half of the median: the other half shows at the other ends.
+        # Half of the median: the other half appears at the other ends.
         effects = effects + step / 2
         if np.nanmax(np.abs(step), initial=0.0) < CLOSE:
             break
@@ -184,7 +184,7 @@ def _effects(pairs: Pairs, logs: Floats) -> Floats:
 
 
 def _medians(values: Floats, keys: Integers, count: int) -> Floats:
-    """Return the median of the values of each key, which come in the order of their keys; NaN where none."""
+    """Return the median of the values of each key; NaN for a key without values."""
     ordered = values[np.lexsort((values, keys))]
     sizes = np.bincount(keys, minlength=count)
     begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -197,7 +197,7 @@ def _medians(values: Floats, keys: Integers, count: int) -> Floats:
 
 
 def _groups(own: Floats, launches: Floats, labels: Integers, seen: Integers) -> tuple[list[Found], Floats, Floats]:
-    """Return the slow groups, and what each endpoint's group adds to it, over all launches and in each."""
+    """Return the slow groups, and the effect of its group on each endpoint, over all launches and in each."""
     count = int(labels.max(initial=-1)) + 1
     inside = (labels >= 0) & np.isfinite(own)
     sizes = np.bincount(labels[inside], minlength=count)
@@ -213,21 +213,21 @@ def _groups(own: Floats, launches: Floats, labels: Integers, seen: Integers) -> 
         return none
     whole, each = middles(own), np.array([middles(launch) for launch in launches])
     pairs = np.bincount(labels[inside], weights=seen[inside], minlength=count).astype(np.int64)
-    # Of two the faster is the standard, of more the typical one.
+    # Of two groups the faster is the standard; of more groups, the median.
     standard = "middle" if np.count_nonzero(judged) > 2 else "fastest"
     error = _spread(own[inside] - whole[labels[inside]]) * MEDIAN_ERROR / np.sqrt(np.maximum(sizes, 1))
     locations = _outliers(whole, each, judged, error, pairs, standard)
     slow = np.zeros(count, bool)
     slow[[location.members[0] for location in locations]] = True
     base = np.nanmedian(np.where(slow, np.nan, whole)) if not slow[judged].all() else 0.0
-    # Only what is slow is taken from the members: a group that is not has no effect of its own.
+    # Only the effects of slow groups are subtracted from their members: other groups have no effect of their own.
     shift = np.where(slow[labels] & inside, (whole - base)[labels], 0.0)
     shifts = np.where(slow[labels] & inside, (each - base)[:, labels], 0.0)
     return locations, shift, shifts
 
 
 def _paths(pairs: Pairs, labels: Integers, rest: Floats, rests: Floats, explained: Booleans) -> list[Found]:
-    """Return the slow paths between two groups; their pairs are `explained` from now on."""
+    """Return the slow paths between two groups, and mark their pairs in `explained`."""
     count = int(labels.max(initial=-1)) + 1
     if count < 3:
         return []
@@ -244,12 +244,12 @@ def _paths(pairs: Pairs, labels: Integers, rest: Floats, rests: Floats, explaine
     error = _spread(rest) * np.where(sizes > 2, MEDIAN_ERROR, 1.0) / np.sqrt(sizes)
     enough = sizes >= FEWEST_ON_A_PATH
     each = np.array([middles(values) for values in rests])
-    # What is rare in one launch is very rare in most: the tails of noise are heavier than normal ones.
+    # What is rare in one launch is very rare in most launches, although noise has heavier tails than normal.
     least = _spread(rests)
     locations = _outliers(middles(rest), each, enough, error, sizes, spread_of_error=True, in_launches=least)
     where = np.flatnonzero(joined)
     slow = np.zeros(len(known), bool)
-    # Pairs that do not agree are no path: one of two slow ones could be a slow pair.
+    # Pairs that do not agree are not a path: one of two slow ones could be a slow pair.
     agreed = []
     for each_found in locations:
         cell = each_found.members[0]
@@ -272,10 +272,10 @@ def _outliers(
     spread_of_error: bool = False,
     in_launches: float = 0.0,
 ) -> list[Found]:
-    """Return which stand out among their equals, and do so in the launches, the slowest first.
+    """Return the values that stand out among their peers, and do so in the launches; slowest first.
 
-    `in_launches` is the excess that the launches must show. `error` is the standard error of each
-    value where they differ in it; `spread_of_error` says that the values of equals scatter by nothing else.
+    `in_launches` is the excess that the launches must show. `error` is the standard error of each value, if errors
+    differ; `spread_of_error` says that the values of peers scatter only by this error.
     """
     candidates = np.flatnonzero(judged & np.isfinite(values))
     if not candidates.size:
@@ -286,7 +286,7 @@ def _outliers(
         scale = np.maximum(error[candidates], LEAST_SPREAD / MEDIAN_ERROR)
     else:
         scale = np.hypot(LEAST_SPREAD if standard == "fastest" else _spread(among), error[candidates])
-    # Of paths, whose launches and pairs must agree besides, fewer are out by chance than the level says.
+    # For paths, launches and pairs must also agree, so false alarms are rarer than the level says.
     level = FALSE_ALARMS if spread_of_error else FALSE_ALARMS / KINDS
     limit = max(THRESHOLD, -normal_quantile(level / candidates.size))
     each = launches[:, candidates] - (
@@ -315,6 +315,6 @@ def _estimate(excess: float, each: Floats) -> Estimate:
 
 
 def _spread(values: Floats) -> float:
-    """Return the robust standard deviation (MAD) about the median, not below what is called equal."""
+    """Return the robust standard deviation (MAD) about the median, at least LEAST_SPREAD."""
     known = values[np.isfinite(values)]
     return max(1.4826 * float(np.median(np.abs(known - np.median(known)))), LEAST_SPREAD)

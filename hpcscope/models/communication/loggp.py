@@ -1,4 +1,4 @@
-"""How long sender and receiver are busy with a message, how long it is under way, how soon the next can follow."""
+"""LogGP: the overheads of sender and receiver, the wire latency, and the gap between successive messages."""
 
 from dataclasses import replace
 
@@ -19,12 +19,12 @@ WHOLE = "half_round_trip_s"
 
 
 class LogGP:
-    """t(n) = o_s + L + o_r for a short message; a long one occupies its sender for G n more.
+    """t(n) = o_s + L + o_r for a short message; a long message occupies its sender for G n more.
 
-    The curve that is fitted is the gap between messages that follow each other, as straight lines with jumps where
-    the library changes its protocol: g is the first line's value for an empty message, G the slope of the last.
-    o_s, o_r and L are the intercepts of what was observed up to the first step of the round trip: above, the
-    library waits for the receiver, and the overheads contain the transfer.
+    The fitted curve is the gap between successive messages: straight lines with jumps where the library changes
+    its protocol. g is the first line's value for an empty message, G the slope of the last line. o_s, o_r and L
+    are the intercepts of the observed times up to the first step of the one-way latency: above it, the library
+    waits for the receiver, and the overheads contain the transfer.
     """
 
     name = "loggp"
@@ -35,7 +35,7 @@ class LogGP:
     )
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
-        """Fit the gap, and the parts of the half round trip that stand beside it."""
+        """Fit the gap, and the observed parts of the one-way latency of the same cases."""
         if curve.metric != "gap_s" or not {*PART_OF, WHOLE} <= set(curve.beside):
             return None
         if curve.x.size < FEWEST_SIZES:
@@ -67,17 +67,17 @@ class LogGP:
 
 
 def _first_step(whole: Curve) -> float:
-    """Return the last size before the half round trip steps up; the largest where it does not."""
+    """Return the last size before the one-way latency steps up; the largest size if it does not."""
     fit = PiecewiseHockney().fit(whole)
     steps = fit.breakpoints if isinstance(fit, Fit) else []
     return next((step.last_before for step in steps if step.jump_s.value > 0), float(whole.x.max()))
 
 
 def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> FittedParameter | None:
-    """Return a part of the half round trip for an empty message.
+    """Return a part of the one-way latency for an empty message.
 
-    Its line over the sizes is weighted by the noise of the whole, of which it is a part; where there are but two
-    sizes, or the line falls, it is taken as constant.
+    Its line over the sizes is weighted by the noise of the whole latency, of which it is a part. With fewer than
+    three sizes, the part is taken as constant.
     """
     inside = np.flatnonzero(part.message_bytes <= up_to)
     short = _at(replace(part, sigma_s=whole.sigma_s), inside)

@@ -11,11 +11,11 @@ from hpcscope.samples.records import LaunchRecord
 
 PAGE_BYTES = 4096
 IN_MEMORY = ("shm", "cma", "unix")
-"""Protocols that put nothing on a link."""
+"""Protocols that do not use a link."""
 
 
 def name_steps(fits: list[Fit], launches: list[LaunchRecord], machine: Machine, catalog: Catalog) -> list[Fit]:
-    """Name at each break of a network benchmark's fit what is full there: a segment, a frame or a page."""
+    """Name, at each break of a network benchmark's fit, what is full there: a segment, a frame or a page."""
     return [
         fit.model_copy(
             update={"breakpoints": [_named(fit, point, launches, machine) for point in fit.breakpoints]}
@@ -45,7 +45,7 @@ def _link(machine: Machine, inside: bool) -> Link | None:
 
 
 def _steps(protocol: str, link: Link | None) -> Iterator[LibrarySetting]:
-    """Yield the largest messages that still fit, the likeliest cause of a break first."""
+    """Yield the sizes of the largest messages that still fit, the likeliest cause of a break first."""
     if link is not None and protocol not in IN_MEMORY:
         mtu = link.mtu_bytes
         if protocol in MEASURED:

@@ -1,4 +1,4 @@
-"""The pair matrix of a cluster: the time of a message between every two processes, and which stand out."""
+"""The pair matrix of a cluster: the time of a message between every two ranks, and the outliers."""
 
 from collections import defaultdict
 
@@ -23,15 +23,15 @@ Kind = tuple[str, int, str, Batch, Origin]
 
 
 class Slow(Strict):
-    """A process, a pair or a group of processes whose messages take longer than its equals'."""
+    """A rank, a pair or a group of ranks whose messages take longer than the messages of its peers."""
 
     members: list[str]
     excess: Estimate
-    """Share by which it takes longer, 0.1 is 10 %, with its interval over the launches."""
+    """Relative excess of its time (0.1 is 10 %), with its interval over the launches."""
 
 
 class PairMatrix(Strict):
-    """The ping-pong of every pair of processes, and its outliers."""
+    """The ping-pong of every pair of ranks, and its outliers."""
 
     benchmark: str
     message_bytes: int
@@ -41,22 +41,22 @@ class PairMatrix(Strict):
     placement: Placement
     origin: str
     names: list[str]
-    """Names of the processes, by rank: their hosts, with the rank where a host has several."""
+    """Names of the ranks, in order: their hosts, with the rank if a host has several."""
     time_s: list[list[float | None]]
-    """Half round trip of each pair, the median over the launches; None where it was not measured."""
+    """One-way latency of each pair, the median over the launches; None if it was not measured."""
     launches: int
     slow_processes: list[Slow] = []
     slow_pairs: list[Slow] = []
     slow_between: Slow | None = None
     """The smaller of two groups between which messages are slower than inside them."""
     reason: str = ""
-    """Why nothing was looked for; empty when it was."""
+    """Why no outliers were searched for; empty if they were."""
     switches: SwitchLatency | None = None
-    """None where no wiring is known, or all pairs pass as many switches, or pairs may wait for one another."""
+    """None if no wiring is known, all pairs pass the same number of switches, or pairs may wait for each other."""
 
 
 def pair_matrices(samples: Samples, catalog: Catalog, wiring: Wiring | None = None) -> list[PairMatrix]:
-    """Return a matrix for each kind of round that was measured, in the order of their sizes."""
+    """Return a matrix for each kind of round that was measured, in the order of the sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
     declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
     for case_samples in samples.cases:
@@ -73,7 +73,7 @@ def pair_matrices(samples: Samples, catalog: Catalog, wiring: Wiring | None = No
 
 
 def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
-    """Return the half round trip of each pair in each launch, in s, NaN where none; (launches, ranks, ranks).
+    """Return each pair's one-way latency in each launch, in s, shape (launches, ranks, ranks); NaN if none.
 
     In round r the ranks i and j with i + j = r (mod p) are a pair, and both time it.
     """
@@ -138,7 +138,7 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str], wiring: Wiri
 
 
 def _medians(times_s: Floats) -> list[list[float | None]]:
-    """Return the median over the launches that have the pair; None where none has it."""
+    """Return the median over the launches that have the pair; None if no launch has it."""
 
     def median(values: Floats) -> float | None:
         measured = values[~np.isnan(values)]
@@ -149,7 +149,7 @@ def _medians(times_s: Floats) -> list[list[float | None]]:
 
 
 def process_names(hosts: list[str], ranks: int) -> list[str]:
-    """Return the names of the ranks: their hosts, with the rank where a host has several."""
+    """Return the names of the ranks: their hosts, with the rank if a host has several."""
     if len(hosts) != ranks:
         return [f"rank {rank}" for rank in range(ranks)]
     if len(set(hosts)) == ranks:

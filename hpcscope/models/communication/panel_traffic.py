@@ -1,8 +1,8 @@
-"""The traffic of a product by panels between groups of hosts: its own messages, by sender and receiver.
+"""The traffic of a panel-based matrix product between groups of hosts: its messages by sender and receiver.
 
-C = A B in blocks on r x c processes: for each block of inner indices the processes that have these columns of A
-broadcast them along their rows of the grid, those that have these rows of B along their columns (van de Geijn and
-Watts 1997). Which links that loads depends on how the grid lies on the hosts, and on the tree of a broadcast.
+C = A B in blocks on r x c ranks. For each block of inner indices, the ranks with these columns of A broadcast them
+along their grid rows, and the ranks with these rows of B along their grid columns (van de Geijn and Watts 1997).
+Which links this loads depends on the mapping of the grid to the hosts, and on the broadcast tree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +18,13 @@ from hpcscope.topology.topology import Topology
 SUMMA, PDGEMM = "algorithm.summa", "algorithm.scalapack_pdgemm"
 PRODUCTS = (SUMMA, PDGEMM)
 KNOWN = ("ring_modified", "ring", "binomial")
-"""Broadcasts whose messages are known; how the MPI library sends is its own affair."""
+"""Broadcasts whose messages are known; the messages of the MPI library's broadcast are not."""
 BYTES = {"double": 8, "single": 4}
 
 
 @dataclass(frozen=True)
 class Grid:
-    """How the processes stand in rows and columns."""
+    """A process grid: its rows and columns, and the order of the ranks."""
 
     rows: int
     columns: int
@@ -33,7 +33,7 @@ class Grid:
 
     @property
     def ranks(self) -> int:
-        """How many there are."""
+        """Number of ranks."""
         return self.rows * self.columns
 
     def rank(self, row: int, column: int) -> int:
@@ -41,13 +41,13 @@ class Grid:
         return row * self.columns + column if self.order == "rows" else row + column * self.rows
 
     def __str__(self) -> str:
-        """Write it as people say it."""
+        """Return the grid in words."""
         return f"{self.rows} x {self.columns} along {self.order}"
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product, from its parameters and number of processes."""
+    """One product, from its parameters and number of ranks."""
 
     n: int
     block: int
@@ -70,7 +70,7 @@ def product_of(benchmark: str, parameters: Mapping[str, Value], ranks: int) -> P
         n=int(parameters["n"]),
         block=min(int(parameters["block"]), int(parameters["n"])),
         value_bytes=BYTES[str(parameters.get("precision", "double"))],
-        # The PBLAS pass panels on in rings: so the trunks of a lab counted it (ScaLAPACK 2.2).
+        # The PBLAS pass panels on in rings, as the byte counters of a lab's trunks showed (ScaLAPACK 2.2).
         broadcast="ring" if benchmark == PDGEMM else str(parameters["broadcast"]),
         grid=Grid(rows, ranks // rows, str(parameters["grid_order"])),
     )
@@ -82,7 +82,7 @@ def squarest(ranks: int) -> int:
 
 
 def grids(ranks: int) -> Iterator[Grid]:
-    """Yield every grid of this number of processes."""
+    """Yield every grid of this number of ranks."""
     for rows in (rows for rows in range(1, ranks + 1) if ranks % rows == 0):
         for order in ("rows", "columns"):
             yield Grid(rows, ranks // rows, order)
@@ -93,7 +93,7 @@ def sent_bytes(product: Product) -> Floats:
     grid, n, block = product.grid, product.n, product.block
     sent = np.zeros((grid.ranks, grid.ranks))
     in_row, in_column = _shares(n, block, grid.rows), _shares(n, block, grid.columns)
-    # Of A: a panel's columns are on one process of each row; of B: its rows on one of each column.
+    # A panel's columns of A are on one rank of each grid row; its rows of B on one rank of each grid column.
     for owner, width in enumerate(in_column):
         for row, height in enumerate(in_row):
             for parent, child in _edges(product.broadcast, grid.columns, owner):
@@ -106,7 +106,7 @@ def sent_bytes(product: Product) -> Floats:
 
 
 def _shares(items: int, block: int, parts: int) -> NDArray[np.int64]:
-    """Return how many items each of the processes has: blocks are dealt in turn."""
+    """Return how many items each rank has, with a block-cyclic distribution."""
     owners = np.arange(items) // block % parts
     return np.bincount(owners, minlength=parts).astype(np.int64)
 
@@ -130,28 +130,28 @@ class Crossing:
     out_bytes: float
     in_bytes: float
     bytes_per_s: float | None
-    """Bandwidth of its uplink in one direction; None where it is never a limit."""
+    """Bandwidth of its uplink in one direction; None if it is never a limit."""
     duplex: str = "full"
 
     @property
     def busier_bytes(self) -> float:
-        """Bytes of the direction that has more; of both where they share the line."""
+        """Bytes of the busier direction; bytes of both directions if they share the line."""
         both = self.duplex == "half"
         return self.out_bytes + self.in_bytes if both else max(self.out_bytes, self.in_bytes)
 
     @property
     def seconds(self) -> float:
-        """How long its uplink is busy at least."""
+        """Least time during which its uplink is busy."""
         return self.busier_bytes / self.bytes_per_s if self.bytes_per_s else 0.0
 
 
 def crossings(sent: Floats, hosts: Sequence[str], topology: Topology) -> list[Crossing]:
-    """Return what crosses the edge of each group of hosts, but for the group of all and those it never concerns.
+    """Return what crosses the boundary of each group that contains some of the hosts, but not all.
 
     Args:
         sent: bytes by sender and receiver, shape (ranks, ranks).
         hosts: the host of each rank.
-        topology: the groups; hosts that it does not know are outside of all.
+        topology: the groups; hosts that it does not know are outside all groups.
 
     """
     found = []
@@ -166,5 +166,5 @@ def crossings(sent: Floats, hosts: Sequence[str], topology: Topology) -> list[Cr
 
 
 def busy_s(crossings: Sequence[Crossing]) -> float:
-    """Return how long the busiest uplink is busy: no product is faster; 0 where none limits."""
+    """Return how long the busiest uplink is busy, a lower bound on the product's time; 0 without a limit."""
     return max((crossing.seconds for crossing in crossings), default=0.0)

@@ -12,7 +12,7 @@ from hpcscope.samples.samples import Floats
 from hpcscope.statistics.estimate import Estimate
 
 FEWEST_POINTS = 3
-"""Points of a segment: through two, a line always passes, and its ends say nothing of a jump."""
+"""Fewest points of a segment: any two points are on a line, so they say nothing about a jump."""
 MOST_SEGMENTS = 6
 
 
@@ -21,9 +21,9 @@ def best_divisions(
 ) -> list[tuple[float, list[int]]]:
     """Return for 1, 2, ... segments the least weighted sum of squares and where the segments start.
 
-    Lines of neighboring segments need not meet: a jump is what a change of protocol looks like. A line that would
-    fall is replaced by a level. The dynamic programme is exact over all divisions with at least `fewest` points in
-    each segment; Bellman & Roth 1969, J. Am. Stat. Assoc. 64 (327), 1079-1084. O(points^2 segments).
+    Lines of neighboring segments need not meet, because a change of protocol looks like a jump. A falling line is
+    replaced by a constant. The dynamic program is exact over all divisions with at least `fewest` points in each
+    segment; Bellman & Roth 1969, J. Am. Stat. Assoc. 64 (327), 1079-1084. O(points^2 segments).
     """
     count = x.size
     cost = np.full((count + 1, count + 1), np.inf)
@@ -42,7 +42,7 @@ def best_divisions(
 
 
 def line_costs(x: Floats, y: Floats, sigma: Floats) -> Floats:
-    """Return, for the first 1, 2, ... points, the weighted squares around the best line that does not fall."""
+    """Return the weighted sums of squares around the best nonfalling line through the first 1, 2, ... points."""
     weight, from_first = 1 / sigma**2, x - x[0]
     total, of_x, of_y, of_xx, of_xy, of_yy = (
         np.cumsum(weight * term) for term in (np.ones_like(x), from_first, y, from_first**2, from_first * y, y**2)
@@ -54,7 +54,7 @@ def line_costs(x: Floats, y: Floats, sigma: Floats) -> Floats:
 
 FEWEST_SIZES = 2 * FEWEST_POINTS
 COST_OF_A_BREAK = 3
-"""Parameters that a break counts for beside its line: its place is searched for (after Zhang & Siegmund 2007)."""
+"""Parameters that a break counts for, besides its line: its place is searched for (Zhang & Siegmund 2007)."""
 
 
 class PiecewiseHockney:
@@ -88,7 +88,7 @@ class PiecewiseHockney:
 def divide(
     curve: Curve, break_costs: int = COST_OF_A_BREAK, fewest: int = FEWEST_POINTS
 ) -> tuple[float, list[int]]:
-    """Return the lowest criterion of all divisions of a curve, and where its segments start."""
+    """Return the lowest BIC over all divisions of a curve, and where its segments start."""
     points = curve.message_bytes.size
     return min(
         (cost + (2 * len(starts) + break_costs * (len(starts) - 1)) * float(np.log(points)), starts)
@@ -97,9 +97,9 @@ def divide(
 
 
 def suspects(curve: Curve) -> list[tuple[int, int]]:
-    """Return the neighboring sizes between which a curve may break: where further sizes are worth a measurement.
+    """Return the neighboring sizes between which a curve may break, so that sizes in between are worth measuring.
 
-    A second look costs little and a missed break is lost: a break counts as one parameter, and two sizes do.
+    Measuring again costs little, but a missed break is lost: a break counts as one parameter, and two sizes do.
     """
     if curve.variable != "message_bytes" or curve.definition == "observed":
         return []
@@ -120,7 +120,7 @@ class Lines:
         columns = [column for i in range(len(self.starts)) for column in self._columns(i)]
         design = np.column_stack(columns)
         free = fit_linear(design, curve)
-        # A line that falls becomes a level, as in the segmentation.
+        # A falling line becomes a constant, as in the segmentation.
         rising = np.ones(design.shape[1])
         rising[1::2] = free.coefficients[1::2] > 0
         return free if rising.all() else fit_linear(design * rising, curve)
@@ -143,11 +143,11 @@ class Lines:
         return found
 
     def breakpoints(self) -> list[Breakpoint]:
-        """Return the gaps between segments, with their steps."""
+        """Return the breaks between segments, with their steps."""
         found = []
         for i, start in enumerate(self.starts[1:]):
             last, first = float(self.sizes[start - 1]), float(self.sizes[start])
-            # The break lies anywhere between the two sizes: its step is that halfway, give or take both ends'.
+            # The break is anywhere between the two sizes: take the step halfway, with bounds from both ends.
             ends = [self.linear.interval(partial(_step, i, n)) for n in (last, first)]
             step = Estimate(
                 value=(ends[0][0] + ends[1][0]) / 2,
@@ -168,7 +168,7 @@ class Lines:
         return parameters
 
     def _half(self, c: Floats) -> float:
-        """Return the smallest n with n / t(n) = r_inf / 2; where the rate jumps across it, the break."""
+        """Return the smallest n with n / t(n) = r_inf / 2, or the break if the rate jumps across this value."""
         half = 1 / (2 * c[-1])
         for i in range(len(self.starts)):
             low = self.sizes[self.starts[i]]
@@ -183,7 +183,7 @@ class Lines:
 
 
 def _step(i: int, n: float, c: Floats) -> float:
-    """Return the step at size n from the line of segment i to that of the next."""
+    """Return the step at size n from the line of segment i to the next line."""
     return float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * n)
 
 

@@ -1,4 +1,4 @@
-"""Random pairs of a cluster that has too many to measure each: what is slow, and with which chance it is seen."""
+"""Random pairs of a cluster with too many pairs to measure each: what is slow, and the chance of seeing it."""
 
 from collections import defaultdict
 
@@ -27,32 +27,32 @@ from hpcscope.strict import Strict
 from hpcscope.topology.topology import Topology
 
 PATTERN: Pattern = "pair_sample"
-"""Its benchmarks have a message size and a `round`, which draws the pairs."""
+"""Benchmarks of this pattern have a message size and a `round`, which draws the pairs."""
 MOST_IN_A_MATRIX = 64
-"""Groups of which every two are told; of more the slow ones alone."""
+"""Most groups for which every pair of groups is reported; with more groups, only slow ones are."""
 RAIL = "rail"
-"""Ranks with the same number on their hosts: where each has an adapter of its own, those of one plane."""
+"""Ranks with the same number on their hosts: one network plane, if each rank has its own adapter."""
 
 Kind = tuple[str, int, Batch, Origin]
 """Benchmark, message bytes, batch and origin of a sample."""
 
 
 class Attribute(Strict):
-    """What processes can have in common: a switch, a group of switches, a rail."""
+    """What ranks can have in common: a switch, a group of switches, a rail."""
 
     name: str
     groups: list[str]
     """Names of the groups."""
     of: list[int]
-    """The number of each process's group; -1 where it has none."""
+    """The number of each rank's group; -1 if it has none."""
     slow: list[Slow] = []
     """Groups whose members are slow with every partner."""
     slow_between: list[Slow] = []
-    """Two groups each, between which messages are slower than elsewhere."""
+    """Pairs of groups between which messages are slower than elsewhere."""
     between: list[list[float | None]] = []
-    """Median time between two groups over that of all pairs, where there are few groups; None where no pair."""
+    """Median time between two groups over the median of all pairs, for few groups; None without a pair."""
     chance: float
-    """Probability that two pairs or more joined two groups of the usual size and find a slow path."""
+    """Probability that at least two pairs join two groups of the usual size, which reveals a slow path."""
 
 
 class RandomPairs(Strict):
@@ -64,26 +64,26 @@ class RandomPairs(Strict):
     placement: Placement
     origin: str
     names: list[str]
-    """Names of the processes, by rank: their hosts, with the rank where a host has several."""
+    """Names of the ranks, in order: their hosts, with the rank if a host has several."""
     rounds: int
     launches: int
     pairs: int
-    """Pairs that were measured."""
+    """Number of measured pairs."""
     of_pairs: int
-    """Pairs that there are."""
+    """Number of pairs that exist."""
     chance_of_pair: float
     """Probability that a given pair was measured."""
     typical_s: float | None
-    """The median half round trip."""
+    """The median one-way latency."""
     excess: list[float | None]
-    """What each process adds to its pairs beyond the typical one: 0.1 is 10 %; None where it was not measured."""
+    """Excess that each rank adds to its pairs over the typical rank: 0.1 is 10 %; None if it was not measured."""
     attributes: list[Attribute] = []
     slow_processes: list[Slow] = []
     slow_pairs: list[Slow] = []
     reason: str = ""
-    """Why nothing was looked for; empty when it was."""
+    """Why no outliers were searched for; empty if they were."""
     switches: SwitchLatency | None = None
-    """None where no wiring is known, or all pairs pass as many switches."""
+    """None if no wiring is known, or all pairs pass the same number of switches."""
 
 
 _SEED, _PLACE, _LAST = (
@@ -92,10 +92,10 @@ _SEED, _PLACE, _LAST = (
 
 
 def partners(number: int, ranks: int) -> Integers:
-    """Return the partner of every rank in a round; one that rests is its own.
+    """Return the partner of every rank in a round; a rank that rests is its own partner.
 
-    As `mpi.random_pairs` draws them: ranks in the order of a hash of round and rank (splitmix64: Steele, Lea and
-    Flood, OOPSLA 2014), neighbors in this order are a pair.
+    `mpi.random_pairs` draws the same pairs: ranks in the order of a hash of round and rank (splitmix64: Steele,
+    Lea and Flood, OOPSLA 2014), in which neighbors are a pair.
     """
     with np.errstate(over="ignore"):
         value = np.uint64(number) * _SEED + np.arange(ranks, dtype=np.uint64) * _PLACE
@@ -181,7 +181,7 @@ def _sample(
 
 
 def measured(cases: list[CaseSamples], ranks: int) -> Pairs:
-    """Return the pairs of all rounds that every launch has; the slower of both partners' times counts."""
+    """Return the pairs of the rounds in all complete launches; the slower of both partners' times counts."""
     launches: dict[int, dict[int, Floats]] = defaultdict(dict)
     for case in cases:
         launches[case.launch][int(case.case.parameters["round"])] = _times_of_ranks(case, ranks)
@@ -207,7 +207,7 @@ def measured(cases: list[CaseSamples], ranks: int) -> Pairs:
 
 
 def between_groups(pairs: Pairs, of: Integers) -> list[list[float | None]]:
-    """Return the median time between every two groups over that of all pairs; empty where there are many."""
+    """Return the median time between every two groups over the median of all pairs; empty for many groups."""
     count = int(of.max(initial=-1)) + 1
     if count > MOST_IN_A_MATRIX or not pairs.logs.size:
         return []
@@ -225,7 +225,7 @@ def between_groups(pairs: Pairs, of: Integers) -> list[list[float | None]]:
 
 
 def _times_of_ranks(case: CaseSamples, ranks: int) -> Floats:
-    """Return every rank's half round trip in s; NaN of one that rested or whose times were not kept."""
+    """Return every rank's one-way latency in s; NaN if it rested or its times were not kept."""
     series = next(times for times in case.times if times.cadence == "isolated")
     found = np.full(ranks, np.nan)
     if series.medians_s is not None and series.medians_s.size == ranks:

@@ -1,7 +1,7 @@
 """The latency of a switch: how the time between two hosts grows with the switches that a message passes.
 
 Melas 2000, section 6.3: clusters with routing nodes need the latency of an intermediate node, which follows from
-the latencies of pairs. The line through the medians of the pairs with as many switches has this slope.
+the latencies of pairs. It is the slope of the line through the medians of pairs with equal numbers of switches.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class SwitchLatency(Strict):
     """What each switch on the way adds to a one-way latency."""
 
     per_switch: Estimate
-    """In s, with its interval over the launches."""
+    """Latency per switch in s, with its interval over the launches."""
     switches: list[int]
-    """Numbers of switches on the way that occur."""
+    """The numbers of switches that occur on paths."""
     time_s: list[float]
     """Median one-way latency over the pairs with this number of switches, and over the launches."""
     pairs: list[int]
-    """How many pairs have this number of switches."""
+    """Number of pairs with this number of switches."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Wiring:
 
     @classmethod
     def known(cls, lab: EmulatedCluster | None, topology: Topology | None) -> Wiring | None:
-        """Return the wiring of a lab, else of a topology, each group of which is a switch."""
+        """Return the wiring of a lab, else of a topology, in which each group is a switch."""
         if lab is not None and lab.switch_of:
             return cls(lab.switch_of, lab.trunks)
         if topology is None:
@@ -53,7 +53,7 @@ class Wiring:
         return cls(switch_of, [(group.name, group.parent) for group in topology.group if group.parent is not None])
 
     def switches(self, hosts: Sequence[str], first: Integers, second: Integers) -> Integers:
-        """Return the switches on the way of each pair of ranks: 0 on one host, -1 where no way is known."""
+        """Return the number of switches between each pair of ranks: 0 on one host, -1 if no path is known."""
         names = HostNames(self.switch_of)
         ends = [self.switch_of.get(names.find(host) or "", "") for host in hosts]
         passed = {end: self._passed(end) for end in set(ends)}
@@ -61,7 +61,7 @@ class Wiring:
         return np.array([0 if hosts[a] == hosts[b] else passed[ends[a]].get(ends[b], -1) for a, b in ways])
 
     def _passed(self, start: str) -> dict[str, int]:
-        """Return the number of switches on the way to each that is reached, both ends included."""
+        """Return the number of switches on the path to each reachable switch, including both ends."""
         reached = {start: 1} if start else {}
         for here in (queue := list(reached)):
             for there in self._beside.get(here, []):
@@ -82,7 +82,7 @@ class Wiring:
 def switch_latency(times_s: Floats, switches: Integers) -> SwitchLatency | None:
     """Fit the line to pairs, shape (launches, pairs) in s, each with its number of switches.
 
-    None where all pairs have as many, or no launch has pairs of every number.
+    None if all pairs have the same number, or no launch has pairs of every number.
     """
     found = np.unique(switches[switches > 0])
     if found.size < 2:

@@ -1,1 +1,1 @@
-"""Models of computation in one process or node."""
+"""Models of computation on one rank or node."""

@@ -1,4 +1,4 @@
-"""The rate of a loop over its length, or over its arithmetic for each word of memory."""
+"""The rate of a loop as a function of its length, or of its arithmetic per word of memory."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from hpcscope.models.fitting.model import make_fit
 
 FEWEST_POINTS = 3
 HALF = {"vector_length": "n_half", "intensity": "f_half"}
-"""The value of the variable at which half of r_inf is reached."""
+"""The name of the value of the variable at which half of r_inf is reached."""
 
 
 class HalfPerformance:
-    """r(x) = r_inf / (1 + x_1/2 / x), which is a straight line of the time over the operations: t = a + b F.
+    """r(x) = r_inf / (1 + x_1/2 / x), which is a straight line of time over operations: t = a + b F.
 
     F is proportional to x: r_inf = 1 / b, and x_1/2 = a / b operations, in units of x.
     """
@@ -23,7 +23,7 @@ class HalfPerformance:
     source = "Hockney 1996, The Science of Computer Benchmarking (RINF1, POLY1, POLY2); Melas 2000, table 5.2"
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
-        """Fit the line; r_inf is given only where the slope's interval excludes zero."""
+        """Fit the line; r_inf is given only if the slope's interval excludes zero."""
         if curve.variable not in HALF:
             return None
         if curve.x.size < FEWEST_POINTS:

@@ -1,7 +1,7 @@
-"""R_max, N_max, N_1/2 and R_peak of LINPACK, and its share of matrix products on all cores.
+"""R_max, N_max, N_1/2 and R_peak of LINPACK, and its fraction of the DGEMM rate on all cores.
 
-R_max is the best rate of all sizes and settings on one number of processes, N_max its size, N_1/2 the size at
-which half of it is reached: the figures of the TOP500 list (Dongarra, Luszczek and Petitet 2003, Concurrency and
+R_max is the best rate over all sizes and settings on one number of ranks, N_max its size, and N_1/2 the size at
+which half of it is reached: the values of the TOP500 list (Dongarra, Luszczek and Petitet 2003, Concurrency and
 Computation 15, section 3).
 """
 
@@ -26,13 +26,13 @@ BENCHMARK = "algorithm.linpack"
 PRODUCT = "node.matrix_multiply"
 SEED = 13
 FUSED = {"fma", "avx512f", "asimd"}
-"""Any of these: an addition and a multiplication are one instruction."""
+"""With any of these flags, an addition and a multiplication are one instruction."""
 DOUBLES = {"avx512f": 8, "avx2": 4, "avx": 4, "sse2": 2, "asimd": 2}
-"""Doubles in a vector, widest first."""
+"""Doubles in a vector, by flag, widest first."""
 
 
 class LinpackRates(Strict):
-    """The joint results of LINPACK runs on one number of processes; rates in flop/s."""
+    """The joint results of LINPACK runs on one number of ranks; rates in flop/s."""
 
     case: Case
     """Case that has R_max."""
@@ -40,21 +40,21 @@ class LinpackRates(Strict):
     rate: Estimate
     """R_max."""
     time_s: float | None
-    """Time of that case; None where another program did not print it with enough digits."""
+    """Time of this case; None if another program did not print it with enough digits."""
     residual: float | None
     """The largest scaled residual of its repetitions."""
     n_half: Estimate | None
     n_half_reason: str
-    """Why there is none; empty where there is."""
+    """Why there is no N_1/2; empty if there is one."""
     product: Case | None
-    """Matrix products on as many processes; None where they were not measured."""
+    """Matrix products on the same number of ranks; None if they were not measured."""
     product_rate: Estimate | None
     efficiency: Estimate | None
-    """R_max over the rate of products."""
+    """R_max over the rate of matrix products."""
     theoretical_flops_per_s: float | None
-    """R_peak: cores, nominal clock and operations per cycle; None where one of them is not known."""
+    """R_peak: cores, nominal clock and operations per cycle; None if one of them is not known."""
     theoretical_basis: str
-    """Assumptions and unknowns."""
+    """Assumptions behind R_peak, or why it is unknown."""
     theoretical_share: float | None
     """R_max over R_peak."""
 
@@ -65,7 +65,7 @@ class LinpackRates(Strict):
 
 
 def linpack_rates(measurements: Measurements) -> LinpackRates | None:
-    """Return the figures of the most processes over their best transport; None where LINPACK did not run."""
+    """Return the results on the most ranks over their best transport; None if LINPACK did not run."""
     rates = measurements.of(BENCHMARK, "flops_per_s")
     if not rates:
         return None
@@ -98,10 +98,10 @@ def linpack_rates(measurements: Measurements) -> LinpackRates | None:
 
 
 def theoretical(machine: Machine) -> tuple[float | None, str]:
-    """Return cores x clock x operations per cycle in flop/s, and the basis; None and the reason where not known.
+    """Return cores x clock x operations per cycle in flop/s, and the basis; None and the reason if unknown.
 
-    Two vector instructions are assumed for each cycle, of the widest vectors that the processor names, with fused
-    multiply-adds where it has them: most processors do, but no system reports it.
+    Two instructions per cycle are assumed, on the widest vectors that the processor lists, with fused
+    multiply-adds if it has them: most processors do this, but no system reports it.
     """
     if not machine.hosts:
         return None, "the machine is not known"
@@ -126,7 +126,7 @@ def used_cores(host: Host) -> int:
 
 
 def _n_half(best: Summary, rates: list[Summary]) -> tuple[Estimate | None, str]:
-    """Interpolate the best rate of each size between the last size below half of R_max and the next.
+    """Interpolate the best rate of each size between the last size below half of R_max and the next size.
 
     Fewer than six launches give no interval.
     """
@@ -152,7 +152,7 @@ def _n_half(best: Summary, rates: list[Summary]) -> tuple[Estimate | None, str]:
 
 
 def _between(low: int, high: int, first: Floats, second: Floats, wanted: Floats) -> Floats:
-    """Return where the rate, linear in log n between two sizes, is the wanted one; beyond them an end."""
+    """Return the size with the wanted rate, which is linear in log n between two sizes; else the nearer end."""
     rise = np.where(second > first, second - first, np.nan)
     share = np.clip(np.nan_to_num((wanted - first) / rise, nan=0.5), 0.0, 1.0)
     return np.asarray(low * (high / low) ** share, dtype=np.float64)

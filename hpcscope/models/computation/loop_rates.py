@@ -23,13 +23,13 @@ LOOP = "kernel"
 
 
 class LoopRates(Strict):
-    """What the rates of loops of one length are together; rates in flop/s."""
+    """The joint results of all loops of one length; rates in flop/s."""
 
     subject: Case
-    """The cases without the number of the loop."""
+    """The cases without the loop number."""
     origin: Origin
     loops: int
-    """How many of them have a rate."""
+    """Number of loops that have a rate."""
     harmonic_mean: Estimate
     slowest: int
     """The number of the loop."""
@@ -41,7 +41,7 @@ class LoopRates(Strict):
 
 
 def loop_rates(summaries: Iterable[Summary], catalog: Catalog) -> list[LoopRates]:
-    """Return the spread of each length and number of processes for which two loops or more have a rate."""
+    """Return the spread for each length and number of ranks at which two or more loops have a rate."""
     groups: dict[tuple[object, Origin], list[Summary]] = {}
     for case in headlines(summaries):
         if (case.benchmark, case.unit) == (BENCHMARK, "flop/s") and case.median:
@@ -66,7 +66,7 @@ def _spread(cases: list[Summary], catalog: Catalog) -> LoopRates:
 
 
 def _harmonic_mean(cases: list[Summary]) -> Estimate:
-    """Return the median over the launches that measured all loops; without any, the mean of the medians."""
+    """Return the median over the launches that measured all loops; without such launches, from the medians."""
     rates = [case.per_launch.launches for case in cases]
     shared = set(rates[0]).intersection(*rates[1:])
     if not shared:

@@ -1,4 +1,4 @@
-"""The data of a fit: times over a swept parameter, process counts or both, all else fixed."""
+"""The data of a fit: times over a swept parameter, rank counts or both, with all else fixed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hpcscope.statistics.summary import Summary
 Swept = Literal["message_bytes", "vector_length", "intensity"]
 """Parameters of benchmarks over which models are fitted."""
 TOLERANCE = 0.02
-"""Model errors below this share of the time are tolerated: no machine is exactly a straight line."""
+"""Model errors below this fraction of the time are tolerated: no machine is exactly a straight line."""
 UNKNOWN_NOISE = 0.05
-"""Relative noise of a point that was measured too seldom to know."""
+"""Relative noise assumed for a point with too few measurements to estimate it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,28 +36,28 @@ class Curve:
     """The parameter that varies: bytes of a message, elements of a vector, operations per memory reference."""
     ranks: Floats
     flops: Floats
-    """Floating point operations of each point, over all ranks; 0 where none were declared."""
+    """Floating point operations of each point, over all ranks; 0 if none were declared."""
     time_s: Floats
-    """Beside the factor that all points of a launch share, where they were measured in the same launches."""
+    """Median times, without the factor that all points of a launch share if they share launches."""
     measured_s: Floats
-    """The medians as they are."""
+    """The uncorrected medians."""
     low_s: Floats
     high_s: Floats
     sigma_s: Floats
-    """Standard error of each time: half its own noise, half the typical noise of the curve, and `TOLERANCE`."""
+    """Standard error of each time: its own and the curve's typical noise in equal parts, and `TOLERANCE`."""
     launches_s: Floats | None
-    """Medians of each launch, shape (points, launches); None unless all points have the same six or more."""
+    """Medians of each launch, shape (points, launches); None unless all points have equally many, six or more."""
     beside: dict[str, Curve] = field(default_factory=dict)
-    """Other metrics of the same cases; for observed times only."""
+    """Other metrics of the same cases, by name; for observed times only."""
 
     @property
     def x(self) -> Floats:
-        """The variable (the message size, where there are two)."""
+        """The variable; the message size if there are two variables."""
         return self.ranks if self.variable == "ranks" else self.swept
 
     @property
     def message_bytes(self) -> Floats:
-        """The message sizes of a curve over them."""
+        """The message sizes, for a curve over message sizes."""
         return self.swept
 
     def points(self, fitted_s: Floats) -> list[FitPoint]:
@@ -76,7 +76,7 @@ class Curve:
         ]
 
     def not_fitted(self, model: str, reason: str) -> NotFitted:
-        """Say why a model was not tried on this curve."""
+        """Return why a model was not tried on this curve."""
         return NotFitted(
             model=model,
             subject=self.subject,
@@ -90,15 +90,15 @@ class Curve:
 def curves(summaries: Sequence[Summary], catalog: Catalog) -> list[Curve]:
     """Return every curve of valid times under their headline definition.
 
-    Times over message sizes (vector lengths, intensities) for everything that has them; over process counts, and
-    over both, for what all processes do together (the definition is `global`). Times that a benchmark observed
-    itself follow, over message sizes, each with the others of the same cases beside it.
+    Curves over message sizes (vector lengths, intensities) exist for every case that has them; curves over rank
+    counts, and over both, for joint operations of all ranks (definition `global`). They are followed by curves
+    over message sizes of times that a benchmark observed itself, each with the other metrics of the same cases.
     """
     headlines = [s for s in summaries if s.primary and s.valid and s.unit == "s"]
     times = [s for s in headlines if s.definition != "observed"]
-    # A collective of nothing, or of one process, is often no operation at all, and no point of any model.
+    # An empty collective, or one on a single rank, is often no operation at all: models do not use it.
     times = [s for s in times if s.median and not (s.definition == "global" and _is_nothing(s))]
-    # Of groups, more ranks are more groups: nothing that the algorithm of a collective explains.
+    # With groups, more ranks mean more groups, which the algorithm of a collective does not explain.
     together = [s for s in times if s.definition == "global" and not in_groups(s.parameters)]
     over: list[tuple[Variable, list[list[Summary]]]] = [(name, _over(times, name)) for name in get_args(Swept)]
     over += [
@@ -128,7 +128,7 @@ def _observed(headlines: list[Summary], catalog: Catalog) -> list[Curve]:
 
 
 def _over(summaries: list[Summary], name: Swept, and_ranks: bool = False) -> list[list[Summary]]:
-    """Group summaries with a parameter by everything else (except the ranks, where they vary too)."""
+    """Group summaries that have a parameter by everything else (except the ranks, if they vary too)."""
 
     def key(summary: Summary) -> tuple[object, ...]:
         return (*_case_key(summary, name, and_ranks), summary.metric, summary.definition)
@@ -204,10 +204,10 @@ def relative_noise(summary: Summary) -> float:
     """Return the standard error of the logarithm of a median: from the launches, else from its interval."""
     medians = np.array(summary.launch_medians)
     if summary.interval_basis == "launches" and medians.size > 1 and (medians > 0).all():
-        # The median of normal values has a standard error pi/2 times the mean's variance.
+        # The variance of the median of normal values is pi/2 times the variance of their mean.
         return float(np.log(medians).std(ddof=1)) * float(np.sqrt(np.pi / 2 / medians.size))
     if summary.relative_interval is not None:
-        return float(np.log1p(summary.relative_interval)) / 1.96  # a wide one ends this factor away
+        return float(np.log1p(summary.relative_interval)) / 1.96  # the ends of a wide one are this factor away
     return UNKNOWN_NOISE
 
 
@@ -221,10 +221,10 @@ def _shared_launches(group: list[Summary]) -> Floats | None:
 
 
 def _centred(launches_s: Floats) -> tuple[Floats, Floats]:
-    """Return time and relative standard error of each point, without what all points of a launch share.
+    """Return time and relative standard error of each point, without the factor that a launch's points share.
 
-    A launch that is slower throughout says nothing of the shape of the curve. Its factor is the median of its
-    points over what is typical of them, which takes one degree of freedom of each launch.
+    A launch that is slower throughout says nothing about the shape of the curve. Its factor is the median ratio of
+    its points to their typical times, which costs one degree of freedom per launch.
     """
     logs = np.log(launches_s)
     points, launches = logs.shape
@@ -235,7 +235,7 @@ def _centred(launches_s: Floats) -> tuple[Floats, Floats]:
 
 
 def _launches_in_turn(group: list[Summary]) -> Floats | None:
-    """Return the medians of launches of different numbers of processes, in the order in which they took turns."""
+    """Return the medians of launches on different rank counts, in launch order; None with fewer than six."""
     counts = {len(s.launch_medians) for s in group}
     if len(counts) != 1 or counts.pop() < LAUNCHES_FOR_INTERVAL:
         return None

@@ -21,7 +21,7 @@ class FittedParameter(Estimate):
 
 
 class FitPoint(Strict):
-    """One measured point beside its fitted value."""
+    """One measured point with its fitted value."""
 
     x: float
     measured: float
@@ -29,7 +29,7 @@ class FitPoint(Strict):
     measured_high: float
     fitted: float
     ranks: int | None = None
-    """The second variable, where there are two."""
+    """The second variable, if there are two."""
 
 
 class Segment(Strict):
@@ -54,9 +54,9 @@ class Breakpoint(Strict):
     last_before: float
     first_after: float
     jump_s: Estimate
-    """Step of the fitted time halfway between the two sizes, positive where longer messages take more.
+    """Step of the fitted time halfway between the two sizes, positive if longer messages take more time.
 
-    Its interval holds the steps at both sizes."""
+    Its interval contains the steps at both sizes."""
     settings: list[LibrarySetting] = []
     """Settings of the library that switch between these sizes, or what is full there on a network (a segment, a
     page); the likeliest first."""
@@ -68,7 +68,7 @@ class Breakpoint(Strict):
 
     @property
     def is_jump(self) -> bool:
-        """Whether the time jumps for certain: the break is located, and the interval of the step excludes zero."""
+        """Whether the time jumps significantly: the break is located and the interval of the step excludes 0."""
         low, high = self.jump_s.low, self.jump_s.high
         return self.is_located and low is not None and high is not None and (low > 0 or high < 0)
 
@@ -81,7 +81,7 @@ class Fit(Strict):
     source: str
     """Paper, equation or page."""
     subject: Case
-    """The case without the variable; its `ranks` is the largest number where the ranks vary."""
+    """The case without the variable; its `ranks` is the largest number if the ranks vary."""
     metric: str
     definition: str
     variable: Variable
@@ -91,7 +91,7 @@ class Fit(Strict):
     left_out: list[str] = []
     """Parameters that the data cannot determine, each with the reason."""
     notes: list[str] = []
-    """Remarks on the parameters, for example the largest size for which they hold."""
+    """Remarks on the parameters, for example the largest size for which they are valid."""
     segments: list[Segment] = []
     breakpoints: list[Breakpoint] = []
     points: list[FitPoint]
@@ -100,7 +100,7 @@ class Fit(Strict):
     bic: float
     chosen: bool
     reason: str
-    """Why the data chose it, or why it was rejected."""
+    """Why the data chose the model, or why it was rejected."""
 
 
 class NotFitted(Strict):

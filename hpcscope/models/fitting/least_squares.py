@@ -1,4 +1,4 @@
-"""Weighted least squares for models that are linear in their parameters, with intervals that rest on launches."""
+"""Weighted least squares for models that are linear in their parameters, with intervals based on launches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class LinearFit:
     coefficients: Floats
     """Shape (k,)."""
     covariance: Floats
-    """Shape (k, k), scaled up where the residuals are larger than the noise explains."""
+    """Shape (k, k), scaled up if the residuals are larger than the noise explains."""
     launches: Floats | None
     """The coefficients that each launch alone would give, shape (launches, k)."""
     fitted_s: Floats
     chi_square: float
-    """Sum of squared residuals over the noise."""
+    """Sum of squared residuals, each divided by its noise."""
     relative_error: float
     """Median absolute relative residual."""
     degrees_of_freedom: int
@@ -40,9 +40,9 @@ class LinearFit:
     def interval(self, derive: Derive) -> tuple[float, float, float]:
         """Return (value, low, high) of a derived parameter, 95 %.
 
-        With six or more launches the model is fitted to each of them, and the interval is the order-statistics
-        interval of what they give: it knows everything that differs from launch to launch and assumes no law.
-        With fewer, it is the delta method's with Student's t. A bound may be infinite.
+        With six or more launches the model is fitted to each, and the interval is the order-statistics interval of
+        the results: it covers all that differs between launches and assumes no distribution. With fewer launches,
+        it comes from the delta method with Student's t. A bound may be infinite.
         """
         value = derive(self.coefficients)
         if self.launches is not None:
@@ -56,7 +56,7 @@ class LinearFit:
         return value, value - half, value + half
 
     def parameter(self, name: str, unit: str, derive: Derive) -> FittedParameter | None:
-        """Return a derived parameter with its interval; None when it or a bound of it is not finite."""
+        """Return a derived parameter with its interval; None if the parameter or a bound is not finite."""
         with np.errstate(divide="ignore", invalid="ignore"):
             value, low, high = self.interval(derive)
         if not np.isfinite([value, low, high]).all():
@@ -67,8 +67,8 @@ class LinearFit:
 def fit_linear(design: Floats, curve: Curve) -> LinearFit:
     """Fit time = design @ coefficients by least squares weighted by the curve's noise.
 
-    `design` has the shape (points, k) and independent columns; the coefficient of a column of zeros is 0. The
-    times of each launch are fitted with the same weights.
+    `design` has the shape (points, k) and independent columns; a column of zeros has the coefficient 0. The times
+    of each launch are fitted with the same weights.
     """
     weighted = design / curve.sigma_s[:, None]
     scale = np.linalg.norm(weighted, axis=0)
@@ -91,7 +91,7 @@ def fit_linear(design: Floats, curve: Curve) -> LinearFit:
 
 
 def distinguishable(design: Floats) -> bool:
-    """Say whether the data can tell the columns of a design apart (condition of the scaled columns below 100)."""
+    """Return whether the data can distinguish the columns of a design (condition number, scaled, below 100)."""
     if design.shape[0] < design.shape[1]:
         return False
     return bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < 100)

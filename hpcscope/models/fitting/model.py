@@ -16,14 +16,14 @@ _PACKAGES = ("hpcscope.models.communication", "hpcscope.models.computation")
 
 
 class Model(Protocol):
-    """A model: a file in one of `_PACKAGES` has it in its tuple `MODELS`."""
+    """A model, listed in the tuple `MODELS` of a file in one of `_PACKAGES`."""
 
     name: str
     equation: str
     source: str
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
-        """Fit the curve; say why not where it cannot be done; None where the model is not about such curves."""
+        """Return the fit, or why the curve cannot be fitted; None if the model does not apply to such curves."""
 
 
 @cache
@@ -49,7 +49,7 @@ def fit_all(measurements: Measurements) -> tuple[list[Fit], list[NotFitted]]:
 
 
 def choose(fits: list[Fit]) -> list[Fit]:
-    """Mark the fit with the lowest BIC as chosen, best first; one that already has a reason stays rejected."""
+    """Mark the fit with the lowest BIC as chosen, best first; fits that already have a reason stay rejected."""
     admissible = sorted((fit for fit in fits if not fit.reason), key=lambda fit: fit.bic)
     refused = [fit for fit in fits if fit.reason]
     if not admissible:

@@ -1,4 +1,4 @@
-"""Models that are sums of named costs, of which the data may not tell all apart."""
+"""Models that are sums of named costs, some of which the data may not distinguish."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,30 +21,30 @@ class CostTerm:
     unit: str
     column: Floats
     essential: bool
-    """Without it the model would be another one."""
+    """Whether the model always includes this term."""
 
 
 FEWEST_COUNTS = 3
-"""Process counts that a model over them alone needs."""
+"""Fewest rank counts for a model over rank counts alone."""
 FEWEST_COUNTS_WITH_SIZES, FEWEST_SIZES = 2, 3
-"""Process counts and message sizes that a model over both needs."""
+"""Fewest rank counts and message sizes for a model over both."""
 
 
 @dataclass(eq=False)
 class CostModel:
-    """The common part of models of collectives: a sum of costs over process counts, or over sizes and counts."""
+    """The common part of models of collectives: a sum of costs over rank counts, or over sizes and counts."""
 
     name: str
     equation: str
     source: str
     variable: Variable
     terms: Callable[[Floats, Floats], list[CostTerm]]
-    """The costs, given message sizes in bytes and process counts, both of the shape (points,)."""
+    """The costs, given message sizes in bytes and rank counts, both of the shape (points,)."""
     combines: bool | None = None
-    """True: only of collectives that combine their data with an operator; False: of the others; None: of all."""
+    """True: only for collectives that combine data with an operator; False: only for others; None: for all."""
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
-        """Fit the costs that the curve can tell apart; None where the model is not about such curves."""
+        """Fit the costs that the curve can distinguish; None if the model does not apply to such curves."""
         has_operator = "operator" in curve.subject.parameters
         if curve.variable != self.variable or self.combines not in (None, has_operator):
             return None
@@ -66,7 +66,7 @@ def _too_few(curve: Curve) -> str | None:
 
 
 def ones(ranks: Floats) -> Floats:
-    """Return the column of a cost that each call has once."""
+    """Return the column of a cost that occurs once in each call."""
     return np.ones_like(ranks)
 
 
@@ -76,9 +76,9 @@ def steps(ranks: Floats) -> Floats:
 
 
 def fit_terms(model: Model, curve: Curve, terms: list[CostTerm]) -> Fit | NotFitted:
-    """Fit the terms that the data need and can tell apart, none negative; the others are left out and named.
+    """Fit nonnegative terms that the data need and can distinguish; the other terms are named as left out.
 
-    Every selection with the essential terms is tried, and the one with the lowest BIC is taken.
+    Every selection that contains the essential terms is tried, and the one with the lowest BIC is taken.
     """
     fitted = [(chosen, fit_linear(_design(chosen), curve)) for chosen in _selections(terms)]
     if not fitted:

@@ -1,1 +1,1 @@
-"""The ladder: each layer against the layer below, and the limits under it."""
+"""The ladder: each layer compared with the layer below, and the limits under it."""

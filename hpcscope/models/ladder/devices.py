@@ -1,8 +1,8 @@
-"""Ladders of devices: what their memory and their link to the host could move, and what kernels and copies get.
+"""Ladders of devices: the rates that their memory and host link allow, and the rates of kernels and copies.
 
-The rungs of a benchmark stand on one another in the order in which it declares them: what the device's clock timed
-below what programs wait for, pinned memory of the host below pageable memory. Messages of MPI between devices are
-compared with the slowest link, and that with the slowest memory.
+The rungs of a benchmark follow each other in their declared order: times by the device's clock below times that
+programs wait for, pinned host memory below pageable memory. MPI messages between devices are compared with the
+slowest link, and the slowest link with the slowest memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,17 +22,17 @@ PATHS: dict[DevicePattern, str] = {"device_memory": "memory of", "device_link": 
 
 
 class Way(NamedTuple):
-    """What one ladder is about."""
+    """The subject of one ladder."""
 
     host: str
     number: int
-    """Of the device on its host."""
+    """Number of the device on its host."""
     problem: str
-    """In words: `to the device`; empty where a pattern has but one."""
+    """In words, such as `to the device`; empty if a pattern has only one problem."""
 
 
 def device_ladders(measurements: Measurements) -> list[Ladder]:
-    """Return the ladders of devices whose memory or link was measured on one rank, and of messages of MPI."""
+    """Return the ladders of devices whose memory or link was measured on one rank, and of MPI messages."""
     found = {pattern: _measured(pattern, measurements) for pattern in PATHS}
     alone = [
         _ladder(pattern, way, ons, measurements) for pattern, ways in found.items() for way, ons in ways.items()
@@ -46,7 +46,7 @@ def device_ladders(measurements: Measurements) -> list[Ladder]:
 
 
 def _between(path: Path, lower: list[LadderStep], measurements: Measurements) -> Ladder | None:
-    """Build the ladder of messages between devices on a path, each rung with the size that moves most."""
+    """Build the ladder of messages between devices on a path, each rung at the size with the highest rate."""
     rungs: dict[tuple[str, int], list[Summary]] = {}
     for on in measurements.standing("device_messages", "mpi", "B/s"):
         if path.carries(on.summary):
@@ -65,7 +65,7 @@ def _between(path: Path, lower: list[LadderStep], measurements: Measurements) ->
 def _slowest(
     layer: Layer, pattern: DevicePattern, ways: Iterable[list[On]], measurements: Measurements
 ) -> LadderStep:
-    """Return the slowest device, or direction of its link, by the first of its rungs."""
+    """Return the slowest device, or the slowest direction of a link, by its first rung."""
     firsts = [next(_steps(ons, measurements, layer)) for ons in ways]
     if firsts:
         return min(firsts, key=lambda step: step.figure.estimate.value if step.figure else 0.0)
@@ -109,7 +109,7 @@ def _problem(place: Standing) -> str:
 
 
 def _is_processor(way: Way, measurements: Measurements) -> bool:
-    """Return whether a device is the host's processors: what is copied to it takes no link."""
+    """Return whether a device is the host's CPU: copies to it do not use a link."""
     device = _device(way, measurements)
     return device is not None and device.kind == "cpu"
 
@@ -156,7 +156,7 @@ def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
 
 
 def _steps(ons: list[On], measurements: Measurements, layer: Layer = "device") -> Iterator[LadderStep]:
-    """Yield for each rung the fastest case of the largest size: small ones show a launch, or a cache."""
+    """Yield for each rung the fastest case at the largest size: small sizes show launch costs, or a cache."""
     rungs: dict[tuple[str, int], list[Summary]] = {}
     for on in ons:
         rungs.setdefault(_rung(on), []).append(on.summary)

@@ -1,7 +1,7 @@
-"""Ladders of files: what is kept from a memory copy to the files of an application, writing and reading.
+"""Ladders of files: the rates from a memory copy up to the files of an application, for writing and reading.
 
-A rung that benchmarks declare before others of its layer stands below them: independent access of MPI-IO below
-collective access. On the layer of the file system one client stands below many.
+Rungs that benchmarks declare earlier are below later ones of the same layer: independent MPI-IO access is below
+collective access. On the layer of the file system, one client is below many clients.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ FILE_SYSTEM: Layer = "storage"
 """The layer on which one client and many clients are two rungs."""
 _LOWEST: tuple[Layer, ...] = ("node", FILE_SYSTEM)
 ORDER: tuple[Layer, ...] = (*_LOWEST, *(layer for layer in LAYERS if layer not in _LOWEST))
-"""Layers above the limit: files of the operating system stand below those of MPI."""
+"""Layers above the limit, in order: files of the operating system are below MPI-IO."""
 
 
 def file_ladders(measurements: Measurements) -> list[Ladder]:
@@ -31,7 +31,7 @@ def _ladder(pattern: FilePattern, measurements: Measurements) -> Ladder | None:
     steps = list(_steps(pattern, measurements))
     if not any(step.layer == FILE_SYSTEM for step in steps):
         return None
-    # Files are larger than all caches. What storage keeps of a copy in memory says nothing about the storage.
+    # Files are larger than all caches, so the ratio to a copy in memory says nothing about the storage.
     limit = largest_copy(measurements)
     return Ladder(
         path=PATHS[pattern],

@@ -1,7 +1,7 @@
-"""The ladder: the share that each layer retains of the layer below, from the physical limit to the application.
+"""The ladder: the fraction of the layer below that each layer delivers, from the physical limit to programs.
 
-Which benchmark stands on which rung is declared by the benchmarks (`rungs` in benchmarks.json). Each rung is held
-against the best one of the layer below; programs stand side by side on the layer below all of them.
+Benchmarks declare the rungs to which they belong (`rungs` in benchmarks.json). Each rung is compared with the best
+rung of the layer below; algorithms and applications are both compared with the layer below all programs.
 """
 
 from collections import Counter
@@ -34,13 +34,13 @@ from hpcscope.statistics.summary import Summary
 Exchange = Literal["ping-pong", "stream"]
 Program = Literal["algorithm", "application"]
 EXCHANGES: dict[Exchange, Literal["ping_pong", "stream"]] = {"ping-pong": "ping_pong", "stream": "stream"}
-"""The ways of exchanging messages, and the pattern of each."""
+"""The ways to exchange messages, and the pattern of each."""
 
 
 def layer_below(layer: Layer, layers: Iterable[Layer]) -> Layer | None:
-    """Return the layer that a rung is held against, of those on its ladder; None on the lowest one.
+    """Return the layer of a ladder that a rung is compared with; None for the lowest layer.
 
-    An application contains no algorithm of ours, so both are held against the operations, or what is below them.
+    An application contains no algorithm of Scope, so both are compared with the operations, or the layer below.
     """
     below = [lower for lower in layers if LAYERS.index(lower) < LAYERS.index(layer)]
     if layer in PROGRAM_LEVELS:
@@ -98,7 +98,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
 
 
 def _library(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> list[Summary]:
-    """Return the rung of the MPI library on a path."""
+    """Return the results of the MPI library on a path."""
     ons = measurements.standing(EXCHANGES[exchange], "mpi", unit)
     return [on.summary for on in ons if path.carries(on.summary)]
 
@@ -106,7 +106,7 @@ def _library(path: Path, exchange: Exchange, unit: str, measurements: Measuremen
 def _network(
     path: Path, exchange: Exchange, unit: str, measurements: Measurements
 ) -> dict[str, dict[int, Summary]]:
-    """Return by benchmark and size the best of the protocols that the library may use on this path."""
+    """Return, by benchmark and size, the best result over the protocols that the library may use on this path."""
     best: dict[str, dict[int, Summary]] = {}
     for on in measurements.standing(EXCHANGES[exchange], "network", unit, free=["protocol"]):
         s = on.summary
@@ -126,7 +126,7 @@ def _better(case: Summary, other: Summary) -> bool:
 def _frames(
     path: Path, exchange: Exchange, unit: str, message_bytes: int, measurements: Measurements
 ) -> Iterator[LadderStep]:
-    """Yield raw frames where they were measured (root only): the rate of the wire without a protocol."""
+    """Yield raw frames if they were measured (root only): the rate of the wire without a protocol."""
     if path.inside:
         return
     for on in measurements.standing(EXCHANGES[exchange], "frames", unit):
@@ -135,7 +135,7 @@ def _frames(
 
 
 def memory_limit(measurements: Measurements, path: Path, message_bytes: int) -> LadderStep:
-    """Return the fastest copy between two cores of an array of the size of a message: the least that it needs."""
+    """Return the fastest copy between two cores of an array as large as a message, which needs at least one."""
     copy = fastest_core_copy(measurements, path, message_bytes)
     if copy is None:
         return LadderStep(
@@ -145,7 +145,7 @@ def memory_limit(measurements: Measurements, path: Path, message_bytes: int) -> 
 
 
 def largest_copy(measurements: Measurements) -> LadderStep:
-    """Return the fastest copy by one core of the largest array: the least that a file needs."""
+    """Return the fastest copy of the largest array by one core: a file needs at least one copy."""
     copy = fastest_copy(measurements, 1 << 62)
     if copy is None:
         return LadderStep("limit", "one memory copy", None, not_measured(measurements.catalog, "copy"))
@@ -180,7 +180,7 @@ def _link_limit(path: Path) -> LadderStep:
 
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[LadderStep]:
-    """Take each operation to one other process with the payload nearest to the message; cold buffers first."""
+    """Return a step for each operation on two ranks, at the payload nearest to the message; cold buffers first."""
     ons: dict[str, list[On]] = {}
     for on in measurements.standing("transfer", "operation", "s"):
         if on.summary.ranks == 2 and on.summary.work and path.carries(on.summary):
@@ -189,7 +189,7 @@ def _operation(path: Path, measurements: Measurements, message_bytes: int) -> li
 
 
 def _transfer(several: list[On], message_bytes: int) -> LadderStep:
-    """Take the rung that the benchmark declares first, and of it the payload nearest to the message."""
+    """Return a step for the rung that the benchmark declares first, at the payload nearest to the message."""
     rungs = several[0].place.benchmark.rungs
     first = min(rungs.index(on.place.rung) for on in several)
     candidates = [on.summary for on in several if on.place.rung == rungs[first]]
@@ -203,7 +203,7 @@ def _transfer(several: list[On], message_bytes: int) -> LadderStep:
 
 
 def _communication(level: Program, path: Path, measurements: Measurements) -> list[LadderStep]:
-    """Take of each program the case with the most bytes on the fewest ranks: its bytes over its communication."""
+    """Return each program's bytes over its communication time, for the most bytes on the fewest ranks."""
     summaries: dict[str, list[Summary]] = {}
     for on in measurements.standing("communication", level, "s"):
         s = on.summary
@@ -230,7 +230,7 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
 def _or_missing(
     layer: Layer, pattern: Pattern, steps: list[LadderStep], measurements: Measurements
 ) -> list[LadderStep]:
-    """Return the steps; without any, one that names the benchmarks of every baseline run."""
+    """Return the steps; if there are none, a step that names the missing benchmarks of a baseline run."""
     expected = [
         place
         for place in measurements.catalog.standing(pattern, layer)
@@ -255,7 +255,7 @@ def _sharing(ranks: int, machine: Machine) -> str:
 
 
 def _latency(path: Path, measurements: Measurements) -> Ladder | None:
-    """Build the ladder of the smallest message that both layers sent; in shared memory there is no limit below."""
+    """Build the latency ladder of the smallest message that both layers sent; shared memory has no limit rung."""
     network = _network(path, "ping-pong", "s", measurements)
     library = _library(path, "ping-pong", "s", measurements)
     sizes = {size for best in network.values() for size in best} & {measurements.size(s) for s in library}
@@ -284,7 +284,7 @@ def _wire_time(path: Path, message_bytes: int) -> LadderStep:
 
 
 def _programs(measurements: Measurements) -> Iterator[Ladder]:
-    """Yield for each program its computing rate on p processes, against p times that of one."""
+    """Yield for each program its computing rate on p ranks, compared with p times its rate on one rank."""
     catalog = measurements.catalog
     for level in PROGRAM_LEVELS:
         for place in catalog.standing("arithmetic", level):
@@ -305,7 +305,7 @@ def _programs(measurements: Measurements) -> Iterator[Ladder]:
 
 
 def _largest_plain(s: Summary, measurements: Measurements) -> tuple[object, ...]:
-    """Sort the largest problem last, and of equal ones that whose parameters are the defaults."""
+    """Return a key that sorts the largest problem last, and of equal problems the one with default parameters."""
     catalog = measurements.catalog
     return catalog.size_key(s.benchmark, s.parameters), -len(catalog.differences(s.benchmark, s.parameters))
 
@@ -327,7 +327,7 @@ def _against_one_process(level: Program, chosen: Summary, case: Summary, measure
 
 
 def _node(measurements: Measurements) -> Iterator[Ladder]:
-    """Yield the shares of a node's limits that its benchmarks reach in one process: arithmetic, then memory."""
+    """Yield ladders of a node's benchmarks on one rank against its limits: arithmetic, then memory."""
     yield from filter(None, [_inside_a_node("arithmetic", "flop/s", "flops_per_s", measurements)])
     yield from filter(None, [_inside_a_node("memory", "B/s", "bandwidth_bytes_per_s", measurements)])
 
@@ -337,7 +337,7 @@ def _inside_a_node(
 ) -> Ladder | None:
     limits = _fastest(measurements, pattern, LIMIT, unit)
     limit = max(limits.values(), key=lambda s: _in_memory(pattern, s, measurements), default=None)
-    # What programs compute in one process has ladders of its own.
+    # The computation of programs on one rank has its own ladders.
     layers = [layer for layer in LAYERS if layer != LIMIT and (pattern == "memory" or layer not in PROGRAM_LEVELS)]
     rungs = [
         LadderStep(layer, s.label, s.per_launch)
@@ -354,9 +354,9 @@ def _inside_a_node(
 
 
 def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str) -> dict[str, Summary]:
-    """Return the highest rate of each benchmark on a layer, on one rank; of memory that of the largest arrays.
+    """Return each benchmark's highest rate on a layer, on one rank; for memory, the rate for the largest arrays.
 
-    What several benchmarks of the pattern can choose, such as the precision, is as by default.
+    Parameters that several benchmarks of the pattern have, such as the precision, have their defaults.
     """
     catalog = measurements.catalog
     declaring = Counter(
@@ -378,13 +378,13 @@ def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str
 
 
 def _in_memory(pattern: Pattern, s: Summary, measurements: Measurements) -> tuple[int, float]:
-    """Sort rates of memory by the size of the arrays first: small ones may stay in a cache."""
+    """Return a key that sorts memory rates by the size of the arrays first: small arrays may stay in a cache."""
     size = measurements.catalog.array_bytes(s.benchmark, s.parameters) if pattern == "memory" else 0
     return size, s.estimate.value
 
 
 def layered(steps: Iterable[LadderStep], unit: str, higher_is_better: bool) -> list[LadderRung]:
-    """Hold each step against the best one of the layer below."""
+    """Compare each step with the best step of the layer below."""
     by_layer: dict[Layer, list[LadderStep]] = {}
     for step in steps:
         by_layer.setdefault(step.layer, []).append(step)

@@ -1,4 +1,4 @@
-"""The limits of messages of every size on the measured paths: lines in the curves of network benchmarks."""
+"""Limits on messages of every size on the measured paths: lines in the curves of network benchmarks."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -15,20 +15,20 @@ from hpcscope.strict import Strict
 
 LOCAL = ["shm", "cma", "unix"]
 EXCHANGES: tuple[Pattern, ...] = ("ping_pong", "stream")
-"""Patterns of messages between two ranks, which the lines bound."""
+"""Patterns of messages between two ranks, which the lines limit."""
 LARGEST_RATIO = 16
-"""A copy of a much larger array says little of a short message."""
+"""Largest ratio of array to message size: a copy of a much larger array says little about a short message."""
 
 
 class LimitPoint(Strict):
-    """The best possible figure of messages of one size."""
+    """The best possible value for messages of one size."""
 
     message_bytes: int
     value: float
 
 
 class Limit(Strict):
-    """The upper bound of a protocol's messages: a line in its curves that no measurement crosses."""
+    """The upper bound on a protocol's messages: a line in its curves that no measurement crosses."""
 
     name: str
     """For example `TCP/IP frames of 1500 B at 1 Gbit/s over eth0`."""
@@ -41,7 +41,7 @@ class Limit(Strict):
 
 
 def limits(measurements: Measurements) -> list[Limit]:
-    """Return the frames' line for each protocol on a link of known rate, and one copy for local transports."""
+    """Return the limit by frames for each protocol on a link of known rate, and one copy for local transports."""
     found: list[Limit] = []
     for path in paths(measurements.machine, measurements.launches):
         if path.transport == "default":

@@ -1,4 +1,4 @@
-"""The limit of a wire: the arithmetic of frames (Melas 2000, appendix A, generalised)."""
+"""The limit of a wire: the arithmetic of frames (Melas 2000, appendix A, generalized)."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -20,7 +20,7 @@ class Frame:
 
     mtu_bytes: int = 1500
     preamble_bytes: int = 8
-    """With the start-of-frame delimiter."""
+    """Includes the start-of-frame delimiter."""
     header_bytes: int = 14
     check_sequence_bytes: int = 4
     gap_bytes: int = 12
@@ -28,7 +28,7 @@ class Frame:
     """Least length of header, packet and check sequence; shorter packets are padded."""
 
     def wire_bytes(self, packet_bytes: int) -> int:
-        """Return the bytes of channel time that a packet takes."""
+        """Return the channel time of a packet in bytes."""
         framed = max(self.header_bytes + packet_bytes + self.check_sequence_bytes, self.minimum_bytes)
         return self.preamble_bytes + framed + self.gap_bytes
 
@@ -59,7 +59,7 @@ MEASURED = {
 
 
 def message_wire_bytes(message_bytes: int, protocol: Protocol, frame: Frame = Frame()) -> int:
-    """Return the bytes of channel time of a message, cut into as many packets as it needs (one at least)."""
+    """Return the channel time of a message in bytes, split into the packets that it needs (at least one)."""
     room = frame.mtu_bytes - protocol.header_bytes
     packets = max(1, ceil(message_bytes / room))
     last = message_bytes - (packets - 1) * room

@@ -1,7 +1,7 @@
-"""The fastest copies of memory by one core: of what the core itself wrote, and of what another core wrote.
+"""The fastest memory copies by one core: of data that the core itself wrote, or that another core wrote.
 
-Files of the operating system are copied by the core that wrote their data. A message is written by one core and
-copied by another, so its limit is the copy between cores: its data come from the cache of the sender.
+The core that wrote the data of a file also copies them to the operating system. One core writes a message and
+another copies it, so its limit is the copy between cores: its data come from the sender's cache.
 """
 
 from typing import Literal
@@ -22,17 +22,17 @@ def not_measured(catalog: Catalog, pattern: CopyPattern) -> str:
 
 
 def fastest_copy(measurements: Measurements, array_bytes: int) -> Summary | None:
-    """Return the time of the fastest copy on one rank of the smallest array not below a size, else of the largest.
+    """Return the fastest one-rank copy of the smallest array of at least this size, else of the largest array.
 
-    The C library's copy and STREAM's loop are both copies; libraries use whichever is faster, and so the faster is
-    the limit. None where no copy was measured on one rank.
+    The C library's copy and STREAM's loop are both copies. Libraries use whichever is faster, so the faster one is
+    the limit. None if no copy was measured on one rank.
     """
     copies = [on.summary for on in measurements.standing("copy", LIMIT, "s") if on.summary.ranks == 1]
     return _fastest(measurements, copies, array_bytes)
 
 
 def fastest_core_copy(measurements: Measurements, path: Path, message_bytes: int) -> Summary | None:
-    """Return the same for copies between the two cores of a path, of an array of the message's size.
+    """Return the same for copies between the two cores of a path, of an array as large as the message.
 
     All messages of a case arrive in the same buffer, so the array has the size of one message.
     """

@@ -1,4 +1,4 @@
-"""The paths between two processes that were measured, one for each transport, inside a host and between hosts."""
+"""The measured paths between two ranks, one for each transport, intra-node and inter-node."""
 
 from dataclasses import dataclass
 
@@ -8,24 +8,24 @@ from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import LaunchRecord
 
 BETWEEN_HOSTS = "between hosts"
-"""The end of the name of the default path where it leaves a host."""
+"""Suffix of the name of the default path if it leaves a host."""
 
 FABRICS = ("libfabric", "ucx")
-"""Libraries that choose a way of their own, as the MPI library does that calls them."""
+"""Libraries that choose their own path, like the MPI library that calls them."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """One path between two processes."""
+    """One path between two ranks."""
 
     name: str
     transport: str
     inside: bool
-    """Whether both processes are on one host."""
+    """Whether both ranks are on one host."""
     placements: frozenset[Placement]
-    """Placements of the launches whose processes used this path."""
+    """Placements of the launches whose ranks used this path."""
     link: Link | None
-    """The link between the hosts (or the loopback); None for shared memory or where it is not known."""
+    """The link between the hosts (or the loopback); None for shared memory or if it is not known."""
 
     @property
     def memory(self) -> bool:
@@ -41,7 +41,7 @@ class Path:
         return here if self.transport == "tcp" else (*here, *FABRICS)
 
     def placed(self, case: Case) -> bool:
-        """Return whether the processes of a case stand as those of the path."""
+        """Return whether the ranks of a case are placed like the ranks of the path."""
         return case.placement in self.placements
 
     def carries(self, case: Case) -> bool:
@@ -50,9 +50,9 @@ class Path:
 
 
 def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
-    """Return the paths between rank 0 and rank 1 that were measured, the default first.
+    """Return the measured paths between rank 0 and rank 1, the default transport first.
 
-    Where a run has several hosts, it is about what lies between them: that comes before shared memory.
+    If a run has several hosts, the path between hosts comes before shared memory.
     """
     placements: dict[tuple[str, bool], set[Placement]] = {}
     for launch in launches:
@@ -81,10 +81,10 @@ def _path(transport: str, inside: bool, placements: frozenset[Placement], machin
 
 
 def link_between(machine: Machine) -> Link | None:
-    """Return the link of the messages that all hosts have up under one name, at the rate of the slowest host.
+    """Return the link of the messages: up under one name on all hosts, with the rate of the slowest host.
 
-    It is the one of the interface that the user named, else the fastest. None where that is a guess: there are
-    several links, and no rate of any is known.
+    It is the interface that the user named, else the fastest link. None if that would be a guess: there are
+    several links, and none has a known rate.
     """
     by_name: dict[str, list[Link]] = {}
     for host in machine.hosts:

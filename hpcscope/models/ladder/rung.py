@@ -1,4 +1,4 @@
-"""A ladder and its rungs: figures of one layer after another, each held against what is below it."""
+"""A ladder and its rungs: the values of the layers, each compared with what is below it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,22 +25,22 @@ class LadderRung(Strict):
     high: float | None
     unit: str
     retained: float | None
-    """Share of the layer below that reaches this one; None on the lowest rung or where either is missing."""
+    """Fraction of the layer below that this rung delivers; None on the lowest rung or if either is missing."""
     retained_low: float | None
     retained_high: float | None
     paired_launches: int = 0
-    """Launches that measured this and the layer below, whose shares give the interval of `retained`; 0: none."""
+    """Launches that measured this rung and the one below; their ratios give the interval of `retained`."""
     of_limit: float | None
     reason: str
-    """Why a figure is missing; empty when it is not."""
+    """Why a value is missing; empty if it is not."""
     note: str = ""
-    """A remark on the figure, for example that the messages stay in a cache."""
+    """A remark on the value, for example that the messages stay in a cache."""
     mixes_states: bool = False
-    """Whether the figure mixes states of the machine."""
+    """Whether the value mixes states of the machine."""
 
 
 class Ladder(Strict):
-    """The way from the physical limit up to the algorithm, for one path between two processes or one machine."""
+    """The rungs from the physical limit up to programs, for one path between two ranks or for one machine."""
 
     path: str
     """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
@@ -51,7 +51,7 @@ class Ladder(Strict):
     rungs: list[LadderRung]
     """From the limit upwards."""
     successive: bool = False
-    """Whether each rung is held against the one before it, instead of the best one of the layer below."""
+    """Whether each rung is compared with the previous rung, instead of the best rung of the layer below."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class LadderStep:
 def compared(
     step: LadderStep, below: PerLaunch | None, limit: PerLaunch | None, unit: str, higher_is_better: bool
 ) -> LadderRung:
-    """Hold a step against the figure below it and against the limit."""
+    """Compare a step with the value below it and with the limit."""
     retained = _share(step.figure, below, higher_is_better)
     of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
     figure = step.figure.estimate if step.figure else None
@@ -91,7 +91,7 @@ def compared(
 
 
 def successive(steps: Sequence[LadderStep], unit: str, *, from_limit: bool = True) -> list[LadderRung]:
-    """Hold each rate against the last one before it that was measured; the first is the limit, or only a bound."""
+    """Compare each rate with the last measured one before it; without `from_limit` the limit is only a bound."""
     rungs: list[LadderRung] = []
     below: PerLaunch | None = None
     for step in steps:
@@ -102,10 +102,10 @@ def successive(steps: Sequence[LadderStep], unit: str, *, from_limit: bool = Tru
 
 
 def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bool) -> Ratio | None:
-    """Return the share retained of the layer below: below 1 where this layer is worse.
+    """Return the fraction of the layer below that this layer delivers: below 1 if this layer is worse.
 
-    Where the shares of the launches scatter, so that the printed figures' own share lies in their interval, it is
-    that one: 13 GB/s of 23 GB/s must not read 31 %.
+    If the ratio of the printed values is inside the interval of the launches' ratios, it is returned: 13 GB/s of
+    23 GB/s must not read 31 %.
     """
     if this is None or below is None:
         return None
@@ -116,7 +116,7 @@ def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bo
 
 
 def _apart(this: PerLaunch | None, below: PerLaunch | None) -> str:
-    """Say where launches of different ranks, transports or placements measured a rung and the layer below."""
+    """Return a note if a rung and the layer below were not measured in the same launches; else an empty text."""
     if this is None or below is None or not this.launches or not below.launches:
         return ""
     return (
@@ -130,5 +130,5 @@ def measured_step(layer: Layer, summary: Summary) -> LadderStep:
 
 
 def exact(value: float) -> PerLaunch:
-    """Return a figure that is known without error, such as the rate of a link."""
+    """Return a value that is known without error, such as the rate of a link."""
     return PerLaunch(Estimate.exact(value))

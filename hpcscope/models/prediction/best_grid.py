@@ -1,4 +1,4 @@
-"""The process grid to be chosen: of all that are possible, the one with the shortest predicted time."""
+"""The recommended process grid: of all possible grids, the one with the shortest predicted time."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,17 +18,17 @@ class BestGrid(Strict):
     grid: tuple[int, int]
     """Rows and columns."""
     equivalent: list[tuple[int, int]]
-    """Grids whose predicted time is longer by less than such predictions err, the best first."""
+    """Grids whose predicted time is longer by less than the error of predictions, the best first."""
 
 
 def every_rows(ranks: int) -> list[int]:
-    """Return the rows of every grid of a number of ranks."""
+    """Return the numbers of rows of every grid of this number of ranks."""
     few = [rows for rows in range(1, isqrt(ranks) + 1) if ranks % rows == 0]
     return sorted({*few, *(ranks // rows for rows in few)})
 
 
 def grid_of(point: PredictedPoint) -> tuple[int, int] | None:
-    """Return the rows and columns of a point; None where the algorithm chooses them."""
+    """Return the rows and columns of a point; None if the algorithm chooses them."""
     rows = int(point.grid.get(ROWS, 0))
     return (rows, point.ranks // rows) if rows else None
 

@@ -1,7 +1,7 @@
-"""How much longer work takes while other processes of a host work too, by the rates that they share.
+"""How much longer work takes while other ranks of a host work, too, from the rates that they share.
 
-The part of a time that its data take from memory at the bandwidth of one process grows as that bandwidth falls
-with the number of processes; the rest grows as the arithmetic rate falls.
+The part of a time in which data come from memory at the bandwidth of one rank grows as the bandwidth per rank
+falls with the number of ranks; the rest grows as the arithmetic rate per rank falls.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ SEED = 17
 
 
 class Contention:
-    """Rates of one and of several processes on one host."""
+    """Rates of one and of several ranks on one host."""
 
     def __init__(self, measurements: Measurements) -> None:
         self._measurements = measurements
@@ -28,9 +28,9 @@ class Contention:
         self._arithmetic = self._rates("arithmetic", "flop/s")
 
     def longer(self, time_s: Floats, processes: int, touched_bytes: float, passes: float) -> Floats:
-        """Return the time of work on one process when as many processes of its host do such work.
+        """Return the time of one rank's work when `processes` ranks of its host do such work at the same time.
 
-        `touched_bytes`: of the memory of one process, which it passes through at least `passes` times.
+        `touched_bytes`: memory of one rank, which the work passes through at least `passes` times.
         """
         if processes < 2:
             return time_s
@@ -45,7 +45,7 @@ class Contention:
         )
 
     def _slowdown(self, rates: dict[int, Rates], processes: int, place: float) -> Floats:
-        """Interpolate over the measured numbers of processes; 1 where only one was measured, or none."""
+        """Interpolate over the measured numbers of ranks; 1 unless one rank and several ranks were measured."""
         each = {count: interpolated(*found, place) / count for count, found in sorted(rates.items())}
         if 1 not in each:
             return np.ones(1 + DRAWS)
@@ -53,7 +53,7 @@ class Contention:
         return interpolated(np.array([*each], dtype=np.float64), slower, float(processes))
 
     def _rates(self, pattern: Pattern, unit: str) -> dict[int, Rates]:
-        """Return the rates by the number of processes; the best of those with as many bytes of each process."""
+        """Return the rates by number of ranks: the best for each number of bytes that a rank touches."""
         found: dict[int, dict[float, Floats]] = defaultdict(dict)
         for on in self._measurements.standing(pattern, "limit", unit):
             case = on.summary

@@ -18,13 +18,13 @@ from hpcscope.statistics.summary import Summary
 SEED = 11
 PAIR = 2
 ALIKE_ON_TWO = ("MPI_Alltoallv", "MPI_Alltoall")
-"""Routines that exchange the same between two processes."""
+"""Routines that exchange the same data between two ranks."""
 NEIGHBORS: Pattern = "neighbor_exchange"
-"""The rung of the benchmarks that measure exchanges with all neighbors on a ring or grid of ranks."""
+"""The pattern of benchmarks that measure exchanges with all neighbors on a ring or grid of ranks."""
 DIMENSIONS = "dimensions"
-"""The parameter of these that says of how many dimensions the grid is."""
+"""The parameter of these benchmarks that gives the number of dimensions of the grid."""
 LARGEST_OF_LATENCY = 4096
-"""Bytes: larger messages say little of the latency."""
+"""Largest size in bytes of a smallest message that still determines the latency."""
 MESSAGE = "MPI_Send"
 """The routine whose benchmark measures the cost of a message."""
 
@@ -53,14 +53,14 @@ class SizeCurve:
 
     @property
     def latency_s(self) -> Floats:
-        """The time at 0 bytes on the line through the two smallest sizes; 0 where none is small enough."""
+        """The time at 0 bytes on the line through the two smallest sizes; 0 if no size is small enough."""
         if self.sizes.size == 1 or self.sizes[0] > LARGEST_OF_LATENCY:
             return np.zeros_like(self.drawn_s[0])
         slope = (self.drawn_s[1] - self.drawn_s[0]) / (self.sizes[1] - self.sizes[0])
         return np.asarray(np.clip(self.drawn_s[0] - slope * self.sizes[0], 0.0, self.drawn_s[0]), dtype=np.float64)
 
     def beyond(self, message_bytes: float) -> bool:
-        """Return whether a size lies outside the measured range."""
+        """Return whether a size is outside the measured range."""
         return not self.sizes[0] <= message_bytes <= self.sizes[-1]
 
 
@@ -82,38 +82,38 @@ class MeasuredCosts:
         rooms = [usable(host) for host in machine.hosts]
         known = [room for room in rooms if room is not None]
         self.host_room = min(known) if known else None
-        """Processes that one host has a processor for; None where that is not known."""
+        """Most ranks for which one host has a processor each; None if that is not known."""
         self._curves: dict[tuple[object, ...], SizeCurve | None] = {}
 
     def between_hosts(self, ranks: int) -> bool:
-        """Return whether this number of processes needs several hosts of a cluster made of the measured ones.
+        """Return whether this number of ranks needs several hosts, in a cluster of hosts like the measured ones.
 
-        Two already do where no two processes of the run were on one host.
+        Two ranks already do if no two ranks of the run were on one host.
         """
         if not any(not path.inside for path in self._paths):
             return False
         return (self._apart and ranks > 1) or (self.host_room is not None and ranks > self.host_room)
 
     def on_a_host(self, ranks: int) -> int:
-        """Return how many of the processes share a host."""
+        """Return how many of the ranks share a host."""
         return 1 if self._apart else min(ranks, self.host_room or ranks)
 
     def beyond_a_host(self, ranks: int) -> str:
-        """Return the assumption where processes outnumber a host's processors and no other host was measured."""
+        """Return the assumption made if ranks outnumber a host's processors and no other host was measured."""
         if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):
             return ""
         return f"more ranks than the {self.host_room} processors of a host: predicted as if there were enough"
 
     def messages(self, step: Messages, outside: bool) -> tuple[Floats, str, str]:
-        """Return the draws of the time in s, its origin, and the extrapolated part."""
+        """Return the draws of the time in s, the name of their source, and the extrapolated part."""
         curve = self._ping_pong(outside)
         return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
 
     def collective(self, step: CollectiveStep, outside: bool, together: int) -> tuple[Floats, str, str]:
-        """Return the same of a collective: as measured, else as the messages that stand for it.
+        """Return the same for a collective: as measured, else from the messages that stand for it.
 
-        Of pairs of processes that exchange these, what the collective takes on two, where that was measured.
-        `together`: the processes of the program, groups of which call the collective at the same time.
+        Messages that pairs of ranks exchange cost what the collective takes on two ranks, if that was measured.
+        `together`: the number of ranks of the program, groups of which call the collective at the same time.
         """
         if step.ranks < 2:
             return np.zeros(1 + DRAWS), "", ""
@@ -128,7 +128,7 @@ class MeasuredCosts:
         return step.count * ping_pong.at(step.bytes), name, _beyond(ping_pong, step.bytes)
 
     def neighbor_exchange(self, step: NeighborExchange, outside: bool) -> tuple[Floats, str, str]:
-        """Return the same of exchanges with neighbors: as measured on a ring or grid, else as exchanges of pairs.
+        """Return the same for exchanges with neighbors: as measured on a ring or grid, else as pairwise exchanges.
 
         Messages that are posted together share one latency.
         """
@@ -164,9 +164,9 @@ class MeasuredCosts:
         return self._curve(f"{cases[0].benchmark}, {path.name}" if cases else "", cases)
 
     def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
-        """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
+        """Return the times of a collective inter-node, or intra-node, as the program runs; else of any placement.
 
-        A program's operation for cold buffers goes before the library's collective.
+        For cold buffers, an operation that was measured with them goes before the library's collective.
         """
         for where in (outside, None):
             for level in ["operation", "mpi"] if step.fresh else ["mpi"]:
@@ -177,7 +177,7 @@ class MeasuredCosts:
     def _of_collectives(
         self, step: CollectiveStep, level: str, outside: bool | None, together: int
     ) -> list[SizeCurve]:
-        """Return the times among as many groups at the same time as the program has, and of one group alone."""
+        """Return the times with the program's number of concurrent groups, and with one group alone."""
         numbers = dict.fromkeys((together, step.ranks))
         curves = (self._of_collective(step.routine, level, step.ranks, ranks, outside) for ranks in numbers)
         return [curve for curve in curves if curve is not None]
@@ -185,10 +185,10 @@ class MeasuredCosts:
     def _of_collective(
         self, routine: str, level: str, group: int, ranks: int, outside: bool | None
     ) -> SizeCurve | None:
-        """Return the times of a collective among `group` processes, when all of `ranks` call it.
+        """Return the times of a collective among `group` ranks, when all of `ranks` call it.
 
         `outside`: between hosts or inside one; None: either. Of two routines that do the same, the one that was
-        measured with more sizes.
+        measured at more sizes.
         """
         routines = ALIKE_ON_TWO if group == PAIR and routine in ALIKE_ON_TWO else (routine,)
         curves = [self._of_routine(name, level, group, ranks, outside) for name in routines]
@@ -215,10 +215,10 @@ class MeasuredCosts:
         return self._curves[key]
 
     def _of_neighbors(self, step: NeighborExchange, outside: bool | None) -> Iterator[tuple[SizeCurve, float]]:
-        """Yield the times of exchanges with neighbors, the best first, and how many have as many messages.
+        """Yield curves of exchanges with neighbors, best first, each with the step's messages over its own.
 
-        A grid of as many dimensions goes before a ring; of each, the largest number of ranks up to the step's goes
-        before all others.
+        A grid with the step's number of dimensions comes before a ring. For each, the largest number of ranks up
+        to the step's number comes first.
         """
         cases = [
             on.summary
@@ -249,9 +249,9 @@ class MeasuredCosts:
         return len(set(hosts[:ranks])) > 1 if hosts else case.placement.one_per_host
 
     def _repeated(self, cases: list[Summary]) -> list[Summary]:
-        """Return the results of operations back to back.
+        """Return the results of the same operations back to back.
 
-        A program calls them again and again: a process may begin before the last call has ended on all others.
+        A program repeats them: a rank may begin before the previous call has ended on all other ranks.
         """
         return [self._measurements.back_to_back(case) for case in cases]
 
@@ -262,7 +262,7 @@ class MeasuredCosts:
 def curve(
     name: str, summaries: Iterable[Summary], random: np.random.Generator, measurements: Measurements
 ) -> SizeCurve:
-    """Return the times of one or more messages of different sizes; of equal sizes the first counts."""
+    """Return the curve of times over message sizes; if several results have one size, the first counts."""
     by_size: dict[float, Summary] = {}
     for summary in summaries:
         by_size.setdefault(measurements.message_bytes(summary), summary)
@@ -272,7 +272,7 @@ def curve(
 
 
 def _of_messages(curve: SizeCurve, message_bytes: float, ratio: float) -> Floats:
-    """Return the time of so many times the messages of the curve, all posted together: the latency counts once."""
+    """Return the time of `ratio` times the curve's messages, all posted together: the latency counts once."""
     alone = curve.at(message_bytes)
     latency = np.minimum(curve.latency_s, alone)
     return np.asarray(latency + (alone - latency) * ratio, dtype=np.float64)

@@ -1,10 +1,10 @@
-"""The error of the formulas themselves, from the points at which predictions were held against measurements.
+"""The error of the formulas themselves, from the points at which predictions were compared with measurements.
 
-What the formulas omit shows in the errors of the measured points. On the logarithmic scale, an interval reaches to
-both sides of the median of the errors of *other* points (leave one out), so that no point widens its own interval.
-Errors are biased and some are far off: the scale is the largest deviation from the median without a tenth of the
-errors, at least one, over that of normal errors (median ranks, Benard & Bos-Levenbach 1953). Predictions with
-hidden communication are a class of their own: how much is hidden is not known.
+The errors of the measured points show what the formulas omit. On the logarithmic scale, an interval extends to
+both sides of the median error of *other* points (leave one out), so that no point widens its own interval. Errors
+are biased and some are far off: the scale is the largest deviation from the median after leaving out a tenth of
+the errors, at least one, relative to normal errors (median ranks, Benard & Bos-Levenbach 1953). Predictions with
+hidden communication form their own class, because it is not known how much is hidden.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from hpcscope.statistics.distributions import normal_quantile, student_quantile
 from hpcscope.statistics.estimate import Estimate
 
 FEWEST = 6
-"""Errors that say how large others may be."""
+"""Fewest errors that say how large other errors may be."""
 CONFIDENCE = 0.95
 LEFT_OUT = 0.1
 EFFICIENCY = 0.5
@@ -31,9 +31,9 @@ class ModelError:
         self._points = [point for point in points if point.is_counted]
 
     def widened(self, point: PredictedPoint, alike: Iterable[PredictedPoint]) -> PredictedPoint:
-        """Return the point with intervals that hold the error of the formulas; without any where too few tell it.
+        """Return the point with intervals that include the formulas' error; without any if too few errors exist.
 
-        `alike`: the points of the same program; where they are too few, those of all programs of its class count.
+        `alike`: the points of the same program; if they are too few, points of all programs in its class count.
         """
         if point.ranks == 1:
             return point
@@ -60,12 +60,12 @@ class ModelError:
 
 
 def _errors(pairs: Iterable[tuple[Estimate, float | None]]) -> list[float]:
-    """Return the logarithms of predicted over measured figures, where both are above zero."""
+    """Return the logarithms of predicted over measured values, for pairs above zero."""
     return [log(estimate.value / other) for estimate, other in pairs if other and other > 0 and estimate.value > 0]
 
 
 def error_range(errors: list[float]) -> tuple[float, float]:
-    """Return between which bounds the next error of the same kind is, with 95 % confidence."""
+    """Return the interval that contains the next error of the same kind with 95 % confidence."""
     middle = float(np.median(errors))
     count = len(errors)
     kept = count - max(1, int(LEFT_OUT * count))

@@ -1,4 +1,4 @@
-"""The rates at which one process does the phases of an algorithm, over the sizes at which it was measured."""
+"""The rates of the phases of an algorithm on one rank, over the sizes at which they were measured."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -20,14 +20,14 @@ from hpcscope.statistics.summary import Summary
 SEED = 13
 
 RAN: tuple[Origin, ...] = ("measured", "emulated")
-"""The origins of times that a program took: the processors of an emulated cluster are real."""
+"""The origins of real execution times: the processors of an emulated cluster are real."""
 
 Rates = tuple[Floats, Floats]
-"""Sizes, shape (points,), and seconds for each unit of work there, shape (points, 1 + draws)."""
+"""Sizes, shape (points,), and seconds per unit of work at each size, shape (points, 1 + draws)."""
 
 
 class OneProcess:
-    """Phase times of an algorithm's runs on one process."""
+    """Phase times of an algorithm's runs on one rank."""
 
     def __init__(self, costs: Costs, measurements: Measurements) -> None:
         self._costs = costs
@@ -41,12 +41,12 @@ class OneProcess:
         self._rates: dict[tuple[object, ...], Rates | None] = {}
 
     def sizes(self, problem: Problem) -> list[int]:
-        """Return the sizes at which one process was measured."""
+        """Return the sizes at which one rank was measured."""
         rates = self._of(problem, "compute")
         return [] if rates is None else [int(size) for size in rates[0]]
 
     def total(self, problem: Problem) -> Estimate | None:
-        """Return the whole time of the problem on one process; None where it was not measured."""
+        """Return the total time of the problem on one rank; None if it was not measured."""
         metric, wanted = self._catalog.time_metric(self._costs.benchmark), self._effective(problem.parameters)
         found = (
             summary.estimate
@@ -117,14 +117,14 @@ class OneProcess:
         return np.array(sizes, dtype=np.float64), drawn
 
     def _metric(self, phase: Phase) -> str | None:
-        """Return the metric of a phase; a program that tells no phases apart only computes on one process."""
+        """Return the metric of a phase; a program that does not separate phases only computes on one rank."""
         name = f"{phase}_s"
         if phase == "compute" and name not in self._catalog[self._costs.benchmark].metric:
             return self._catalog.time_metric(self._costs.benchmark)
         return name
 
     def _effective(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
-        """Return the parameters but the size that have an effect on one process."""
+        """Return the parameters, except the size, that have an effect on one rank."""
         without = {*self._catalog.of_role(self._costs.benchmark, parameters, "size", "parallel")}
         return {name: value for name, value in parameters.items() if name not in without}
 

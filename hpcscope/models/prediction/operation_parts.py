@@ -1,9 +1,9 @@
-"""The parts of an operation's time, beside the time of the ping-pong for the same messages.
+"""The parts of an operation's time, compared with the ping-pong time of the same messages.
 
-The share of the ping-pong's rate that an operation retains is the time of its messages over its own: each at the
-pace of the ping-pong, one after another as the operation declares (Melas 2000, section 7.5: 29 to 63 %). Further
-cases tell the rest apart: cold less warm buffers is the first touch of fresh pages, columns less rows the
-gathering of strided data, and what is left is contention, copies, slower links and the library's algorithm.
+The fraction of the ping-pong's rate that an operation delivers is the time of its messages over its own: each at
+the speed of the ping-pong, in the declared succession (Melas 2000, section 7.5: 29 to 63 %). Other cases separate
+the rest: cold minus warm buffers is the first touch of pages, columns minus rows is the packing of strided data,
+and the remainder is contention, copies, slower links and the library's algorithm.
 """
 
 from collections import defaultdict
@@ -25,11 +25,11 @@ from hpcscope.strict import Strict
 
 BUFFERS, FRESH, USED = "buffers", "cold", "warm"
 LAYOUT, STRIDED, CONTIGUOUS = "layout", "columns", "rows"
-"""The layout parameters of operations, and the values between which the time is divided."""
+"""The parameters of operations, and their values, that separate the parts of the time."""
 
 
 class OperationParts(Strict):
-    """Where the time of a program's operation goes, on cold buffers where it has the choice.
+    """Where the time of a program's operation goes, with cold buffers if there is a choice.
 
     All times are of the whole operation.
     """
@@ -37,19 +37,19 @@ class OperationParts(Strict):
     subject: Case
     time_s: Estimate
     messages_s: Estimate
-    """The time of its messages one after another, each at the pace of the ping-pong."""
+    """The time of its messages one after another, each at the speed of the ping-pong."""
     retained: Estimate
-    """Share of the ping-pong's figure that the operation delivers: the messages' time over its own."""
+    """Fraction of the ping-pong's rate that the operation delivers: the messages' time over its own."""
     first_touch_s: float | None
-    """How much more cold buffers cost than warm ones; None where those were not measured."""
+    """How much more time cold buffers take than warm ones; None if warm buffers were not measured."""
     packing_s: float | None
-    """Additional cost of columns over contiguous rows; None where it is unknown."""
+    """Additional time of columns over contiguous rows; None if it is unknown."""
     rest_s: float
-    """Contention, copies, the library's algorithm; first touch and packing too where they are not known."""
+    """Contention, copies, the library's algorithm; also first touch and packing, if they are unknown."""
 
 
 def operation_parts(measurements: Measurements) -> list[OperationParts]:
-    """Take every operation apart whose processes had a processor each: of two kinds of buffers, the fresh ones."""
+    """Return the parts of every operation without oversubscription; with cold buffers, if there is a choice."""
     catalog = measurements.catalog
     times = {
         benchmark.name: catalog.time_metric(benchmark.name)
@@ -73,7 +73,7 @@ def operation_parts(measurements: Measurements) -> list[OperationParts]:
 
 
 def _called_plainly(case: Case, catalog: Catalog) -> bool:
-    """Say whether an operation was called as most programs do, not with a computation before its end."""
+    """Return whether an operation was called as in most programs, without a computation before its end."""
     defaults = catalog.defaults(case.benchmark)
     calls = [parameter.name for parameter in catalog[case.benchmark].parameters if parameter.role == "call"]
     return all(case.parameters.get(name, defaults[name]) == defaults[name] for name in calls)
@@ -110,7 +110,7 @@ def _apart(
     total = fresh.estimate.value
     used = operations.get(_changed(fresh, {BUFFERS: USED})) if BUFFERS in fresh.parameters else None
     rows = operations.get(_changed(fresh, {BUFFERS: USED, LAYOUT: CONTIGUOUS}))
-    # Shares of the time on cold buffers, launch by launch where the cases share launches.
+    # Times relative to cold buffers, launch by launch if the cases share launches.
     of_used = total * ratio(used.per_launch, fresh.per_launch).value if used else None
     of_rows = total * ratio(rows.per_launch, fresh.per_launch).value if rows else None
     first_touch = total - of_used if of_used is not None else None
@@ -128,6 +128,6 @@ def _apart(
 
 
 def _changed(case: Case, values: dict[str, str]) -> Key:
-    """Return the key of the case with other values, where it has the parameters."""
+    """Return the key of the case with other values, for the parameters that it has."""
     changes = {name: value for name, value in values.items() if name in case.parameters}
     return key(case.benchmark, {**case.parameters, **changes}, case.batch)

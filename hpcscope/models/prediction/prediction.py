@@ -1,8 +1,8 @@
-"""Predictions of algorithms, and how wrong they are.
+"""Predictions of algorithms, and their errors.
 
-The phase formulas are evaluated with the figures of the lower levels: messages, halo exchanges and collectives
-take their measured times, and computation takes the time of one process for a block of that size. No run of the
-predicted program on several processes is an input: each such run is a test.
+The phase formulas are evaluated with the results of the lower levels: messages, halo exchanges and collectives
+take their measured times, and computation takes the time of one rank for a block of that size. No run of the
+predicted program on several ranks is an input: each such run is a test.
 """
 
 import importlib
@@ -43,32 +43,32 @@ class Prediction(Strict):
     """An algorithm's phase formulas with the measured lower levels, compared with all measured cases."""
 
     subject: Case
-    """The case without size and grid; its `ranks` is the largest number."""
+    """The case without size and grid; its `ranks` is the largest number of ranks."""
     origin: Literal["simulated"] = "simulated"
-    """Origin of the prediction; the compared times were measured, if only in an emulated cluster."""
+    """Origin of the prediction; the times it is compared with were measured, if only in an emulated cluster."""
     source: str
     parameters_from: list[str]
-    """The measurements that the formulas are evaluated with."""
+    """The measurements with which the formulas are evaluated."""
     points: list[PredictedPoint]
     median_error: float | None
-    """Median absolute error of the validated points with a processor for each process; None where fewer than
-    three have one."""
+    """Median absolute error of the validated points without oversubscription; None if there are fewer than
+    three such points."""
     reason: str = ""
-    """Why nothing could be predicted, or validated."""
+    """Why nothing could be predicted or validated."""
 
     @property
     def errors(self) -> list[float]:
-        """The errors that count: predicted over measured total, less one."""
+        """The errors that count: predicted over measured total, minus 1."""
         return [point.error for point in self.points if point.is_counted and point.error is not None]
 
     @property
     def typical_error(self) -> float:
-        """The median error; of fewer than three the largest."""
+        """The median error; the largest error if there are fewer than three."""
         return self.median_error or max(map(abs, self.errors))
 
 
 def all_costs(catalog: Catalog) -> dict[str, Costs]:
-    """Return the costs of every program by its benchmark: those with a file, and those that declare their own."""
+    """Return the costs of every program by its benchmark: from files, and as declared by benchmarks themselves."""
     declared: dict[str, Costs] = {
         benchmark.name: Declared(benchmark)
         for benchmark in catalog
@@ -94,9 +94,9 @@ class Seconds:
 
     phases_s: dict[Phase, Floats]
     hidden_s: Floats
-    """Messages that go on behind the computation, as far as that lasts."""
+    """Messages that overlap with the computation, as long as it lasts."""
     names: tuple[str, ...]
-    """Where the figures come from."""
+    """The sources of the values."""
     beyond: tuple[str, ...]
 
     @property
@@ -112,12 +112,12 @@ class Seconds:
 
     @property
     def total_s(self) -> Floats:
-        """Return the whole time."""
+        """Return the total time."""
         return np.asarray(self.phases_s["initialize"] + self.compute_s + self.communicate_s, dtype=np.float64)
 
 
 class Predictor:
-    """One program over one transport, with the parameters that a run gives."""
+    """One program over one transport, with the parameters that a run measured."""
 
     def __init__(self, costs: Costs, measurements: Measurements, transport: str = "default") -> None:
         self._costs = costs
@@ -127,10 +127,10 @@ class Predictor:
         self._contention = Contention(measurements)
 
     def seconds(self, problem: Problem, outside: bool | None = None) -> Seconds:
-        """Evaluate the formulas; raises NotMeasuredError where the run lacks a parameter.
+        """Evaluate the formulas; raises NotMeasuredError if the run lacks a parameter.
 
-        `outside`: whether messages go between hosts; by default they do where such a path was measured, and the
-        processes outnumber the processors of one host or no two processes of the run shared one.
+        `outside`: whether messages go between hosts. By default they do if such a path was measured, and either
+        the ranks outnumber the processors of one host or no two ranks of the run shared a host.
         """
         if outside is None:
             outside = self._below.between_hosts(problem.ranks)
@@ -163,7 +163,7 @@ class Predictor:
         return Seconds(phases, hidden, _once(names), _once(beyond))
 
     def point(self, problem: Problem, outside: bool | None = None) -> PredictedPoint:
-        """Return the prediction of one case; raises NotMeasuredError or UsageError where it is impossible."""
+        """Return the prediction of one case; raises NotMeasuredError or UsageError if it is impossible."""
         if reason := self._costs.refuses(problem):
             raise UsageError(f"{self._costs.benchmark}: {reason}")
         seconds = self.seconds(problem, outside)
@@ -189,7 +189,7 @@ class Predictor:
         )
 
     def _alone(self, problem: Problem, seconds: Seconds, grid: dict[str, Value]) -> PredictedPoint:
-        """Return one process: nothing is communicated or gained, and the time is the measured one where it was."""
+        """Return the point for one rank: no communication, no speedup, and the measured time if there is one."""
         total = self._one.total(problem)
         return PredictedPoint(
             size=problem.size,
@@ -205,7 +205,7 @@ class Predictor:
 
 
 def predictions(measurements: Measurements) -> list[Prediction]:
-    """Predict every program at every point that was measured, and hold the two against each other."""
+    """Predict every program at every measured point, and compare prediction and measurement."""
     costs = all_costs(measurements.catalog)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for case in totals(measurements):

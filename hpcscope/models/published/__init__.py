@@ -1,1 +1,1 @@
-"""Published experiments beside ours."""
+"""Published experiments compared with runs of Scope."""

@@ -1,4 +1,4 @@
-"""What a source says of its values, held against runs: printed, predicted, ours, and whether it holds."""
+"""Statements of a source compared with runs: values printed, predicted and measured, and whether they hold."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,18 +34,18 @@ COMBINED: Mapping[Read, Combination] = {
 
 @dataclass(frozen=True)
 class KnownValues:
-    """Everything that statements are held against."""
+    """All values that statements are compared with."""
 
     readings: Mapping[str, StatementReading]
-    """By name."""
+    """Readings by name."""
     places: Mapping[str, ObservedPlace]
-    """By name; a single run has the empty name."""
+    """Places by name; a single run has the empty name."""
     absent: Mapping[str, str]
-    """Why a place was not measured, by its name."""
+    """Why a place was not measured, by the name of the place."""
     _found: dict[str, ReadValue] = field(default_factory=dict, init=False)
 
     def read(self, name: str) -> ReadValue:
-        """Return what is known of a value by its name; UsageError for an unknown one."""
+        """Return what is known about a value by its name; raises UsageError for an unknown name."""
         if name not in self.readings:
             raise UsageError(f"{name!r}: unknown value; must be one of: {', '.join(self.readings)}")
         if name not in self._found:
@@ -71,10 +71,10 @@ class KnownValues:
         return replace(place.read(reading), places=frozenset([reading.place]), origins=frozenset([place.origin]))
 
     def quotient(self, name: str, over: str) -> Estimate | None:
-        """Return a value, over another one where that has a name, with the range of what launches say.
+        """Return a value, divided by another one if `over` names it, with its range over the launches.
 
-        None where either was not measured, or is 0 in a launch of a few, or where both are not of the same size
-        and number of ranks.
+        None if either was not measured, or is 0 in one of a few launches, or if the two differ in size or number
+        of ranks.
         """
         above = self.read(name)
         if not over or above.measured is None:
@@ -86,9 +86,9 @@ class KnownValues:
         return _known(_quotient(above.measured, below.measured, len(above.places | below.places) == 1))
 
     def incomparable(self, statement: Statement) -> str:
-        """Return why a value is not that of the network: its hosts wait for processors, or a link lacks its rate.
+        """Return why a value does not describe the network: hosts wait for processors, or a link misses its rate.
 
-        Empty where it is.
+        Empty if it does.
         """
         for name in statement.names:
             for place in (self.places[key] for key in sorted(self.read(name).places)):
@@ -101,7 +101,7 @@ class KnownValues:
 
 
 def compared(statements: Iterable[Statement], known: KnownValues) -> list[ComparedValue]:
-    """Return what each statement prints beside what is known, and whether it holds."""
+    """Return what each statement prints, with what is known about it and whether it holds."""
     return [_compared(statement, known) for statement in statements]
 
 
@@ -168,7 +168,7 @@ def relation(statement: Statement) -> str:
 
 
 def holds(estimate: Estimate, bounds: tuple[float | None, float | None]) -> Holds:
-    """Return whether a value lies between bounds: undecided where a bound lies within what launches say of it."""
+    """Return whether a value is between bounds: undecided if a bound is inside its range over the launches."""
     least, most = bounds
     if least is None and most is None:
         return ""
@@ -186,7 +186,7 @@ def holds(estimate: Estimate, bounds: tuple[float | None, float | None]) -> Hold
 
 
 def _predicted(statement: Statement, known: KnownValues) -> float | None:
-    """Return what is said to be predicted, else what the models of the run predict."""
+    """Return the prediction that the statement gives, else the prediction of the run's models."""
     if isinstance(statement.predicted, str):
         estimate = known.quotient(statement.predicted, statement.predicted_over)
         return estimate.value if estimate else None
@@ -208,14 +208,14 @@ def _limit(statement: Statement, known: KnownValues) -> float | None:
 def _origin(
     estimate: Estimate | None, predicted: float | None, origins: Collection[Origin]
 ) -> Origin | Literal["published"]:
-    """Return the origin of a value: of parts of several that which was not measured on a real network."""
+    """Return the origin of a value: emulated if any part is, else measured if any part is, else simulated."""
     if estimate is None:
         return "published" if predicted is None else "simulated"
     return next((each for each in ("emulated", "measured") if each in origins), "simulated")
 
 
 def _combined(read: Read, parts: Sequence[ReadValue]) -> ReadValue:
-    """Return parts combined, launch by launch where all are of one run; nothing where one lacks."""
+    """Return the combined parts, launch by launch if all are of one run; no value if a part is missing."""
     how = COMBINED[read]
     places = frozenset().union(*(part.places for part in parts))
     measured = [part.measured for part in parts if part.measured]
@@ -252,7 +252,7 @@ def _known(estimate: Estimate) -> Estimate | None:
 
 
 def _range(launch: PerLaunch) -> Estimate:
-    """Return a value with its interval where launches or a fit give one, else with the extremes of launches."""
+    """Return a value with its interval if launches or a fit give one, else with the extremes of launches."""
     fitted = not launch.launches and launch.estimate.low is not None
     if fitted or len(launch.launches) >= LAUNCHES_FOR_INTERVAL:
         return launch.estimate
@@ -262,7 +262,7 @@ def _range(launch: PerLaunch) -> Estimate:
 
 
 def _quotient(above: PerLaunch, below: PerLaunch, same_run: bool) -> Estimate:
-    """Return a quotient: of launches that measured both, or of any two launches of different runs."""
+    """Return a quotient, over the launches that measured both, or over any two launches of different runs."""
     each = of_launches(above, below) if same_run else np.array([])
     if each.size >= LAUNCHES_FOR_INTERVAL:
         return ratio(above, below)

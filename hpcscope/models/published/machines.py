@@ -1,4 +1,4 @@
-"""Historic machines: their published values as results of our benchmarks, to stand beside those of runs.
+"""Historic machines: their published values as results of Scope's benchmarks, for comparison with runs.
 
 A published value has the origin `published`, no interval and no samples; it is never ranked with measured ones.
 """
@@ -21,7 +21,7 @@ FOLDER = "machines"
 
 
 class TableKind(Strict):
-    """What a table of figures shows."""
+    """What a table of values shows."""
 
     benchmark: str
     metric: str
@@ -29,30 +29,30 @@ class TableKind(Strict):
     factor: float = 1.0
     """Factor from the printed numbers to the unit."""
     parameters: dict[str, Value | list[Value]] = {}
-    """Parameters of the case; any value of a list fits where the source does not say which."""
+    """Parameters of the case; any value of a list fits if the source does not say which."""
     best: bool = False
-    """Whether it is the best over all parameters that are not given."""
+    """Whether the value is the best over all parameters that are not given."""
     columns: list[str]
-    """Further parameters, `ranks` and `transport`: a row has a value of each, then the figure."""
+    """Further parameters, `ranks` and `transport`: a row has a value for each of them, then the result."""
 
 
 class PrintedTable(Strict):
-    """Figures of a machine."""
+    """A table of printed values of a machine."""
 
     figures: str
-    """The name of what they show."""
+    """The name of the kind of table."""
     where: str
     """The table or section of the source."""
     rows: list[list[Value]]
 
 
 class TabledExperiment(Strict):
-    """A published experiment of the machine, whose figures stand in a file of its own."""
+    """A published experiment on the machine, whose values are in a file of its own."""
 
     name: str
     where: str
     network: str = ""
-    """Only the figures whose names have this one of its networks."""
+    """If not empty, only the values whose titles name this network count."""
 
 
 class MachineFacts(Strict):
@@ -73,7 +73,7 @@ class MachineFile(Strict):
 
     source: str
     statistic: str = ""
-    """What the figures are of several repetitions; empty where the source does not say."""
+    """The statistic of repetitions that the values are; empty if the source does not say."""
     figures: dict[str, TableKind] = {}
     machine: list[MachineFacts]
 
@@ -87,7 +87,7 @@ class PublishedValue:
     unit: str
     parameters: Mapping[str, Value | list[Value]]
     best: bool
-    """Whether it is the best over all parameters that are not given."""
+    """Whether the value is the best over all parameters that are not given."""
     ranks: int
     transport: str
     value: float
@@ -95,7 +95,7 @@ class PublishedValue:
 
     @property
     def better(self) -> Literal["lower", "higher"]:
-        """The direction: more is better of rates only."""
+        """The better direction: higher for rates only."""
         return "higher" if self.unit.endswith("/s") else "lower"
 
     @property
@@ -109,13 +109,13 @@ class PublishedValue:
 
     @property
     def subject(self) -> tuple[str, str, int]:
-        """Benchmark, metric and ranks, which must be the same."""
+        """Benchmark, metric and ranks, which must be equal."""
         return self.benchmark, self.metric, self.ranks
 
     def fits(self, parameters: Mapping[str, Value], transport: str) -> bool:
-        """Return whether a case of its subject is the published one; what is not published may have any value.
+        """Return whether a case of this subject is the published one; unpublished parameters may have any value.
 
-        One process sends no messages: its transport and the parameters that it lacks do not matter.
+        One rank sends no messages, so its transport and the parameters that it lacks do not matter.
         """
         alone = self.ranks == 1
         return (alone or self.transport == transport) and all(
@@ -126,7 +126,7 @@ class PublishedValue:
 
 @dataclass(frozen=True)
 class PublishedMachine:
-    """A historic machine with its figures."""
+    """A historic machine with its values."""
 
     facts: MachineFacts
     source: str
@@ -135,17 +135,17 @@ class PublishedMachine:
 
     @property
     def id(self) -> str:
-        """Its name in commands and addresses."""
+        """The name in commands and addresses."""
         return self.facts.id
 
     @property
     def name(self) -> str:
-        """Its name for people."""
+        """The display name."""
         return self.facts.name
 
     @property
     def sheet(self) -> list[tuple[str, str]]:
-        """What the source says of the machine, and how its figures came about."""
+        """What the source says about the machine, and how its values were obtained."""
         facts = self.facts
         rows = [
             ("Hosts", facts.hosts),
@@ -160,12 +160,12 @@ class PublishedMachine:
 
 @cache
 def machines() -> list[PublishedMachine]:
-    """Return all historic machines; ScopeError where a file is wrong."""
+    """Return all historic machines; raises ScopeError if a file is wrong."""
     return [machine for path in sorted((directory() / FOLDER).glob("*.toml")) for machine in _read(path.stem)]
 
 
 def named(name: str) -> PublishedMachine:
-    """Return a historic machine by its id; UsageError names those there are."""
+    """Return a historic machine by its id; raises UsageError naming the known machines."""
     for machine in machines():
         if machine.id == name:
             return machine
@@ -210,7 +210,7 @@ def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedValue]:
 
 
 def _of_experiment(experiment: TabledExperiment, of: Reference) -> Iterator[PublishedValue]:
-    """Yield the printed results of benchmarks of an experiment at their published sizes."""
+    """Yield the printed results of an experiment's benchmarks at their published sizes."""
     for printed in of.statement:
         reading = of.reading[printed.of]
         if printed.published is None or printed.over or reading.of or experiment.network not in printed.title:

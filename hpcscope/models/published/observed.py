@@ -1,4 +1,4 @@
-"""What a run gave of the values that a published experiment asks for."""
+"""What a run observed of the values that a published experiment asks for."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,23 +50,23 @@ COUNTED = "_bytes"
 
 @dataclass(frozen=True)
 class ReadValue:
-    """What is known of a reading."""
+    """What is known about a reading."""
 
     measured: PerLaunch | None = None
     predicted: float | None = None
-    """By the models of the run."""
+    """The prediction of the run's models."""
     size: int = 0
     ranks: int = 0
     taken: Mapping[str, Value] = field(default_factory=dict)
-    """The parameters and ranks that were chosen of several."""
+    """The parameters and ranks that were chosen from several."""
     law: str = ""
     """The law of growth that the models chose."""
     remarks: Sequence[str] = ()
-    """How it differs from what is published."""
+    """Differences from the published case."""
     why_not: str = ""
-    """Why it was not measured, where that is known."""
+    """Why it was not measured, if that is known."""
     places: frozenset[str] = frozenset()
-    """Where it was measured."""
+    """Names of the places where it was measured."""
     origins: frozenset[Origin] = frozenset()
 
 
@@ -75,23 +75,23 @@ class ObservedPlace(Protocol):
 
     @property
     def origin(self) -> Origin:
-        """Where its values come from."""
+        """The origin of its values."""
 
     @property
     def processors(self) -> int | None:
-        """Return the processors that all hosts of an emulated cluster share; None where that is no limit."""
+        """Return the processors that all hosts of an emulated cluster share; None if that is not a limit."""
 
     @property
     def unfaithful(self) -> str:
-        """Why its network is another one than the declared one; empty where it is not."""
+        """How its network differs from the declared one; empty if it does not."""
 
     def read(self, one: StatementReading) -> ReadValue:
-        """Return what is known of a reading of this place."""
+        """Return what is known about a reading at this place."""
 
 
 @dataclass(frozen=True)
 class ObservedRun:
-    """What a run of cases gave."""
+    """What a run of cases observed."""
 
     measurements: Measurements
     fits: Sequence[Fit] = ()
@@ -99,25 +99,25 @@ class ObservedRun:
     speedups: Sequence[Speedup] = ()
     topology: Topology | None = None
     samples: Samples | None = None
-    """For what the trunks of a lab counted."""
+    """The samples that contain the byte counts of a lab's trunks."""
     broadcasts_s: Mapping[str, float] = field(default_factory=dict)
-    """Broadcasts among the most ranks estimated from the topology, by transport."""
+    """Broadcast times among the most ranks, estimated from the topology, by transport."""
     broadcast_limit_s: float | None = None
     _predictors: dict[str, Predictor] = field(default_factory=dict, init=False)
 
     @property
     def origin(self) -> Origin:
-        """Where its values come from."""
+        """The origin of its values."""
         return next((summary.origin for summary in self.measurements.summaries), "measured")
 
     @property
     def processors(self) -> int | None:
-        """The processors that all hosts of an emulated cluster share; None where that is no limit."""
+        """The number of processors that all hosts of an emulated cluster share; None if that is not a limit."""
         return shared_processors(self.measurements.machine) if self.origin == "emulated" else None
 
     @property
     def unfaithful(self) -> str:
-        """The link that is farthest off its declared rate; empty where none is."""
+        """The link with the largest deviation from its declared rate; empty if all links are faithful."""
         lab = self.measurements.machine.lab
         off = [link for link in lab.links if not faithful(link)] if lab else []
         if not off:
@@ -126,7 +126,7 @@ class ObservedRun:
         return f"the {link} of the lab carried {what} at {units.share(1 + deviation)} of the declared rate"
 
     def read(self, reading: StatementReading) -> ReadValue:
-        """Return what is known of a reading of this run."""
+        """Return what is known about a reading of this run."""
         if reading.read == "growth":
             return self._growth(reading)
         cases = self._cases(reading)
@@ -147,7 +147,7 @@ class ObservedRun:
         return ReadValue(measured, self._predicted(reading, cases, ranks), size, ranks, taken, remarks=remarks)
 
     def _cases(self, reading: StatementReading) -> list[Summary]:
-        """Return the results that are meant: of the first parameters and the most ranks that were run."""
+        """Return the results that a reading means: with the first parameters and the most ranks that were run."""
         for given in _alternatives(reading):
             cases = [summary for summary in self.measurements.summaries if _is_meant(reading, given, summary)]
             if reading.fewer_ranks:
@@ -221,7 +221,7 @@ class ObservedRun:
         return (point.total_s if reading.metric == "time_s" else point.compute_s).value
 
     def _point(self, reading: StatementReading, ranks: int) -> PredictedPoint | None:
-        """Return the prediction from measured costs; None where the run lacks a parameter."""
+        """Return the prediction from measured costs; None if the run lacks a parameter."""
         catalog = self.measurements.catalog
         costs = all_costs(catalog).get(reading.benchmark)
         if costs is None or reading.benchmark not in catalog:
@@ -254,7 +254,7 @@ class ObservedRun:
         return None
 
     def _growth(self, reading: StatementReading) -> ReadValue:
-        """Return how many times as long all ranks take as half of them, and the law that the models chose."""
+        """Return the time on all ranks over the time on half of them, and the law that the models chose."""
         size = self._published_size(reading)
         found = [
             fit
@@ -265,7 +265,7 @@ class ObservedRun:
         ]
         if not found:
             return ReadValue(size=size, ranks=reading.ranks)
-        # Where no law fits, the values are shown nevertheless: any fit has the points.
+        # If no law fits, the values are still shown: any fit has the points.
         first = min(found, key=lambda fit: not fit.chosen)
         points = sorted(first.points, key=lambda point: point.x)
         last = points[-1]
@@ -312,7 +312,7 @@ class ObservedRun:
 
 
 def counted(launches: Sequence[CaseSamples], topology: Topology) -> dict[str, Crossing]:
-    """Return, for each group that is one end of one trunk, the mean bytes of a product over it."""
+    """Return, for each group at one end of a single trunk, the mean bytes of a product over this trunk."""
     means: dict[str, list[float]] = {}
     for times in (times for case in launches for times in case.times):
         for name, values in times.observed.items():
@@ -331,7 +331,7 @@ def counted(launches: Sequence[CaseSamples], topology: Topology) -> dict[str, Cr
 
 
 def _alternatives(reading: StatementReading) -> Iterator[dict[str, Value]]:
-    """Yield the parameters: the published ones, then their counterparts."""
+    """Yield the combinations of parameters: the published one, then its alternatives."""
     values = [
         parameter if isinstance(parameter, list) else [parameter] for parameter in reading.parameters.values()
     ]
@@ -339,9 +339,9 @@ def _alternatives(reading: StatementReading) -> Iterator[dict[str, Value]]:
 
 
 def _is_meant(reading: StatementReading, given: Mapping[str, Value], summary: Summary) -> bool:
-    """Return whether a result is one of a reading's; one process lacks the parameters of messages.
+    """Return whether a result belongs to a reading; on one rank, the parameters of messages may be missing.
 
-    Of what has a unit, 0 is below the clock's resolution and not a result.
+    For values with a unit, 0 is below the clock's resolution and not a result.
     """
     alone = summary.ranks == 1
     return (
@@ -356,12 +356,12 @@ def _is_meant(reading: StatementReading, given: Mapping[str, Value], summary: Su
 
 
 def _exactly(value: float | None) -> PerLaunch | None:
-    """Return a value that is judged as it is."""
+    """Return a value without an interval."""
     return PerLaunch(Estimate(value=value)) if value is not None else None
 
 
 def _of_frames(reading: StatementReading, link_bits_per_s: float) -> float:
-    """Return the payload per second of full frames, or the shortest payload of one that has half of it."""
+    """Return the payload rate of full frames, or the smallest payload per frame that reaches half of it."""
     protocol = PROTOCOLS[reading.protocol]
     most = limits.asymptotic_bytes_per_s(link_bits_per_s, protocol)
     if reading.read == "frames":
@@ -371,19 +371,19 @@ def _of_frames(reading: StatementReading, link_bits_per_s: float) -> float:
 
 
 def _inverse_law(cases: Sequence[Summary]) -> PerLaunch | None:
-    """Return a of t(p) = a / p, where the sum over p of (a / (p t) - 1)^2 is least."""
+    """Return a of t(p) = a / p with the least sum over p of (a / (p t) - 1)^2."""
     inverse = [1 / (case.ranks * case.median) for case in cases if case.median]
     return _exactly(sum(inverse) / sum(weight**2 for weight in inverse)) if inverse else None
 
 
 def _half_peak(rates: Mapping[int, float]) -> PerLaunch | None:
-    """Return the length that first reaches half of the longest one's rate; None where the shortest exceeds it."""
+    """Return the length that first reaches half of the longest one's rate; None if the shortest reaches it."""
     sizes = sorted(rates)
     half = rates[sizes[-1]] / 2
     first = next(number for number, size in enumerate(sizes) if rates[size] >= half)
     if first == 0:
         return None
-    # Between two lengths the time is taken to be a straight line: exact where it is one.
+    # Between two lengths, the time is assumed to be linear in the length.
     below, above = sizes[first - 1], sizes[first]
     start, end = below / rates[below], above / rates[above]
     per_byte = (end - start) / (above - below)

@@ -1,4 +1,4 @@
-"""Published experiments repeated here: each printed value beside ours, and how many of the relations hold."""
+"""Published experiments repeated here: each printed value with the value here, and how many relations hold."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -8,22 +8,22 @@ from pydantic import Field
 from hpcscope.strict import Strict
 
 Holds = Literal["yes", "no", "undecided", ""]
-"""Whether a published relation holds here; empty where none is stated, or nothing was measured."""
+"""Whether a published relation holds here; empty if none is stated or nothing was measured."""
 
 
 class ComparedValue(Strict):
     """One value: as published, as predicted for this machine, and as measured here."""
 
     row: str
-    """What it is."""
+    """The name of the value."""
     published: float | None
     predicted: float | None
     measured: float | None
     unit: str
     limit: float | None
-    """The bound of the value: of a speedup the number of ranks, which it exceeds only because of caches."""
+    """The bound on the value: for a speedup the number of ranks, which it exceeds only because of caches."""
     origin: Literal["measured", "emulated", "simulated", "published"]
-    """Origin of our value: the measured one, else the predicted one; `published` without either."""
+    """Origin of the value here: measured, else predicted; `published` if there is neither."""
     size: int
     """The size that was used here."""
     ranks: int
@@ -31,21 +31,21 @@ class ComparedValue(Strict):
     where: str = ""
     """Figure, table or section of the source."""
     says: str = ""
-    """What the source prints, in its own kind; empty where the published value says it."""
+    """What the source prints, in its own form; empty if the published value is enough."""
     relation: str = ""
-    """What must hold of our value; empty where it is for orientation only."""
+    """What must hold for the value here; empty if it is for orientation only."""
     holds: Holds = ""
     direction_only: bool = False
-    """Whether the relation asks for the direction of the published value alone: ours may be far from it."""
+    """Whether only the direction of the published value is required: the value here may be far from it."""
 
 
 class Tally(Strict):
-    """How many statements hold."""
+    """The number of statements that hold."""
 
     stated: int
     yes: int
     direction_only: int
-    """How many of those that hold do so in their direction alone."""
+    """How many of the statements that hold do so only in their direction."""
     no: int
     undecided: int
     not_judged: int
@@ -60,19 +60,19 @@ class RepeatedExperiment(Strict):
     source: str
     rows: list[ComparedValue]
     reason: str = ""
-    """Why there are no figures of ours."""
+    """Why there are no values from here."""
     unfinished: bool = False
-    """Whether its time was over: what it measured is kept."""
+    """Whether its time ran out: what it measured is kept."""
     seconds: float = Field(0.0, ge=0)
 
     @property
     def stated(self) -> list[ComparedValue]:
-        """The rows of which something must hold."""
+        """The rows with a relation that must hold."""
         return [row for row in self.rows if row.relation]
 
     @property
     def orientation(self) -> list[ComparedValue]:
-        """The rows that no relation is stated of: values of another machine."""
+        """The rows without a relation: values of another machine."""
         return [row for row in self.rows if not row.relation]
 
 

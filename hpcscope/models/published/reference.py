@@ -26,40 +26,40 @@ class SimulatedPlace(Strict):
     """A simulation of the run at another place, with processors as slow as the published ones."""
 
     of: str
-    """The name of that place."""
+    """The name of the other place."""
     benchmarks: list[str]
     ranks: list[int]
     reading: str
-    """A time on one process at that place. Its quotient with `published_s` slows the processors."""
+    """A time on one rank at that place. Its ratio to `published_s` slows the processors."""
     published_s: float = Field(gt=0)
-    """The published time of the same problem on one process."""
+    """The published time of the same problem on one rank."""
     collectives: str
-    """The library of the source, whose choice of algorithms is simulated."""
+    """The MPI library of the source, whose choice of algorithms is simulated."""
 
 
 class ReproductionPlace(Strict):
-    """One of several networks, and its counterpart here: a run of its own, or the runs of a study there."""
+    """One of several networks, and its counterpart here: its own run, or the runs of a study on this network."""
 
     name: str
-    """As the source calls it."""
+    """The name of the network in the source."""
     words: str
-    """Its counterpart here."""
+    """Its counterpart here, in words."""
     lab: str | None = None
     """The emulated cluster; None: this machine."""
     full_lab: str | None = None
-    """Another one for the full extent of a study, which needs more hosts."""
+    """Another emulated cluster for the full extent of a study, which needs more hosts."""
     link_bits_per_s: float | None = None
     """Rate of its links, for the limit by frames."""
     transport: Transport = "default"
-    """In a study."""
+    """The transport in a study."""
     program: str = ""
-    """Another one than the study's."""
+    """A program other than the study's."""
     simulated: SimulatedPlace | None = None
-    """None: it is measured."""
+    """The simulation that gives its values; None: they are measured."""
     fitting: Scale | None = None
-    """None in a study, whose extent is the same everywhere."""
+    """None in a study, whose extent is the same at all places."""
     full: Scale | None = None
-    """None: the same cases."""
+    """None: the cases of `fitting`."""
 
     def scale(self, full: bool) -> Scale:
         """Return the cases to run."""
@@ -67,7 +67,7 @@ class ReproductionPlace(Strict):
 
     @property
     def folder(self) -> str:
-        """The name of its directory: networks of a study that are transports of the same hosts share one."""
+        """The name of its directory: networks of a study that are transports between the same hosts share one."""
         return (
             self.name
             if self.fitting or self.simulated
@@ -82,7 +82,7 @@ class StudyScale(Strict):
     """Arguments of the program; `{name}` stands for the values of a parameter."""
     parameters: dict[str, list[int | str]] = {}
     further_parameters: list[dict[str, list[int | str]]] = []
-    """As in a study."""
+    """Further sets of parameters, as in a study."""
     per: str | None = None
     """The parameter by which all features are divided before runs are grouped."""
     ranks: list[int]
@@ -90,12 +90,12 @@ class StudyScale(Strict):
 
 
 class InstalledApplication(Strict):
-    """An application that is installed, as a package of Debian, and started by the MPI that it is linked with."""
+    """An application that is installed as a Debian package and started with the MPI that it is linked with."""
 
     package: str
     program: str
     input: str
-    """A file beside the published values."""
+    """A file next to the published values."""
 
 
 class PublishedStudy(Strict):
@@ -120,17 +120,17 @@ class Reference(Strict):
     fitting: Scale = Scale(launches=1, cases=[])
     full: Scale = Scale(launches=1, cases=[])
     study: PublishedStudy | None = None
-    """Study of programs under the monitor, at all places; then there are no cases."""
+    """Study of programs under the monitor, at all places; if there is one, there are no cases."""
     place: list[ReproductionPlace] = []
-    """Where several networks are compared; then there are no other cases."""
+    """The places, if several networks are compared; then there are no other cases."""
     lab: str | None = None
     """The emulated cluster on which it is reproduced; None: any cluster."""
     hosts: list[str] = []
-    """Its hosts in the order of the ranks; empty: in their own order."""
+    """Its hosts in the order of the ranks; empty: the cluster's own order."""
     link_bits_per_s: float | None = None
     """Rate of its links, for the limit by frames."""
     reading: dict[str, StatementReading]
-    """Values to be read off the runs, by the names that statements have for them."""
+    """Values to be read off the runs, by the names that statements use."""
     statement: list[Statement]
     """What the source prints, and what must hold here."""
 
@@ -144,9 +144,9 @@ class PrintedItem(Strict):
 
     source: str
     name: str
-    """Its number; of a table without one its section."""
+    """Its number; the section of a table without a number."""
     statements: list[tuple[str, str]]
-    """The experiments, and what their statements have as `where`; empty: no experiment repeats it."""
+    """The experiments, and the `where` of their statements; empty: no experiment repeats it."""
     reason: str
     """Why no experiment repeats it."""
 
@@ -157,7 +157,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Reference:
-    """Read a published experiment; raises UsageError for an unknown one and names those there are."""
+    """Read a published experiment; raises UsageError naming the known experiments for an unknown name."""
     if name not in names():
         raise UsageError(f"{name}: unknown experiment; known: {', '.join(names())}")
     path = directory() / f"{name}.toml"
@@ -168,7 +168,7 @@ def load(name: str) -> Reference:
 
 
 def printed() -> list[PrintedItem]:
-    """Return all tables and figures with results that the sources print; diagrams and set-ups are not counted."""
+    """Return all tables and figures with results that the sources print, without diagrams and set-ups."""
     items: dict[tuple[str, str], PrintedItem] = {}
     with beside("printed.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -180,12 +180,12 @@ def printed() -> list[PrintedItem]:
 
 
 def beside(name: str) -> Path:
-    """Return the path of a file beside the published figures."""
+    """Return the path of a file next to the published values."""
     return directory() / name
 
 
 def directory() -> Path:
-    """Return the folder of the published figures: inside an installed package, else beside it."""
+    """Return the directory of the published values: inside an installed package, else next to it."""
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "reference", package.parent / "reference"):
         if folder.is_dir():

@@ -1,1 +1,1 @@
-"""The effect of more processes: speedup, serial share, parts of the time."""
+"""The effect of more ranks: speedup, serial fraction, parts of the time."""

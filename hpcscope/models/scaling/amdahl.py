@@ -1,7 +1,7 @@
-"""Amdahl's law with communication: the serial part, the parallel part, and the cost of each further process.
+"""Amdahl's law with communication: the serial part, the parallel part, and the cost of each further rank.
 
-T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n is read as the cost of the others:
-one process has nobody to talk to. The speedup is T(1) / T(n) with T(1) = T_ser + T_par.
+T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n is taken as the cost of the other
+ranks, because one rank has no partner. The speedup is T(1) / T(n) with T(1) = T_ser + T_par.
 """
 
 from itertools import combinations
@@ -26,22 +26,22 @@ class Amdahl(Strict):
     serial_s: Estimate
     parallel_s: Estimate
     per_process_s: Estimate
-    """alpha: the cost of each further process."""
+    """alpha: the cost of each further rank."""
     serial_share: Estimate
     """T_ser / (T_ser + T_par)."""
     critical_ranks: Estimate | None
-    """The number with the shortest time, sqrt(T_par / alpha); None where unknown, for the `reason` given."""
+    """The number of ranks with the shortest time, sqrt(T_par / alpha); None if unknown, for the `reason` given."""
     reason: str
     relative_error: float | None
-    """Median absolute relative residual; None where there are no more points than costs: nothing tests the law."""
+    """Median absolute relative residual; None without more points than costs: nothing tests the law."""
     points: list[FitPoint]
 
 
 def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
-    """Fit the law to times, or say why it cannot be fitted.
+    """Return the law fitted to times, or why it cannot be fitted.
 
-    `ranks` has the shape (points,), `drawn_s` (points, 1 + draws): medians in s, then draws of them. Each draw
-    is fitted; what comes out of them is the interval.
+    `ranks` has the shape (points,), `drawn_s` (points, 1 + draws): medians in s, then draws of them. The law is
+    fitted to each draw; these fits give the interval.
     """
     if ranks.size < FEWEST_COUNTS:
         known = "1 rank count" if ranks.size == 1 else f"{ranks.size} rank counts"
@@ -69,17 +69,17 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
 
 
 def inverse(ranks: Floats, drawn_s: Floats) -> Estimate:
-    """Fit a0 of t(n) = a0 / n, the law of what is divided without a rest; shapes as those of `fit`."""
+    """Fit a0 of t(n) = a0 / n, the law of work that divides completely; shapes as in `fit`."""
     sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
     (cost,) = nonnegative((1 / ranks / sigma_s)[:, None], drawn_s / sigma_s[:, None])
     return estimate(cost)
 
 
 def nonnegative(design: Floats, times: Floats) -> Floats:
-    """Return the least-squares coefficients that are not negative, shape (k, draws), for times (points, draws).
+    """Return the nonnegative least-squares coefficients, shape (k, draws), for times (points, draws).
 
-    They are the free solution in some of the columns: the best admissible one of all selections is the optimum
-    (Lawson & Hanson 1974, Solving Least Squares Problems, ch. 23).
+    The optimum is the best nonnegative one of the free solutions in all selections of columns (Lawson & Hanson
+    1974, Solving Least Squares Problems, ch. 23).
     """
     columns = design.shape[1]
     best = np.zeros((columns, times.shape[1]))
@@ -96,7 +96,7 @@ def nonnegative(design: Floats, times: Floats) -> Floats:
 
 
 def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str]:
-    """Return where dT/dn = 0, n = sqrt(T_par / alpha), or why not; costs of the shape (1 + draws,)."""
+    """Return n = sqrt(T_par / alpha), where dT/dn = 0, or why it is unknown; costs of the shape (1 + draws,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         counts = np.maximum(np.sqrt(np.where(each > 0, parallel / each, np.inf)), 1.0)
     low, high = np.quantile(counts[1:], [0.025, 0.975], method="inverted_cdf")

@@ -1,7 +1,7 @@
-"""Operations and messages of applications, and the division of their computation among processes.
+"""Operations and messages of applications, and the division of their computation among ranks.
 
-Operations, messages, bytes and memory do not depend on the machine: NetFinity's table 2 and more. Times do:
-computation is held against a0 / p, communication and idle time stand beside it for each number of processes.
+Operations, messages, bytes and memory do not depend on the machine (NetFinity's table 2 and more). Times do:
+computation is compared with a0 / p; communication and idle time are listed for each number of ranks.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from hpcscope.strict import Strict
 
 FEWEST_COUNTS = 2
 COMPUTE, COMMUNICATE, IDLE, MEMORY = "compute_s", "communicate_s", "idle_s", "memory_bytes"
-"""The metrics that applications have in common; without the first two one is left out."""
+"""The metrics that applications have in common; an application without the first two is left out."""
 OPERATIONS = "Mop/s"
 """Unit of a rate that counts a suite's own operations."""
 SEED = 13
@@ -29,51 +29,51 @@ Metrics = dict[str, Summary]
 
 
 class ApplicationPoint(Strict):
-    """An application on one number of processes. Times are of the slowest process in each part."""
+    """An application on one number of ranks. Times are of the slowest rank in each part."""
 
     ranks: int
     memory_bytes: float | None
-    """Memory of the largest process; None where the application does not say."""
+    """Memory of the largest rank; None if the application does not report it."""
     messages: float
-    """Sent by all processes, counted without a clock; a collective counts as its point-to-point messages."""
+    """Number of messages that all ranks send, as counted; a collective counts as its point-to-point messages."""
     message_bytes: float
-    """In all of them together."""
+    """Bytes of all these messages together."""
     time_s: Estimate
     compute_s: Estimate
     communicate_s: Estimate
     idle_s: Estimate | None
     oversubscribed: bool
-    """More processes than processors somewhere: no point of the law of computation."""
+    """More ranks than processors on some host: the law of computation does not use this point."""
 
 
 class Application(Strict):
     """Operations and messages of an application, and its law a0 / p (Tessera, NetFinity, sec. 3.1)."""
 
     subject: Case
-    """Its `ranks` is the largest number of processes."""
+    """The case; its `ranks` is the largest number of ranks."""
     origin: Origin
     iterations: float
     operations: float
-    """By the suite's own count."""
+    """Number of operations, by the suite's own count."""
     computation_s: Estimate | None
-    """a0."""
+    """a0 of the law."""
     deviation: float | None
-    """The largest |n t(n) / a0 - 1| of a point with a processor for each process."""
+    """The largest |n t(n) / a0 - 1| of a point without oversubscription."""
     reason: str
-    """Why there is no law; empty when there is one."""
+    """Why there is no law; empty if there is one."""
     points: list[ApplicationPoint]
 
 
 def applications(measurements: Measurements) -> list[Application]:
     """Return each application and class that was measured, by each method and over each transport.
 
-    A number of processes on which it failed, or that says nothing of its phases, is left out.
+    Numbers of ranks on which it failed, or did not report its phases, are left out.
     """
     return [_application(counts, measurements) for counts in _measured(measurements).values()]
 
 
 def _measured(measurements: Measurements) -> dict[tuple[object, ...], dict[int, Metrics]]:
-    """Return the metrics of each application by number of processes, in reading order."""
+    """Return the metrics of each application by number of ranks, in reading order."""
     catalog = measurements.catalog
     found: dict[tuple[object, ...], dict[int, Metrics]] = defaultdict(lambda: defaultdict(dict))
     for summary in measurements.summaries:
@@ -125,7 +125,7 @@ def _time(metrics: Metrics, measurements: Measurements) -> Summary:
 
 
 def _operations(time: Summary, metrics: Metrics) -> float:
-    """Return the floating-point operations; where the suite counts others, its rate times the time."""
+    """Return the floating-point operations; if the suite counts other operations, its rate times the time."""
     if time.work and time.work.flops:
         return time.work.flops
     rate = next((case for case in metrics.values() if case.unit == OPERATIONS), None)
@@ -147,7 +147,7 @@ def _point(whole: Summary, metrics: Metrics, over: bool) -> ApplicationPoint:
 
 
 def _law(computing: dict[int, Summary]) -> tuple[Estimate | None, float | None, str]:
-    """Return a0, the largest deviation from it, and why there is neither."""
+    """Return a0 and the largest deviation from it, or why there is neither."""
     if len(computing) < FEWEST_COUNTS:
         known = "1 rank count" if len(computing) == 1 else f"{len(computing)} rank counts"
         return None, None, f"{known} with a processor for each rank; at least {FEWEST_COUNTS} are needed"

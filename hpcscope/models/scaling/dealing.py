@@ -1,8 +1,8 @@
-"""How rows of a matrix are dealt to slow and fast hosts: predicted from equal stripes, and measured.
+"""How rows of a matrix are distributed to slow and fast hosts: predicted from equal stripes, and measured.
 
-Each of p processes computes 1/p of the product in c_i seconds, so that its speed is 1 / (p c_i). Shares in
-proportion to the speeds end together, after the harmonic mean of all c_i; the time of the whole is shorter by the
-difference to the largest c_i, for which the others had waited (Kalinov & Lastovetsky 2001, Heterogeneous
+Each of p ranks computes 1/p of the product in c_i seconds, so its speed is 1 / (p c_i). With shares in proportion
+to speed, all ranks finish together, after the harmonic mean of all c_i. The total time is shorter by the
+difference from the largest c_i, for which the other ranks had waited (Kalinov & Lastovetsky 2001, Heterogeneous
 distribution of computations solving linear algebra problems on networks of heterogeneous computers, J. Parallel
 and Distributed Computing 61, 520-535).
 """
@@ -25,7 +25,7 @@ DEALING, EVEN, BY_SPEED = "dealing", "even", "by_speed"
 
 
 class HostShare(Strict):
-    """What one host gets of all rows."""
+    """The fraction of all rows that one host gets."""
 
     host: str
     even: float
@@ -33,23 +33,23 @@ class HostShare(Strict):
 
 
 class Dealing(Strict):
-    """A program whose rows were dealt in equal stripes, and what dealing them by speed gives."""
+    """A program with equal row stripes, and the effect of distributing its rows by speed."""
 
     subject: Case
-    """With equal stripes."""
+    """The case with equal stripes."""
     origin: Origin
     shares: list[HostShare]
     """In the order of the hosts' first ranks."""
     compute_s: float
-    """Computing time of the slowest process."""
+    """Computing time of the slowest rank."""
     balanced_compute_s: float
-    """Computing time of every process, with rows dealt by speed."""
+    """Computing time of every rank, with rows distributed by speed."""
     time_s: Estimate
     predicted_s: float
     measured_s: Estimate | None
-    """None where rows were not dealt by speed."""
+    """The measured time with rows distributed by speed; None if that was not measured."""
     error: float | None
-    """The predicted time over the measured one, minus 1; None without the latter."""
+    """The predicted time over the measured one, minus 1; None without a measured time."""
 
 
 def dealings(
@@ -63,7 +63,7 @@ def dealings(
 
 
 def _hosts(launches: Sequence[LaunchRecord]) -> dict[object, list[str]]:
-    """Return the host of each rank; none where launches placed them differently."""
+    """Return the host of each rank; an empty list if launches placed the ranks differently."""
     hosts: dict[object, list[str]] = {}
     for launch in launches:
         placed = [process.host for process in sorted(launch.processes, key=lambda one: one.rank)]
@@ -107,7 +107,7 @@ def _dealing(rank: PhasesByRank, times: Sequence[Summary], hosts: Sequence[str])
 
 
 def _by_speed(even: Summary, times: Sequence[Summary]) -> Summary | None:
-    """Return the fastest case that differs in nothing but how its rows are dealt, and in its grid."""
+    """Return the fastest case that differs only in the distribution of its rows, and in its grid."""
     wanted = _others(even.parameters)
     same = [
         case

@@ -1,4 +1,4 @@
-"""The phases of each process of an algorithm or application."""
+"""The phases of each rank of an algorithm or application."""
 
 from typing import get_args
 
@@ -12,23 +12,23 @@ from hpcscope.samples.samples import CaseSamples, Samples
 from hpcscope.strict import Strict
 
 PHASES = (*(f"{phase}_s" for phase in get_args(Phase)), "idle_s")
-"""The metrics that are parts of the time of each process, in the order in which they come; they add up to it."""
+"""The metrics that are successive parts of each rank's time and add up to it."""
 
 
 class PhasesByRank(Strict):
-    """The phases of each process of an algorithm."""
+    """The phases of each rank of an algorithm."""
 
     subject: Case
     origin: Origin
     ranks_kept: list[int]
     phases_s: dict[str, list[float]]
-    """Median over all repetitions and launches of each kept rank, by metric."""
+    """Median of each kept rank over all repetitions and launches, by metric."""
 
 
 def phases_by_rank(samples: Samples, catalog: Catalog) -> list[PhasesByRank]:
     """Return the medians of each kept rank over all counted repetitions and launches of each case.
 
-    A case that failed in any launch is left out, and so is one without phases, or of one process.
+    Cases that failed in any launch, cases without phases, and cases on one rank are left out.
     """
     phases_by_ranks: list[PhasesByRank] = []
     for launches in samples.by_case().values():

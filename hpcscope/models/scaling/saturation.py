@@ -1,9 +1,9 @@
-"""The bandwidth of a file system over its clients: what each client reaches alone, and what they share.
+"""The bandwidth of a file system over the number of its clients: what one client reaches, and what they share.
 
-Each of p processes transfers n bytes in T(p) = c + p s: c is the time that a process needs for its own bytes
-whatever the others do, s the time that its bytes take from the part that all share: a server, a disk, a link.
-With B(p) = p n / T(p), one process reaches n / (c + s), many approach n / s. This is the asymptotic bound of a
-closed queueing network with one saturated station (Lazowska, Zahorjan, Graham & Sevcik 1984, Quantitative System
+Each of p ranks transfers n bytes in T(p) = c + p s: c is the time that a rank needs for its own bytes regardless
+of the others, s the time of its bytes in the part that all ranks share: a server, a disk, a link. With B(p) = p n
+/ T(p), one rank reaches n / (c + s), and many ranks approach n / s. This is the asymptotic bound of a closed
+queueing network with one saturated station (Lazowska, Zahorjan, Graham & Sevcik 1984, Quantitative System
 Performance, ch. 5), without its corner.
 """
 
@@ -30,38 +30,38 @@ SEED = 11
 PATTERNS: tuple[Pattern, ...] = ("file_write", "file_read")
 FEWEST_COUNTS = 3
 ENOUGH = 0.9
-"""Fraction of the saturated bandwidth: more processes than reach it gain nothing that pays."""
+"""Fraction of the saturated bandwidth above which more ranks gain nothing that pays."""
 
 
 class ClientsPoint(Strict):
-    """What a number of processes reaches together."""
+    """The bandwidth that a number of ranks reaches together."""
 
     ranks: int
     bytes_per_s: Estimate
 
 
 class Saturation(Strict):
-    """Bandwidth over the number of processes that access files together."""
+    """Bandwidth over the number of ranks that access files together."""
 
     subject: Case
-    """On the largest number of processes."""
+    """The case on the largest number of ranks."""
     origin: Origin
     alone_bytes_per_s: Estimate | None
-    """Bandwidth of one process by the law; None where no law was fitted."""
+    """Bandwidth of one rank by the law; None if no law was fitted."""
     saturated_bytes_per_s: Estimate | None
-    """Bandwidth that more and more processes approach; None where the shared part cannot be told from nothing."""
+    """Bandwidth that many ranks approach; None if the shared part cannot be distinguished from 0."""
     enough_ranks: Estimate | None
-    """The number of processes that reach 90 % of it; 1 where one does."""
+    """The number of ranks that reach 90 % of it; 1 if one rank does."""
     relative_error: float | None
-    """Median absolute relative residual; None where no law was fitted."""
+    """Median absolute relative residual; None if no law was fitted."""
     reason: str
-    """Why there is no law, or no number; empty where there are both."""
+    """Why there is no law, or no saturation; empty if there are both."""
     points: list[ClientsPoint]
-    """Measured, by the number of processes."""
+    """The measured bandwidths, by number of ranks."""
 
 
 def saturations(measurements: Measurements) -> list[Saturation]:
-    """Return the saturation of every way to access files that was measured on several numbers of processes."""
+    """Return the saturation of every way to access files that was measured on several numbers of ranks."""
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for pattern in PATTERNS:
         for layer in ("storage", "mpi"):
@@ -114,7 +114,7 @@ def _fit(ranks: Floats, drawn: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _limit(own: Floats, shared: Floats) -> tuple[Estimate | None, Estimate | None, str]:
-    """Return the saturated bandwidth and the processes that reach most of it, or why they are not known."""
+    """Return the saturated bandwidth and the number of ranks that reach 90 % of it, or why they are unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
         counts = np.where(shared > 0, np.maximum(ENOUGH / (1 - ENOUGH) * own / shared, 1.0), np.inf)
         limits = np.where(shared > 0, 1 / shared, np.inf)

@@ -1,4 +1,4 @@
-"""The effect of more processes: speedup, efficiency, the most cost-effective number."""
+"""The effect of more ranks: speedup, efficiency, the most cost-effective number of ranks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,48 +23,48 @@ SEED = 7
 
 
 class SpeedupPoint(Strict):
-    """A program on one number of processes."""
+    """A program on one number of ranks."""
 
     ranks: int
     grid: dict[str, Value]
     """Extents of the fastest measured process grid; 0: the algorithm's choice."""
     time_s: Estimate
     speedup: Estimate | None
-    """Against the same method on one process; None where that was not measured."""
+    """Relative to the same method on one rank; None if that was not measured."""
     efficiency: Estimate | None
     cost_core_s: Estimate | None = None
-    """Processes times time: what a result takes of the machine; None in files of before it was recorded."""
+    """Core-seconds per result: ranks times time; None in files from before it was recorded."""
     speedup_of_best: Estimate | None
-    """Against the fastest way to do the same on one process."""
+    """Relative to the fastest way to do the same on one rank."""
     oversubscribed: bool
-    """More processes than processors somewhere: no point of any model."""
+    """More ranks than processors on some host: models do not use this point."""
     superlinear: bool
-    """The speedup's interval lies above the number of processes."""
+    """The interval of the speedup is above the number of ranks."""
 
 
 class Speedup(Strict):
-    """The effect of more processes on a program at one size."""
+    """The effect of more ranks on a program at one size."""
 
     subject: Case
-    """The case without the grid; its `ranks` is the largest number."""
+    """The case without the grid; its `ranks` is the largest number of ranks."""
     origin: Origin
     size: int
-    """0 where it is no number, as an NPB class."""
+    """0 if the size is not a number, such as an NPB class."""
     sequential_baseline: str
-    """The case on one process that the speedup is against; empty where it was not measured."""
+    """The one-rank case that the speedup is relative to; empty if it was not measured."""
     best_sequential: str
-    """The fastest case on one process that computes the same."""
+    """The fastest one-rank case that computes the same."""
     best_sequential_s: Estimate | None
     points: list[SpeedupPoint]
     effective_ranks: Estimate | None
-    """The measured number with the largest efficiency times speedup."""
+    """The measured number of ranks with the largest efficiency times speedup."""
     amdahl: Amdahl | None
     reason: str
-    """Why there is no fit; empty when there is one."""
+    """Why there is no fit; empty if there is one."""
 
 
 def speedups(measurements: Measurements) -> list[Speedup]:
-    """Return the speedups of every program that was measured on more than one process, one for each size."""
+    """Return the speedups of every program that was measured on more than one rank, one for each size."""
     times = totals(measurements)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for case in times:
@@ -90,13 +90,13 @@ def totals(measurements: Measurements) -> list[Summary]:
 
 
 def without_grid(case: Case, measurements: Measurements) -> tuple[object, ...]:
-    """Return the benchmark and all its parameters but for the extents of its process grid; hashable."""
+    """Return the benchmark and all its parameters except the extents of its process grid; hashable."""
     grid = measurements.catalog.grid(case.benchmark, case.parameters)
     return (case.benchmark, *sorted((k, str(v)) for k, v in case.parameters.items() if k not in grid))
 
 
 def sequential_baseline(case: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
-    """Return the same problem and method on one process: over the same transport where it was measured so."""
+    """Return the same problem and method on one rank, over the same transport if that was measured."""
     catalog = measurements.catalog
     wanted = catalog.sequential(case.benchmark, case.parameters)
     same = [
@@ -114,7 +114,7 @@ def sequential_baseline(case: Summary, times: Iterable[Summary], measurements: M
 
 
 def best_sequential(case: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
-    """Return the fastest case on one process that computes the same, by whichever member of the family."""
+    """Return the fastest one-rank case that computes the same, by any member of the family."""
     catalog = measurements.catalog
     wanted = catalog.problem(case.benchmark, case.parameters)
     same = [
@@ -126,7 +126,7 @@ def best_sequential(case: Summary, times: Iterable[Summary], measurements: Measu
 
 
 def place(case: Case) -> tuple[bool, str]:
-    """Distinguish deliberate placements; the binding of processes follows from their number."""
+    """Return what distinguishes deliberate placements; the binding of ranks follows from their number."""
     return case.placement.one_per_host, case.placement.group
 
 
@@ -159,7 +159,7 @@ def _speedup(group: list[Summary], times: list[Summary], measurements: Measureme
 
 
 def _fastest(group: Sequence[Summary]) -> list[Summary]:
-    """Take the fastest grid of each number of processes."""
+    """Return the fastest grid for each number of ranks."""
     by_ranks: dict[int, Summary] = {}
     for case in group:
         known = by_ranks.get(case.ranks)
@@ -194,11 +194,11 @@ def _ratio(case: Summary | None, summary: Summary) -> Estimate | None:
 
 
 def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
-    """Return the measured number with the most efficiency times speedup, which is the least n T(n)^2.
+    """Return the measured number of ranks with the most efficiency times speedup, that is the least n T(n)^2.
 
     Eager, Zahorjan & Lazowska 1989, Speedup versus efficiency in parallel systems (IEEE Trans. Computers 38 (3),
-    408-423): the knee, where what is gained no longer pays for what is used. The interval holds the numbers that
-    95 % of the draws choose.
+    408-423): the knee, beyond which the gain no longer pays for the resources. The interval contains the numbers
+    that 95 % of the draws choose.
     """
     if ranks.size < 2:
         return None

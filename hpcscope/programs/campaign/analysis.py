@@ -21,7 +21,7 @@ from hpcscope.strict import Strict
 
 
 class Overhead(Strict):
-    """Wall-clock against CPU time per rank, medians over the runs: a row of GAMMA's Table 1.
+    """Wall-clock time and CPU time per rank, medians over the runs: a row of GAMMA's Table 1.
 
     A rank that is off-CPU waits. An MPI library that polls keeps its core busy while it waits: the difference then
     does not show the wait, but `mpi_s` does.
@@ -30,17 +30,17 @@ class Overhead(Strict):
     point: Point
     runs: int
     wall_s: Estimate
-    """GAMMA's (a)."""
+    """Wall-clock time, GAMMA's (a)."""
     cpu_s: Estimate
-    """GAMMA's (b)."""
+    """CPU time, GAMMA's (b)."""
     difference_s: Estimate
-    """(a) - (b), of each run."""
+    """(a) - (b), computed for each run."""
     ratio: Estimate
-    """(a) / (b), of each run."""
+    """(a) / (b), computed for each run."""
     system_s: Estimate
     """The part of (b) in the kernel."""
     mpi_s: Estimate | None
-    """Time inside MPI, on or off a processor; None without profiles."""
+    """Time inside MPI, on-CPU or off-CPU; None without profiles."""
 
 
 def overheads(records: Sequence[RunRecord]) -> list[Overhead]:
@@ -56,7 +56,7 @@ def _overhead(group: list[RunRecord]) -> Overhead | None:
     profiled = [record for record in group if "cpu_s" in record.features]
     if profiled:
         wall, cpu, system = (numbers(profiled, name) for name in ("wall_s", "cpu_s", "system_s"))
-    else:  # the time of all ranks and the launcher together, divided by the ranks
+    else:  # CPU time of the launcher and all ranks / number of ranks
         each = np.array([[r.elapsed_s, (r.user_s + r.system_s) / r.ranks, r.system_s / r.ranks] for r in group])
         wall, cpu, system = each.T
     if not (cpu > 0).all():
@@ -105,7 +105,7 @@ class Analysis(Strict):
     laws: list[Law]
     clusters: Clusters | None
     absent: list[str]
-    """Analyses that the runs do not allow, and why."""
+    """Analyses that are not possible with these runs, each with the reason."""
     comparisons: list[LayoutComparison]
     """Comparisons of placements."""
     not_compared: list[str]

@@ -1,4 +1,4 @@
-"""The runs of a campaign, one after the other; a crash loses at most the run in progress."""
+"""Execution of a campaign, one run after another; a crash loses at most the run in progress."""
 
 import shutil
 import time
@@ -18,14 +18,14 @@ from hpcscope.programs.campaign.study import Planned, Study, filled
 from hpcscope.programs.profiles import PROFILES
 
 Listener = Callable[[RunRecord, int, int | None], None]
-"""Receives each run that ended, the number of ended runs, and their total (None: until the time is over)."""
+"""Called with each finished run, the number of finished runs, and the total (None: limited by time only)."""
 
 
 def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener) -> None:
-    """Do the runs that have no record.
+    """Execute the runs that do not have a record yet.
 
-    Raises InterruptedRunError when asked to stop; the folder is then valid and can be resumed. A run that fails is
-    recorded, and the next one begins.
+    Raises InterruptedRunError when asked to stop; the directory is then valid and can be resumed. A run that fails
+    is recorded, and the next run starts.
     """
     journal = CampaignJournal(folder.records)
     folders.mark(folder, "running")
@@ -33,7 +33,7 @@ def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener
     try:
         for planned in _todo(head, journal.records):
             record = one(folder, planned, starter, Path(head.folder))
-            # A soak has thousands of runs: the times of its routines are in the profiles of the runs it keeps.
+            # A soak has thousands of runs; times of routines are only in the profiles of the runs that it keeps.
             journal.add(record.model_copy(update={"routines": {}}) if head.kind == "soak" else record)
             if head.kind == "soak":
                 _tidy(folder, journal.records)
@@ -45,10 +45,10 @@ def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener
 
 
 def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: Path) -> RunRecord:
-    """Do one run, started in `directory`, and return its record."""
+    """Execute one run in `directory` and return its record."""
     study, monitor = starter.study, starter.monitor
     own = folder.run(planned.number)
-    shutil.rmtree(own, ignore_errors=True)  # of a run that a crash interrupted
+    shutil.rmtree(own, ignore_errors=True)  # left by a run that a crash interrupted
     profiles = own / PROFILES
     profiles.mkdir(parents=True)
     command = starter.command(planned, own)
@@ -60,7 +60,7 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
             found = features.of_folder(own)
         except ScopeError as error:
             reason = reason or str(error)
-    # A command's own choice of ranks is known only from its profiles.
+    # If the command chooses the number of ranks, only its profiles tell.
     ranks = planned.ranks if study.says_ranks else found.ranks or planned.ranks
     return RunRecord(
         **{**dict(planned), "ranks": ranks},
@@ -78,7 +78,7 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
 
 
 def soaking(study: Study, seconds: float | None, runs: int | None, done: Sequence[RunRecord]) -> Iterator[Planned]:
-    """Yield the runs of a soak until its time is over, the time before it was resumed included."""
+    """Yield the runs of a soak until its time is over, including the time before it was resumed."""
     (point,) = study.points()
     begin_s, before_s = time.monotonic(), sum(record.elapsed_s for record in done)
     for number in count(len(done) + 1):
@@ -97,6 +97,6 @@ def _todo(head: Head, done: Sequence[RunRecord]) -> Iterable[Planned]:
 
 
 def _tidy(folder: CampaignFolder, records: Sequence[RunRecord]) -> None:
-    """Keep the failed runs of a soak, the first and the last; a day has thousands."""
+    """Keep only the failed, the first and the last run of a soak, which has thousands of runs a day."""
     if len(records) > 2 and records[-2].status == "ok":
         shutil.rmtree(folder.run(records[-2].number), ignore_errors=True)

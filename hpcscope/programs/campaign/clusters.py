@@ -1,8 +1,8 @@
 """Groups of runs that behave alike, as in NetFinity's Table 3: their number, and the features that separate them.
 
 The features are standardized and clustered by k-means; the silhouette chooses the number of groups. A test against
-one broad group decides whether there is more than one at all. As a second opinion HDBSCAN looks for dense regions
-of any shape and leaves out runs that belong to none.
+one broad group decides whether there is more than one group at all. As a second opinion, HDBSCAN searches for
+dense regions of any shape and leaves out runs that are not in any region.
 """
 
 import zlib
@@ -25,18 +25,18 @@ FEATURES = ("compute_s", "send_s", "receive_s", "exchange_s", "collective_s", "c
 FEWEST_RUNS = 8
 MOST_GROUPS = 8
 FEWEST_MEMBERS = 4
-"""Fewest members of a group, on average; otherwise every configuration would be a group."""
+"""Minimum average number of members of a group; otherwise every configuration could be a group."""
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
 STARTS, NULL_STARTS = 40, 5
-"""Initializations of k-means: for the data, and for each draw of the null hypothesis."""
+"""Number of k-means initializations for the data, and for each draw of the null hypothesis."""
 ITERATIONS = 25
-"""Iterations of k-means."""
+"""Number of iterations of k-means."""
 SEED = 0
 TINY = 1e-12
-"""The least distance between standardized runs that counts."""
+"""Smallest distance between standardized runs that counts."""
 SAMPLED = 2000
-"""Size of the random sample that the silhouette is computed from, where there are more runs."""
+"""Size of the random sample for computing the silhouette if there are more runs."""
 
 Labels = NDArray[np.int64]
 
@@ -46,12 +46,12 @@ class RunGroup(Strict):
 
     runs: int
     points: int
-    """Number of different configurations among its runs."""
+    """Number of different configurations among the group's runs."""
     mean: dict[str, float]
     deviation: dict[str, float]
     """Standard deviation within the group."""
     chosen: dict[str, list[str]]
-    """The values that its runs have of each factor that varies in the study."""
+    """Values of each varying factor that occur in the group's runs."""
 
 
 class Separation(Strict):
@@ -67,25 +67,25 @@ class Clusters(Strict):
 
     features: list[str]
     per: str
-    """The parameter that the features were divided by; empty: none."""
+    """The parameter that the features were divided by; empty if none."""
     of_points: bool
-    """Whether configurations, with the medians of their runs, were clustered; else single runs."""
+    """Whether configurations (medians of their runs) were clustered instead of single runs."""
     runs: int
     groups: list[RunGroup]
-    """The largest first; one group is an answer too."""
+    """Largest group first; there may be only one group."""
     labels: dict[int, int]
-    """The group of each run by its number, from 1."""
+    """Group number of each run, from 1, by run number."""
     silhouettes: dict[int, float]
-    """Mean silhouette of each number of groups, from 2."""
+    """Mean silhouette for each number of groups, from 2."""
     p_value: float
-    """How often runs of a single group separate as well as these; below 5 % a single group is rejected."""
+    """Probability that runs of a single group separate as well as these; below 5 % a single group is rejected."""
     dense_groups: int
     """Number of groups that HDBSCAN finds."""
     dense_outliers: int
     agreement: float
-    """Adjusted Rand index of both clusterings: 1 for identical ones, 0 by chance."""
+    """Adjusted Rand index of both clusterings: 1 if identical, 0 by chance."""
     features_apart: list[Separation]
-    """Features and factors that separate the groups, strongest first; empty where there is one group."""
+    """Features that separate the groups (below: factors), strongest first; empty if there is one group."""
     factors_apart: list[Separation]
 
 
@@ -98,7 +98,7 @@ class _Division:
 def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters | str:
     """Return the groups of the successful runs, or why there are none.
 
-    `per` names a parameter: NetFinity divides all features by the number of time steps.
+    `per`: parameter to divide features by, such as the number of time steps in NetFinity.
     """
     good = [record for record in well(records) if all(name in record.features for name in FEATURES)]
     if len(good) < FEWEST_RUNS:
@@ -137,7 +137,7 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
 
 
 def _components(good: Sequence[RunRecord]) -> list[list[RunRecord]]:
-    """Return the objects to cluster: configurations, whose medians are robust, or single runs of too few."""
+    """Return the objects to cluster: configurations, whose medians are robust, or single runs if too few."""
     points: dict[str, list[RunRecord]] = {}
     for record in good:
         points.setdefault(record.point.key, []).append(record)
@@ -162,7 +162,7 @@ def divisions(scaled: Floats, starts: int = STARTS) -> dict[int, _Division]:
 
 
 def _k_means(scaled: Floats, count: int, starts: int, random: np.random.Generator) -> Labels | None:
-    """Return the best of several divisions, that of the least squares; None where each had an empty group."""
+    """Return the best of several divisions by the sum of squares; None if each had an empty group."""
     best, least = None, np.inf
     for _ in range(starts):
         with suppress(ClusterError):
@@ -188,9 +188,9 @@ def silhouette(distances: Floats, labels: Labels) -> float:
 
 
 def _chance(scaled: Floats, silhouette: float) -> float:
-    """Return how often runs of one normal group with the same covariance separate as well as these.
+    """Return the probability that runs of one normal group with the same covariance separate as well as these.
 
-    The idea of SigClust (Liu, Hayes, Nobel & Marron 2008, JASA 103, 1281-1293), with the silhouette as the measure
+    As in SigClust (Liu, Hayes, Nobel & Marron 2008, JASA 103, 1281-1293), but with the silhouette as the measure
     and the number of groups chosen again for each draw.
     """
     random = np.random.default_rng(zlib.crc32(b"one group"))
@@ -204,12 +204,12 @@ def _chance(scaled: Floats, silhouette: float) -> float:
             >= silhouette
         )
         if as_good > SIGNIFICANCE * (1 + NULL_DRAWS) - 1:
-            return as_good / drawn  # no further draw could reject one group any more (Besag & Clifford 1991)
+            return as_good / drawn  # further draws can no longer reject one group (Besag & Clifford 1991)
     return (1 + as_good) / (1 + NULL_DRAWS)
 
 
 def dense_regions(scaled: Floats) -> Labels:
-    """Return the dense region of each run by HDBSCAN (Campello, Moulavi & Sander 2013, PAKDD); -1 for none."""
+    """Return each run's dense region by HDBSCAN (Campello, Moulavi & Sander 2013, PAKDD), or -1 without one."""
     fewest = max(3, len(scaled) // 20)
     distances = squareform(pdist(scaled))
     core = np.partition(distances, fewest - 1, axis=1)[:, fewest - 1]
@@ -222,10 +222,10 @@ def dense_regions(scaled: Floats) -> Labels:
 
 
 def _stable_regions(region: ClusterNode, fewest: int, parted: float) -> tuple[float, list[ClusterNode]]:
-    """Return a region or, where they are more stable, the regions that it falls apart into, and their stability.
+    """Return a region or, if they are more stable, the regions that it splits into, and their stability.
 
-    The stability of a region adds up, over its runs, by how much density grows from where it parted from another
-    region to where the run leaves it. All runs together (`parted` = 0) are no region.
+    The stability of a region is a sum over its runs: the growth of density from where the region split off to
+    where the run leaves the region. All runs together (`parted` = 0) are not a region.
     """
     stability = 0.0
     node = region

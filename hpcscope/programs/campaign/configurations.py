@@ -16,13 +16,13 @@ class Spread(Strict):
 
     median: float
     low: float | None
-    """Order-statistics interval of the median: 95 % from six runs on, else the range."""
+    """Order-statistics interval for the median: 95 % with six or more runs, else the range."""
     high: float | None
     mean: float
     variation: float | None
-    """Coefficient of variation, standard deviation over mean."""
+    """Coefficient of variation: standard deviation / mean."""
     sanitized_mean: float
-    """Mean of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
+    """Mean of the runs up to the 99th percentile, as in NetFinity; of all runs if there are fewer than 100."""
     sanitized_variation: float | None
     maximum: float
 
@@ -34,11 +34,11 @@ class Configuration(Strict):
     runs: int
     """Successful runs."""
     failed: int
-    """Runs that failed, were wrong or timed out."""
+    """Runs that failed, gave wrong results or timed out."""
     oversubscribed: bool
-    """More ranks than processors."""
+    """Whether there are more ranks than processors."""
     features: dict[str, Spread]
-    """Features of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
+    """Features of the successful runs: `elapsed_s` of the whole command, and the profile features."""
 
 
 def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
@@ -51,7 +51,7 @@ def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
 
 
 def order(point: Point) -> tuple[tuple[bool, float, str], ...]:
-    """Return the sort key of a point: numbers by value, words by letter."""
+    """Return the sort key of a point: numbers by value, words alphabetically."""
     return tuple(
         (isinstance(value, str), 0.0, value) if isinstance(value, str) else (False, float(value), "")
         for value in (*point.parameters.values(), point.placement, point.transport, point.ranks)
@@ -59,13 +59,13 @@ def order(point: Point) -> tuple[tuple[bool, float, str], ...]:
 
 
 def numbers(records: Iterable[RunRecord], name: str) -> Floats:
-    """Return a feature of every run that has it."""
+    """Return the values of a feature in all runs that have it."""
     known = (all_features(record) for record in records)
     return np.array([features[name] for features in known if name in features], dtype=np.float64)
 
 
 def all_features(record: RunRecord) -> dict[str, float]:
-    """Return the features of a run: the features of its profiles, and the elapsed time of the command."""
+    """Return the features of a run: profile features, and the elapsed time of the command."""
     return {**record.features, "elapsed_s": record.elapsed_s}
 
 
@@ -87,7 +87,7 @@ def _configuration(group: list[RunRecord]) -> Configuration:
 
 
 def spread(values: Floats) -> Spread:
-    """Return the distribution of one value or more; each is an independent launch."""
+    """Return the distribution of one or more values, each from an independent launch."""
     figures = describe([np.array([value]) for value in values])
     assert figures.median is not None
     assert figures.mean is not None

@@ -1,4 +1,4 @@
-"""The effect of each factor on the time, all other factors equal; and the fastest point."""
+"""The effect of each factor on the time, with all other factors equal; and the fastest point."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,26 +15,26 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 
 FEATURES = ("wall_s", "elapsed_s")
-"""The time of a run: from its profile, else the time of the command."""
+"""Features for the time of a run: from its profile, else the time of the command."""
 
 
 class FactorEffect(Strict):
-    """A factor with one value, instead of with its first value."""
+    """The effect of a factor's value compared with the factor's first value."""
 
     factor: str
     """`ranks`, `placement`, `transport` or the name of a parameter."""
     value: Value
     first: Value
     ratio: Estimate
-    """Time over time with the first value: the geometric mean over all pairs of points that are otherwise equal.
-    The interval is from draws of the runs' medians; None with fewer than four runs of a point."""
+    """Time / time with the first value: geometric mean over all pairs of otherwise equal points.
+    The interval is from draws of the runs' medians; None if a point has fewer than four runs."""
     pairs: int
     oversubscribed: bool
     """Whether one of the points has more ranks than processors."""
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes that nothing changes."""
+        """Whether the interval excludes a ratio of 1."""
         low, high = self.ratio.low, self.ratio.high
         return low is not None and high is not None and (low > 1 or high < 1)
 
@@ -45,18 +45,18 @@ class Fastest(Strict):
     point: Point
     time_s: Estimate
     rivals: int
-    """Other points whose intervals overlap the interval of this one."""
+    """Number of other points whose intervals overlap this point's interval."""
 
 
 def effects(records: Sequence[RunRecord]) -> list[FactorEffect]:
-    """Return the effect of each value of each factor that has several, in the order of factors and values."""
+    """Return the effect of each value of each factor with several values, in the order of factors and values."""
     runs = _runs(records)
     factors = dict.fromkeys(name for group in runs.values() for name in group[0].point.factors)
     return [effect for factor in factors for effect in _of_factor(factor, list(runs.values()))]
 
 
 def fastest(records: Sequence[RunRecord]) -> Fastest | None:
-    """Return the fastest of several points; None where there are fewer than two."""
+    """Return the fastest of several points; None if there are fewer than two."""
     feature = _feature(records)
     times = [(group[0].point, spread(numbers(group, feature))) for group in _runs(records).values()]
     if len(times) < 2:
@@ -68,7 +68,7 @@ def fastest(records: Sequence[RunRecord]) -> Fastest | None:
 
 
 def _runs(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
-    """Return the good runs that have a time by their points."""
+    """Return the successful runs with a time, by point."""
     feature = _feature(records)
     run_records: dict[str, list[RunRecord]] = {}
     for record in well(records):
@@ -121,5 +121,5 @@ def _effect(
 
 
 def _order(value: Value) -> tuple[bool, float, list[tuple[int, str]]]:
-    """Sort numbers by value before words, and `T42` before `T170`."""
+    """Sort numbers by value, then words in natural order (`T42` before `T170`)."""
     return (True, 0.0, natural(value)) if isinstance(value, str) else (False, float(value), [])

@@ -1,4 +1,4 @@
-"""One run: started, ended after its time limit, and judged."""
+"""Execution of one run: start, time limit and verdict."""
 
 import os
 import select
@@ -19,9 +19,9 @@ from hpcscope.launch.launcher import Command
 from hpcscope.programs.campaign.record import Status
 
 MARK = "SCOPE_CAMPAIGN_RUN"
-"""The environment variable that marks the processes of a run; its value is the run's folder."""
+"""The environment variable that marks the processes of a run; its value is the run's directory."""
 GRACE_S = 5.0
-"""How long a launcher may take to end its ranks itself."""
+"""Time for a launcher to end its ranks itself."""
 TAIL_BYTES = 65536
 OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
 
@@ -43,7 +43,7 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
     """Run a command in `directory` to its end, with its output in `folder`, and return how it ended.
 
     The CPU time counts the command and all its descendants on this host that were waited for (wait4).
-    Raises UsageError where the command cannot be started; a KeyboardInterrupt ends the run and is raised again.
+    Raises UsageError if the command cannot be started; a KeyboardInterrupt ends the run and is raised again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     started_unix_s, begin_s = unix_s(), time.perf_counter()
@@ -89,12 +89,12 @@ class Checked:
     """The command that decides whether the output of a run is correct."""
 
     words: Sequence[str]
-    """Empty: there is none."""
+    """Words of the command; empty if there is no check."""
     directory: Path
     limit_s: float
 
     def verdict(self, printed: Path) -> tuple[Status, str]:
-        """Run the check with the output of the program as its input."""
+        """Run the check with the program's output as its input."""
         if not self.words:
             return "ok", ""
         with printed.open("rb") as output:
@@ -127,7 +127,7 @@ def _tail(path: Path) -> str:
 
 
 def _ended(pid: int, limit_s: float) -> bool:
-    """Wait for the end of a child without reaping it; return whether it ended in time."""
+    """Wait for a child process without reaping it; return whether it ended in time."""
     handle = os.pidfd_open(pid)
     try:
         return bool(select.select([handle], [], [], limit_s)[0])
@@ -140,7 +140,7 @@ def _end(pid: int, mark: str) -> None:
     try:
         _signal(pid, signal.SIGTERM)
         _ended(pid, GRACE_S)
-    finally:  # also when another Ctrl-C arrives meanwhile
+    finally:  # even if another Ctrl-C arrives meanwhile
         _signal(pid, signal.SIGKILL)
         processes.kill(lambda: processes.with_variable(MARK, mark))
 

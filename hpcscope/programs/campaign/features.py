@@ -1,7 +1,7 @@
 """The features of a run: a handful of numbers from its profiles.
 
-Times are means over the ranks, as NetFinity's are: computation is the time between calls, so that compute_s and
-mpi_s add up to wall_s exactly. A wait counts for the operation that it completes.
+Times are means over the ranks, as in NetFinity: computation is the time between calls, so that compute_s and
+mpi_s add up to wall_s exactly. A wait counts towards the operation that it completes.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from hpcscope.samples.samples import Floats
 from hpcscope.strict import Strict
 
 PARTS = {"send": "send_s", "receive": "receive_s", "send and receive": "exchange_s", "collective": "collective_s"}
-"""The part of the time that each kind of routine counts for; all others are `other_mpi_s`."""
+"""The feature that each kind of routine counts towards; all other kinds are `other_mpi_s`."""
 COUNTED = (*PARTS, "one-sided", "file")
 """The kinds whose calls count as communications."""
 FEWEST_ROWS = 6
-"""Rows in the second half of a time series that a slope of memory needs."""
+"""Minimum number of rows in the second half of a time series for a memory slope."""
 
 NAMES = {
     "elapsed_s": "time of the command",
@@ -59,19 +59,19 @@ class Features:
     """The features of a run."""
 
     figures: dict[str, float] = field(default_factory=dict)
-    """By the names of `NAMES`; unknown ones are absent."""
+    """Values by the names in `NAMES`; unknown values are absent."""
     routines: dict[str, Routine] = field(default_factory=dict)
     ranks: int | None = None
-    """Number of processes; None where it is not known."""
+    """Number of ranks; None if not known."""
 
 
 def of_folder(folder: Path) -> Features:
-    """Return the features of the run in a folder; ScopeError where no process left a readable profile."""
+    """Return the features of the run in a directory; ScopeError if no process left a readable profile."""
     return of_profiles(job(folder).profiles)
 
 
 def of_profiles(profiles: Sequence[Profile]) -> Features:
-    """Return the features of a run: one profile per rank, at least one."""
+    """Return the features of a run from at least one profile, one per rank."""
     return Features(_figures(profiles), _routines(profiles), profiles[0].ranks)
 
 
@@ -146,10 +146,10 @@ def _of_one(profile: Profile) -> dict[str, float]:
 
 
 def _memory_slope(profile: Profile) -> float | None:
-    """Return the slope of resident memory in bytes/s over the second half of the run; None of too few rows.
+    """Return the slope of resident memory in bytes/s over the second half of the run; None if too few rows.
 
-    The first half is left out, since programs allocate when they begin. The median of all pairwise slopes (Theil
-    and Sen) ignores a single jump.
+    The first half is left out because programs allocate memory at the start. The median of all pairwise slopes
+    (Theil and Sen) ignores a single jump.
     """
     from scipy.stats import theilslopes  # takes a second to load
 

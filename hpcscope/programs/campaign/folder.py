@@ -1,4 +1,4 @@
-"""The folder of a campaign: the names of its files, and the records of its begin and end."""
+"""The directory of a campaign: the names of its files, and the records of its start and end."""
 
 import os
 import secrets
@@ -31,27 +31,27 @@ class Head(Strict):
     scope_version: str
     kind: Kind
     study: Study
-    """With its seed."""
+    """The study, including its seed."""
     words: list[str]
     """The command line."""
     folder: str
     """The working directory of the runs."""
     host: str
     lab: str = ""
-    """Title of the lab that the campaign ran in; empty outside of any."""
+    """Title of the lab in which the campaign ran; empty outside a lab."""
     pairings: list[Pairing] = []
     """The layouts that a placement study compares."""
     notes: list[str] = []
-    """Limits of the measurement here."""
+    """Limits of the measurement on these hosts."""
     soak_s: float | None = None
-    """Duration of a soak."""
+    """Duration of a soak in seconds."""
     soak_runs: int | None = None
     """Maximum number of runs of a soak."""
     started_unix_s: Unix
     status: Status
 
     def runs(self) -> list[Planned]:
-        """Return the runs of a campaign or placement study in their order; a soak has no fixed number of runs."""
+        """Return the runs of a campaign or placement study in order; the number of runs of a soak is not fixed."""
         if self.kind == "campaign":
             return self.study.runs()
         layouts = [layout for pairing in self.pairings for layout in (pairing.packed, pairing.spread)]
@@ -67,7 +67,7 @@ class Head(Strict):
 
 @dataclass(frozen=True)
 class CampaignFolder:
-    """The paths of its files."""
+    """The paths of a campaign's files."""
 
     path: Path
 
@@ -76,14 +76,14 @@ class CampaignFolder:
     records = Below("runs.jsonl")
     """The records, one line per run."""
     analysis = Below("analysis.json")
-    """The joint analysis of the runs; derived."""
+    """The joint analysis of the runs, which is derived."""
     findings = Below("findings.json")
-    """The findings, worst first; derived."""
+    """The findings, worst first, which are derived."""
     report = Below("report.html")
-    """The report; derived."""
+    """The report, which is derived."""
 
     def run(self, number: int) -> Path:
-        """Return the folder of a run: its output, and `profiles`."""
+        """Return the directory of a run, which holds its output and `profiles`."""
         return self.path / "runs" / f"{number:05d}"
 
 
@@ -93,13 +93,13 @@ def begin(folder: CampaignFolder, head: Head) -> None:
 
 
 def lab_here() -> str:
-    """Return the title of the lab of this process; empty outside of any."""
+    """Return the title of this process's lab; empty outside a lab."""
     lab = active()
     return "" if lab is None else lab.description.title or "an untitled lab"
 
 
 def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
-    """Return the head of a campaign that begins now; a seed is drawn unless one was given."""
+    """Return the head of a campaign that starts now, with a random seed unless one was given."""
     lab = lab_here()
     seed = secrets.randbelow(2**31) if study.seed is None else study.seed
     return Head(
@@ -118,7 +118,7 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
 
 
 def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
-    """Read the head of a campaign; UsageError where there is none, or one of another kind than `kind`."""
+    """Read the head of a campaign; UsageError if there is none, or if it is not of kind `kind`."""
     if not is_campaign(folder.path):
         raise UsageError(f"{folder.path}: is not a campaign: it has no {folder.head.name}")
     head = read_json(folder.head, Head)

@@ -1,8 +1,8 @@
 """Packed against spread placement: the cost of sharing a node, in computation and in communication.
 
-After NetFinity, section 4: the same processes on half the nodes (fixed processes), and twice the processes on the
-same nodes (fixed nodes). Figures are means over ranks and runs: the mean time of a rank is its computation plus
-its time in MPI, so that both parts add up to the slow-down.
+After NetFinity, section 4: the same ranks on half the nodes (fixed processes), and twice the ranks on the same
+nodes (fixed nodes). Values are means over ranks and runs: the mean time of a rank is its computation plus its time
+in MPI, so that both parts add up to the slowdown.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ class Pairing(Strict):
 
 
 class LayoutFigures(Strict):
-    """One of two layouts."""
+    """The results of one of two layouts."""
 
     words: str
     ranks: int
@@ -64,20 +64,20 @@ class LayoutComparison(Strict):
     packed: LayoutFigures
     spread: LayoutFigures
     slowdown: Estimate
-    """Packed over spread, minus one: 0.44 is 44 % longer."""
+    """Packed / spread - 1: 0.44 means 44 % longer."""
     by_computation: Estimate
-    """The part that is due to computation."""
+    """The part of the slowdown that is due to computation."""
     by_communication: Estimate
-    """The part that is due to MPI."""
+    """The part of the slowdown that is due to MPI."""
     off_processor: Estimate
-    """How much longer a rank is off-CPU, as a share of the spread time."""
+    """How much longer a rank is off-CPU, as a fraction of the spread time."""
     inflation: Estimate
-    """Computation of all ranks together, packed over spread, minus one: the cost of contention where the total
-    work of the program does not depend on the number of processes."""
+    """Computation of all ranks together, packed / spread - 1: the cost of contention if the total work of
+    the program does not depend on the number of ranks."""
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes that both take equally long."""
+        """Whether the interval excludes equal times."""
         low, high = self.slowdown.low, self.slowdown.high
         return low is not None and high is not None and (low > 0 or high < 0)
 
@@ -91,7 +91,7 @@ class LayoutComparison(Strict):
 def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[list[Pairing], list[str]]:
     """Return the layouts that can be compared on hosts with these slots, and notes about them.
 
-    `sockets` matters only on a single host. Raises UsageError where nothing can be compared.
+    `sockets` matters only on a single host. Raises UsageError if nothing can be compared.
     """
     if len(slots) > 1:
         return _over("node", min(slots), len(slots), ranks), []
@@ -111,7 +111,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
 
 
 def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | None) -> list[Pairing]:
-    """Return both pairings over hosts, or sockets, that take `each` ranks."""
+    """Return both pairings over hosts or sockets with room for `each` ranks."""
     if each < 2:
         raise UsageError("each host has one slot: nothing can be packed; add slots with --hosts a:2,b:2")
     count = ranks or units
@@ -156,7 +156,7 @@ def compare(records: Sequence[RunRecord], pairing: Pairing) -> LayoutComparison 
 
 
 def _times(records: Sequence[RunRecord], layout: Layout) -> Floats:
-    """Return the parts of each run of a layout, shape (runs, parts)."""
+    """Return the parts of the time of each run of a layout, with shape (runs, parts)."""
     own = [
         [record.features[name] for name in PARTS]
         for record in well(records)

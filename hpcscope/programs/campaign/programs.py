@@ -1,4 +1,4 @@
-"""MPI programs of published studies: applications of the native build, and benchmarks as programs of their own."""
+"""MPI programs of published studies: applications of the native build, and benchmarks as stand-alone programs."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ def names() -> list[str]:
 
 
 def command(name: str, arguments: str, mpi: MpiInstallation) -> list[str]:
-    """Return the words that start a program built for an MPI; UsageError for an unknown one.
+    """Return the words that start a program built for an MPI; UsageError for an unknown program.
 
-    `arguments`: of an application its options, `--levels 4`; of a benchmark its parameters, `class=W`.
+    `arguments`: options of an application (`--levels 4`) or parameters of a benchmark (`class=W`).
     """
     if name not in names():
         raise UsageError(f"{name}: no such program; must be one of {', '.join(names())}")

@@ -1,4 +1,4 @@
-"""What a campaign gave of the values that a published study asks for."""
+"""The values that a published study asks for, as measured by a campaign."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,12 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.ratio import PerLaunch
 
 OF_PLACEMENTS = ("slowdown", "by_computation", "by_communication", "inflation")
-"""Features of a placement study: of one placement over the other."""
+"""Features of a placement study that compare the two placements."""
 
 
 @dataclass(frozen=True)
 class ObservedCampaign:
-    """The runs over one transport of a campaign; each stands for a launch."""
+    """The runs of a campaign over one transport; each counts as a launch."""
 
     head: Head
     records: list[RunRecord]
@@ -30,16 +30,16 @@ class ObservedCampaign:
 
     @property
     def origin(self) -> Origin:
-        """Where its values come from."""
+        """Origin of the values."""
         return "emulated" if self.head.lab else "measured"
 
     @property
     def processors(self) -> None:
-        """No limit: the runs say themselves whether they waited for processors."""
+        """None, which means no limit: each run records whether it was oversubscribed."""
 
     @property
     def unfaithful(self) -> str:
-        """Nothing: the links of its lab are not measured beside it."""
+        """Empty: a campaign does not measure the links of its lab."""
         return ""
 
     def read(self, reading: StatementReading) -> ReadValue:
@@ -67,11 +67,11 @@ class ObservedCampaign:
             return None
         found = spread(np.array([*each.values()]))
         if len({record.point.key for record in runs}) > 1:
-            return PerLaunch(Estimate(value=found.median))  # the spread is that of different problems
+            return PerLaunch(Estimate(value=found.median))  # the spread comes from different problems
         return PerLaunch(Estimate(value=found.median, low=found.low, high=found.high), each)
 
     def _serial_share(self, ranks: int) -> PerLaunch | None:
-        """Return the estimate by Amdahl's law; of two numbers of ranks, by the law through both."""
+        """Return the serial fraction by Amdahl's law; with only two rank counts, by the law through both."""
         laws = [speedup.law for speedup in self.analysis.speedups if speedup.law]
         if laws:
             return PerLaunch(laws[0].serial_share)
@@ -82,7 +82,7 @@ class ObservedCampaign:
         return PerLaunch(Estimate(value=(ranks * known[1] / known[0] - 1) / (ranks - 1)))
 
     def _of_cluster(self, reading: StatementReading) -> PerLaunch | None:
-        """Return the share of the runs that are alike, or the mean of a feature over them; None without them."""
+        """Return the fraction of runs in a group, or a feature's mean over the group; None without it."""
         found = self.analysis.clusters
         if found is None or reading.cluster > len(found.groups):
             return None
@@ -99,7 +99,7 @@ def _feature(record: RunRecord, reading: StatementReading) -> float | None:
 
 
 def observed(path: Path, transport: str) -> ObservedCampaign:
-    """Read the runs over one transport of a campaign."""
+    """Read the runs of a campaign over one transport."""
     folder = CampaignFolder(path)
     head = folders.read(folder)
     records = [record for record in read(folder.records) if record.transport == transport]

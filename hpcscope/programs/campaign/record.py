@@ -1,4 +1,4 @@
-"""The records of runs: one line of `runs.jsonl` each, appended and flushed when the run ends."""
+"""The records of runs: one line of `runs.jsonl` per run, appended and flushed when the run ends."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from hpcscope.rundirectory import explain, read_bytes, read_text
 from hpcscope.strict import Unix
 
 Status = Literal["ok", "failed", "wrong", "timeout"]
-"""Wrong: the run succeeded, but the check of the study rejected its output."""
+"""Status of a run; `wrong`: the run succeeded, but the study's check rejected its output."""
 
 
 class RunRecord(Planned):
@@ -26,24 +26,24 @@ class RunRecord(Planned):
     status: Status
     reason: str = ""
     exit_code: int | None = None
-    """128 plus the number of the signal that ended the run; None where it timed out."""
+    """Exit code, or 128 plus the number of the signal that ended the run; None if it timed out."""
     oversubscribed: bool = False
-    """More ranks than processors: its times contain waiting for a processor and are no point of a law."""
+    """Whether there were more ranks than processors; such times include descheduling and are not used for laws."""
     started_unix_s: Unix
     elapsed_s: float
     """Elapsed time of the whole command, launcher included."""
     user_s: float
-    """Processor time of the command and all its descendants on this host."""
+    """CPU time in user mode of the command and all its descendants on this host."""
     system_s: float
     features: dict[str, float] = Field({})
-    """From the profiles, see `hpcscope.programs.campaign.features`; empty without profiles."""
+    """Features from the profiles (`hpcscope.programs.campaign.features`); empty without profiles."""
     routines: dict[str, Routine] = Field({})
     crc32: int | None = Field(None, ge=0, lt=2**32)
-    """Checksum of everything before it (hpcscope/checksum.py); None once it is read, and in earlier campaigns."""
+    """Checksum of everything before it (hpcscope/checksum.py); None after reading, and in earlier campaigns."""
 
     @property
     def point(self) -> Point:
-        """Its configuration."""
+        """Configuration of the run."""
         return Point(
             parameters=self.parameters, ranks=self.ranks, placement=self.placement, transport=self.transport
         )
@@ -62,7 +62,7 @@ class CampaignJournal:
                 os.truncate(path, len(whole[0]) + len(whole[1]))
 
     def add(self, record: RunRecord) -> None:
-        """Write a record; it is on disk when this returns."""
+        """Write a record and flush it to disk."""
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 line = json.dumps(record.model_dump(exclude={"crc32"}), allow_nan=False, separators=(",", ":"))
@@ -75,7 +75,7 @@ class CampaignJournal:
 
 
 def read(path: Path) -> list[RunRecord]:
-    """Return the complete records of a file in the order of the runs, not of its lines; none without a file."""
+    """Return the complete records of a file, sorted by start of the run; empty without a file."""
     if not path.exists():
         return []
     records = []

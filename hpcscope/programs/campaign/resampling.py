@@ -1,4 +1,4 @@
-"""Bootstrap draws of figures from a few runs, which carry their uncertainty through any computation."""
+"""Bootstrap draws of values from a few runs, which carry the uncertainty through any computation."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from hpcscope.statistics.distributions import normal_quantile, student_quantile
 from hpcscope.statistics.estimate import Estimate
 
 FEWEST = 4
-"""Runs of each group that an interval needs: with three its coverage is too low."""
+"""Minimum number of runs per group for an interval; with three, its coverage is too low."""
 
 
 def medians(values: Floats, random: np.random.Generator, count: int = bootstrap.DRAWS) -> Floats:
-    """Return the median of some runs, then `count` draws of it; shape (1 + count,).
+    """Return the median of some runs followed by `count` draws of the median, with shape (1 + count,).
 
-    The standard error of a median of few runs is 1.2533 s / sqrt(n), times Student's t over the normal quantile.
+    The standard error of the median of few runs is 1.2533 s / sqrt(n) x Student's t / normal quantile.
     """
     median = float(np.median(values))
     error = 0.0
@@ -27,13 +27,13 @@ def medians(values: Floats, random: np.random.Generator, count: int = bootstrap.
 
 
 def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], name: str) -> Estimate:
-    """Return a figure of the means of several groups of runs, with its 95 % interval.
+    """Return a function of the means of several groups of runs, with its 95 % interval.
 
-    `samples` are groups of shape (runs, k); `figure` takes for each group an array (draws, k) of means and returns
-    (draws,). Runs of a group are drawn with replacement (Efron & Tibshirani 1993, ch. 8), the rows whole, so that
-    what was measured in one run stays together. The percentiles are those of Hesterberg (2015, The American
-    Statistician 69 (4), sec. 4.3, "expanded"), which few runs need. `name` seeds the drawing. Without four runs of
-    each group there is no interval.
+    `samples` are groups of shape (runs, k); `figure` takes an array (draws, k) of means for each group and returns
+    (draws,). Runs of a group are drawn with replacement (Efron & Tibshirani 1993, ch. 8) as whole rows, so that
+    values measured in one run stay together. The percentiles are Hesterberg's "expanded" ones (2015, The American
+    Statistician 69 (4), sec. 4.3), which few runs need. `name` seeds the draws. Without four runs in each group
+    there is no interval.
     """
     value = float(figure([group.mean(axis=0)[None, :] for group in samples])[0])
     fewest = min(len(group) for group in samples)

@@ -1,4 +1,4 @@
-"""How times grow with processes and with parameters: the terms that the data support, with intervals."""
+"""Scaling of times with ranks and with parameters: the terms that the data support, with intervals."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -20,20 +20,20 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 
 FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")
-"""The modeled features; the last one only where no profile has the first."""
+"""The modeled features; the last only if a run does not have the first."""
 FEWEST_COUNTS = 3
 FEWEST_SIZES = 4
 SEED = 11
 
 Columns = dict[str, Floats]
-"""Terms by name: a column of shape (points,) each."""
+"""Terms by name, each a column of shape (points,)."""
 
 
 class Term(Strict):
-    """A term of a law, its coefficient in seconds."""
+    """A term of a law, with its coefficient in seconds."""
 
     name: str
-    """`1/p`, `log2 p`, `n^2 log2 n`; `1` is the constant."""
+    """Name of the term: `1/p`, `log2 p`, `n^2 log2 n`; `1` is the constant."""
     seconds: Estimate
 
 
@@ -51,17 +51,17 @@ class Law(Strict):
     feature: str
     variable: str
     held: Point
-    """The configuration without the variable."""
+    """The configuration without the varied factor."""
     terms: list[Term]
     chosen_share: float
-    """Share of the draws in which the data chose the same terms."""
+    """Fraction of the draws that chose the same terms."""
     relative_error: float
-    """Median of the relative errors of the points; meaningless with as many terms as points."""
+    """Median relative error over the points; meaningless if there are as many terms as points."""
     reason: str
-    """Why the law is rejected; empty where it is not."""
+    """Why the law is rejected; empty if it is not."""
     points: list[LawPoint]
     inverse_alone_s: Estimate | None = None
-    """a0 of a0 / p fitted alone, as NetFinity does for computation; None for anything else."""
+    """a0 of a fit a0 / p alone, as in NetFinity for computation; None for other features and variables."""
     inverse_alone_error: float | None = None
 
 
@@ -74,9 +74,9 @@ class SpeedupLaw(Strict):
 
 
 def laws(records: Sequence[RunRecord]) -> list[Law]:
-    """Return the laws over the number of processes and over each parameter that is a number.
+    """Return the laws over the number of ranks and over each numeric parameter.
 
-    Oversubscribed runs are no points of a law over processes.
+    Laws over ranks do not use oversubscribed runs.
     """
     good = well(records)
     return [
@@ -88,7 +88,7 @@ def laws(records: Sequence[RunRecord]) -> list[Law]:
 
 
 def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
-    """Return for each factor that varies without a law how many values it has and how many a law needs."""
+    """Return for each varying factor without a law how many values it has and how many a law needs."""
     good = well(records)
     missing = []
     for variable in _variables(good):
@@ -104,7 +104,7 @@ def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
 
 
 def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
-    """Return Amdahl's law for each group of configurations that differ only in the number of processes."""
+    """Return Amdahl's law for each group of configurations that differ only in the number of ranks."""
     laws = []
     for group in _groups(_not_oversubscribed(well(records)), "ranks"):
         time = "wall_s" if all("wall_s" in record.features for record in group) else "elapsed_s"
@@ -122,7 +122,7 @@ def _not_oversubscribed(records: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def _variables(records: Sequence[RunRecord]) -> list[str]:
-    """Return the factors that vary and are numbers, the number of processes first."""
+    """Return the varying numeric factors, starting with the number of ranks."""
     names = dict.fromkeys(["ranks", *(name for record in records for name in record.parameters)])
     return [
         name
@@ -133,7 +133,7 @@ def _variables(records: Sequence[RunRecord]) -> list[str]:
 
 
 def _groups(records: Sequence[RunRecord], variable: str) -> Iterator[list[RunRecord]]:
-    """Yield groups of runs that differ only in the variable, which has at least two values in each."""
+    """Yield groups of runs that differ only in the variable and have at least two values of it."""
     groups: dict[str, list[RunRecord]] = {}
     for record in sorted(records, key=lambda record: order(record.point)):
         groups.setdefault(record.point.without(variable).key, []).append(record)
@@ -143,7 +143,7 @@ def _groups(records: Sequence[RunRecord], variable: str) -> Iterator[list[RunRec
 
 
 def _drawn(group: Sequence[RunRecord], variable: str, feature: str) -> tuple[Floats, Floats]:
-    """Return the values of the variable, and for each the median of the feature with draws of it."""
+    """Return the values of the variable and, for each, the median of the feature with draws of the median."""
     random = np.random.default_rng(SEED)
     by_value: dict[float, list[RunRecord]] = {}
     for record in group:
@@ -159,7 +159,7 @@ def _laws(group: Sequence[RunRecord], variable: str) -> Iterator[Law]:
     for feature in features:
         x, drawn_s = _drawn(group, variable, feature)
         if variable == "ranks":
-            # One process does not communicate: the law of the time in MPI begins at two.
+            # One rank does not communicate: the law for the time in MPI starts at two ranks.
             kept = drawn_s[:, 0] > 0 if feature != "mpi_s" else (drawn_s[:, 0] > 0) & (x > 1)
             fewest, hypotheses = FEWEST_COUNTS, of_processes
         else:
@@ -169,7 +169,7 @@ def _laws(group: Sequence[RunRecord], variable: str) -> Iterator[Law]:
 
 
 def of_processes(x: Floats) -> list[Columns]:
-    """Return every selection of work that processes divide, repeat, combine in a tree or do one by one."""
+    """Return every combination of work that ranks divide, repeat, combine in a tree, or do one by one."""
     columns = {"1/p": 1 / x, "1": np.ones_like(x), "log2 p": np.log2(x), "p": x}
     return [
         {name: columns[name] for name in some}
@@ -208,10 +208,10 @@ def law(
     drawn_s: Floats,
     hypotheses: Callable[[Floats], list[Columns]],
 ) -> Law:
-    """Choose the terms by Schwarz's criterion among those whose coefficients are not negative, and fit them.
+    """Choose the terms by Schwarz's criterion among those with non-negative coefficients, and fit them.
 
-    `drawn_s` has the shape (points, 1 + draws): medians, then draws of them. Every draw chooses its own terms; the
-    intervals cover the chosen terms of all draws.
+    `drawn_s` has the shape (points, 1 + draws): medians, then draws of the medians. Every draw chooses its own
+    terms, for `chosen_share`; the intervals come from fits of the medians' terms to all draws.
     """
     sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
     target = drawn_s / sigma_s[:, None]
@@ -242,7 +242,7 @@ def law(
 
 
 def curve(law: Law, x: Floats) -> Floats:
-    """Return the values of a law at some values of its variable, in seconds."""
+    """Evaluate a law at some values of its variable; return seconds."""
     hypotheses = of_processes if law.variable == "ranks" else of_sizes
     columns = {name: column for terms in hypotheses(x) for name, column in terms.items()}
     values = [term.seconds.value * columns[term.name] for term in law.terms]
@@ -261,7 +261,7 @@ def _design(columns: Columns) -> Floats:
 
 
 def _criterion(design: Floats, target: Floats) -> Floats:
-    """Return chi square + k ln n of each draw; infinite where a coefficient is negative."""
+    """Return chi square + k ln n for each draw; infinite if a coefficient is negative."""
     solution = np.linalg.pinv(design) @ target
     rest = ((target - design @ solution) ** 2).sum(axis=0)
     criterion = rest + design.shape[1] * np.log(design.shape[0])
@@ -269,6 +269,6 @@ def _criterion(design: Floats, target: Floats) -> Floats:
 
 
 def _distinguishable(columns: Sequence[Floats]) -> bool:
-    """Say whether these points distinguish the columns (condition of the scaled columns below 100)."""
+    """Return whether these points distinguish the columns (condition number of the scaled columns below 100)."""
     design = np.column_stack([column / max(float(np.linalg.norm(column)), 1e-300) for column in columns])
     return bool(np.linalg.cond(design) < 100)

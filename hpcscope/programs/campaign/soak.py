@@ -13,27 +13,27 @@ from hpcscope.strict import Strict
 
 
 class Growth(Strict):
-    """Growth of the memory of processes within the second half of a run."""
+    """Growth of the ranks' memory within the second half of a run."""
 
     runs: int
     bytes_per_s: Estimate
-    """Median over the runs of the mean over the ranks; with an interval from six runs on."""
+    """Median over the runs of the mean over the ranks; with an interval if there are six or more runs."""
     worst_rank: int
-    """The rank that grew most in most runs."""
+    """The rank that most often grew most."""
     worst_bytes_per_s: Estimate
     resident_bytes: float
-    """Median over the runs of the peak memory of a process."""
+    """Median over the runs of the peak memory of a rank."""
     run_s: float
-    """Median length of a run."""
+    """Median duration of a run."""
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes a steady or shrinking memory."""
+        """Whether the interval excludes steady or shrinking memory."""
         return self.bytes_per_s.low is not None and self.bytes_per_s.low > 0
 
 
 class Endurance(Strict):
-    """A soak in figures."""
+    """The results of a soak."""
 
     runs: int
     well: int
@@ -43,22 +43,22 @@ class Endurance(Strict):
     """Runs whose output the check rejected."""
     timeouts: int
     failure_share: Estimate
-    """Share of failed, wrong and timed-out runs with its exact 95 % interval (Clopper & Pearson 1934)."""
+    """Fraction of failed, wrong and timed-out runs with its exact 95 % interval (Clopper & Pearson 1934)."""
     span_s: float
-    """From the start of the first run to the end of the last."""
+    """Time from the start of the first run to the end of the last."""
     elapsed_s: Spread | None
     drift: Trend | None
-    """Trend of the time of a run; None of too few runs."""
+    """Trend of the run time; None if there are too few runs."""
     memory: Trend | None
     """Trend of the peak memory from run to run."""
     growth: Growth | None
-    """Within runs; None without a time series long enough."""
+    """Memory growth within runs; None without a long enough time series."""
     reasons: dict[str, int]
     """Why runs failed, and how often."""
 
 
 def endurance(records: Sequence[RunRecord]) -> Endurance:
-    """Return the results of one run or more."""
+    """Return the results of one or more runs."""
     good = well(records)
     counts = {
         status: sum(record.status == status for record in records) for status in ("failed", "wrong", "timeout")
@@ -87,7 +87,7 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
 
 
 def exact_share(count: int, of: int) -> Estimate:
-    """Return a share with its exact 95 % interval: 0 of 1000 is 0 to 0.37 %."""
+    """Return a fraction with its exact 95 % interval: 0 of 1000 gives 0 to 0.37 %."""
     from scipy.stats import binomtest  # takes a second to load
 
     interval = binomtest(count, of).proportion_ci(method="exact")

@@ -1,4 +1,4 @@
-"""How a run of a study is started: its command, its hosts, the monitor under it."""
+"""How a run of a study is started: its command, its hosts and the monitor."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ class Monitor:
     machine: Machine
 
     def settings(self, folder: Path) -> dict[str, str]:
-        """Return the variables that let the processes of a run write their profiles into its folder."""
+        """Return the variables that make the processes of a run write their profiles into its directory."""
         return {
             "LD_PRELOAD": ":".join(filter(None, [str(self.library), os.environ.get("LD_PRELOAD", "")])),
             "SCOPE_MONITOR": str(folder / PROFILES),
@@ -72,7 +72,7 @@ class Monitor:
 
 
 def monitor_of(mpi: MpiInstallation, interval_s: float) -> Monitor:
-    """Return the monitor for an MPI; a notice says when it must be compiled first."""
+    """Return the monitor for an MPI, compiled first if necessary, with a notice."""
     from hpcscope.build import monitor
 
     if monitor.built(mpi) is None:
@@ -87,23 +87,23 @@ class Starter:
 
     study: Study
     cluster: Cluster | None
-    """None where the command starts its own ranks."""
+    """None if the command starts its own ranks."""
     monitor: Monitor | None
-    """None where the study is not monitored."""
+    """None if the study is not monitored."""
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """Ranks of each host; empty where only the command knows them."""
+        """Number of slots of each host; empty if only the command knows them."""
         return self.cluster.place.slots if self.cluster else ()
 
     def oversubscribed(self, ranks: int) -> bool:
-        """Return whether this number of ranks shares processors, as far as that is known."""
+        """Return whether this number of ranks is oversubscribed, if that is known."""
         if active() is not None:
             return ranks > processors.usable()
         return bool(self.slots) and ranks > sum(self.slots)
 
     def command(self, run: Planned, folder: Path) -> Command:
-        """Return how `run` is started; its profiles go into `folder`."""
+        """Return the command that starts `run`; its profiles go into `folder`."""
         environment = {name: filled([text], run, folder)[0] for name, text in self.study.environment.items()}
         settings = self.monitor.settings(folder) if self.monitor else {}
         if self.cluster is None:
@@ -114,13 +114,13 @@ class Starter:
             messages = self._messages(run)
             monitored, further = program.monitored(settings, messages)
             return Command(monitored, {**environment, **messages, **further})
-        # `env` sets the variables on the hosts of the ranks: the launcher itself must not preload anything.
+        # `env` sets the variables on the ranks' hosts, because the launcher itself must not preload anything.
         variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
         words = [*variables, *filled(self.study.program, run, folder)]
         return self._placed(MpiProgram("env", tuple(words), run.ranks, run.transport), run.placement)
 
     def _messages(self, run: Planned) -> dict[str, str]:
-        """Return the variables under which a command that starts its own ranks takes the transport of a run."""
+        """Return the variables that select the transport of a run for a command that starts its own ranks."""
         if self.monitor is None or not over_active_messages(run.transport):
             return {}
         return active_messages.around(self.monitor.mpi, run.transport)
@@ -144,7 +144,7 @@ class Starter:
 
 
 def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
-    """Return the first hosts with slots for all ranks; all hosts where there are too few slots."""
+    """Return the first hosts that have slots for all ranks; all hosts if there are too few slots."""
     room = 0
     for position, host in enumerate(hosts):
         room += host.slots or 1
@@ -154,9 +154,9 @@ def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
 
 
 def starter(study: Study, where: str) -> Starter:
-    """Return the starter of a study's runs here.
+    """Return the starter of a study's runs on this machine.
 
-    Raises UsageError beginning with `where` when that is not possible: no launcher, too few slots, no command.
+    Raises a UsageError that begins with `where` if that is not possible: no launcher, too few slots, no command.
     """
     if study.command:
         return Starter(study, None, _monitor_of_command(study) if study.monitored else None)

@@ -1,7 +1,7 @@
 """A study, read from a TOML file such as this.
 
 name = "waves"
-program = "./waves --points {points}"    # Scope starts it on so many ranks;
+program = "./waves --points {points}"    # Scope starts it on each number of ranks;
 # command = "mpiexec -n {ranks} ./waves"   or: it starts its ranks itself
 ranks = [1, 2, 4]
 placement = ["packed", "spread"]
@@ -12,7 +12,7 @@ check = "grep -q converged"              # reads what the program printed
 [parameters]
 points = [1000, 2000]
 
-[[further_parameters]]                   # points beside the product of all these values
+[[further_parameters]]                   # points in addition to the product above
 points = [64000]
 """
 
@@ -51,7 +51,7 @@ VariableName = Annotated[str, AfterValidator(_variable)]
 
 
 def _single(value: Any) -> Any:
-    """Return a value of a parameter; raises ValueError for a table, a list or a time."""
+    """Return the value of a parameter; ValueError for a table, a list or a time."""
     if not isinstance(value, bool | int | float | str) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError("must be a word, a finite number, true or false")
     return value
@@ -59,16 +59,16 @@ def _single(value: Any) -> Any:
 
 Value = Annotated[bool | int | float | Printable, BeforeValidator(_single)]
 Placement = Literal["packed", "spread", "free"]
-"""Fill hosts one after the other; spread ranks over all hosts; leave it to the launcher."""
+"""Fill hosts one after another, spread ranks over all hosts, or leave the placement to the launcher."""
 Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
 WORD = re.compile(r"\{([A-Za-z_]\w*)\}")
 OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
-"""Names that a command may use besides its parameters; `run` is the folder of the run."""
+"""Names that a command may use besides its parameters; `run` is the directory of the run."""
 MOST_RUNS = 100_000
 
 
 class Point(Strict):
-    """The configuration of a run: runs of one point differ only by chance."""
+    """The configuration of a run; runs of one point differ only by chance."""
 
     parameters: dict[str, Value] = {}
     ranks: int = 1
@@ -77,12 +77,12 @@ class Point(Strict):
 
     @property
     def key(self) -> str:
-        """Return a text that equal points share."""
+        """Text that is the same for equal points."""
         return json.dumps(self.model_dump(), sort_keys=True)
 
     @property
     def factors(self) -> dict[str, Value]:
-        """All choices by name."""
+        """All factors by name."""
         chosen: dict[str, Value] = dict(self.parameters)
         return chosen | {"ranks": self.ranks, "placement": self.placement, "transport": self.transport}
 
@@ -95,12 +95,12 @@ class Point(Strict):
 
 
 class Planned(Point):
-    """One run to do."""
+    """One planned run."""
 
     number: int
-    """Its position in the random order, from 1."""
+    """Position in the random order, from 1."""
     repetition: int
-    """From 1."""
+    """Number of the repetition, from 1."""
 
 
 class Study(Asked):
@@ -108,31 +108,31 @@ class Study(Asked):
 
     name: str = Field("study", pattern=f"^{NAME}$")
     program: Words = []
-    """The words of a program whose ranks Scope starts; a string is split as by a shell."""
+    """Words of a program whose ranks Scope starts; a string is split as by a shell."""
     command: Words = []
-    """Instead: the words of a command that starts its own ranks."""
+    """Instead of `program`: words of a command that starts its own ranks."""
     parameters: dict[str, list[Value]] = {}
     further_parameters: list[dict[str, list[Value]]] = []
-    """Tables whose products are run, too; each has the values of `parameters` but for those that it names."""
+    """Tables whose products are run, too; each overrides some of `parameters`."""
     ranks: list[int] = [1]
     placement: list[Placement] = ["free"]
     transport: list[Transport] = ["default"]
     per: str | None = None
-    """A parameter, such as the number of time steps, by which features are divided before clustering."""
+    """Parameter by which features are divided before clustering, such as the number of time steps."""
     repetitions: int = Field(5, ge=1, le=10_000)
     seed: int | None = Field(None, ge=0, lt=2**31)
-    """Seed of the random order; None draws one."""
+    """Seed of the random order; None means a random seed."""
     limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
     """Seconds after which a run is ended and counts as failed."""
     check: Words = []
-    """A command that reads the output of a run and exits with 0 when that is correct."""
+    """A command that reads the output of a run and exits with 0 if the output is correct."""
     environment: dict[VariableName, Printable] = {}
     monitored: bool = True
-    """Without the monitor only elapsed time and processor time are known."""
+    """Whether runs are monitored; without the monitor, only elapsed time and CPU time are known."""
     interval_s: float = Field(0.1, gt=0, le=3600)
     """Seconds per row of the monitor's time series."""
     mpi: Text | None = None
-    """openmpi, mpich, embedded, a folder of an installation, or an mpicxx."""
+    """openmpi, mpich, embedded, the directory of an installation, or an mpicxx."""
     launcher: LauncherSettings = LauncherSettings()
 
     @field_validator("parameters", mode="before")
@@ -187,7 +187,7 @@ class Study(Asked):
         return [("ranks", self.ranks), ("placement", self.placement), ("transport", self.transport)]
 
     def _count(self) -> int:
-        """Return the number of runs, or more where points stand in several tables."""
+        """Return the number of runs, or more if points occur in several tables."""
         own = [len(values) for _, values in self._own_factors()]
         products = [np.prod([*map(len, table.values()), *own], dtype=np.float64) for table in self._tables()]
         return int(sum(products)) * self.repetitions
@@ -196,7 +196,7 @@ class Study(Asked):
         return [self.parameters, *(self.parameters | table for table in self.further_parameters)]
 
     def values_of(self, parameter: str) -> list[Value]:
-        """Return all values of a parameter, in their order; empty where there is no such parameter."""
+        """Return all values of a parameter in order; empty if there is no such parameter."""
         found: dict[str, Value] = {}
         for table in self._tables():
             found |= {repr(value): value for value in table.get(parameter, [])}
@@ -208,7 +208,7 @@ class Study(Asked):
 
     @property
     def says_ranks(self) -> bool:
-        """Whether the study sets the number of processes; a command that does not use {ranks} sets its own."""
+        """Whether the study sets the number of ranks; a command that does not use {ranks} sets its own."""
         return not self.command or "ranks" in self._named()
 
     def _refuse_words(self) -> None:
@@ -232,7 +232,7 @@ class Study(Asked):
                     raise ValueError(f"{name} = {values}: a command that starts its own ranks must use {{{name}}}")
 
     def points(self) -> Iterator[Point]:
-        """Yield every combination of values, once."""
+        """Yield every combination of values once."""
         seen: set[str] = set()
         for chosen in (
             dict(zip(table, values, strict=True))
@@ -246,7 +246,7 @@ class Study(Asked):
                 yield Point(parameters=chosen, ranks=ranks, placement=placement, transport=transport)
 
     def runs(self) -> list[Planned]:
-        """Return all runs in their random order, which follows from the seed."""
+        """Return all runs in their random order, which the seed determines."""
         return ordered(list(self.points()), self.repetitions, self.seed)
 
 
@@ -268,7 +268,7 @@ def ordered(points: list[Point], repetitions: int, seed: int | None) -> list[Pla
 
 
 def filled(words: list[str], run: Planned, folder: Path) -> list[str]:
-    """Return the words with every `{name}` replaced."""
+    """Return the words with every `{name}` replaced by its value."""
     values = {**run.factors, "repetition": run.repetition, "run": str(folder)}
     return [WORD.sub(lambda match: _text(values[match[1]]), word) for word in words]
 
@@ -278,22 +278,22 @@ def _text(value: Value) -> str:
 
 
 def read(file: Path, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study and override it with `changes`; None changes nothing.
+    """Read a study and override it with `changes`, in which None leaves a value unchanged.
 
-    Raises UsageError naming file, key, value and what is allowed.
+    Raises a UsageError that names file, key, value and what is allowed.
     """
     return made(read_toml(file), str(file), changes)
 
 
 def made(asked: Mapping[str, Any], where: str, changes: Mapping[str, Any] | None = None) -> Study:
-    """Return the study of a table; raises UsageError beginning with `where`."""
+    """Return the study of a table; raises a UsageError that begins with `where`."""
     given = {key: value for key, value in (changes or {}).items() if value is not None}
     try:
-        Study.model_validate(asked)  # what an option replaces must be right, too
+        Study.model_validate(asked)  # values that an option overrides must be valid, too
         return Study.model_validate({**asked, **given})
     except ValidationError as error:
         raise UsageError(f"{where}: {_explain(error)}") from error
-    except ValueError as error:  # of shlex: no closing quotation
+    except ValueError as error:  # raised by shlex: no closing quotation
         raise UsageError(f"{where}: {error}") from error
 
 
@@ -308,13 +308,13 @@ def _explain(error: ValidationError) -> str:
 
 
 def named(words: Sequence[str]) -> str:
-    """Return the name of a study by its program; for a whole command by the first program after the launcher."""
+    """Return the name of a study, from its program or, in a command, from the first program after the launcher."""
     further = (word for word in words[1:] if shutil.which(word))
     program = next(further, words[0]) if starts_ranks(words) else words[0]
     return re.sub(r"[^\w.-]", "_", program.rpartition("/")[2])[:60] or "study"
 
 
 def starts_ranks(words: Sequence[str]) -> bool:
-    """Whether a command begins with an MPI launcher."""
+    """Return whether a command begins with an MPI launcher."""
     first = words[0].rpartition("/")[2]
     return bool(LAUNCHERS.fullmatch(first)) or first == "srun"

@@ -1,4 +1,4 @@
-"""Whether something grows or shrinks from run to run."""
+"""Trends from run to run."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from hpcscope.strict import Strict
 
 FEWEST = 6
 MOST = 1000
-"""Above this number neighboring points are merged: all pairs of a day's runs would fill the memory."""
+"""Maximum number of points; more are merged with neighbors, as all pairs of a day's runs would fill the memory."""
 CONFIDENCE = 0.95
 HOUR_S = 3600.0
 
@@ -19,18 +19,18 @@ class Trend(Strict):
 
     what: str
     unit: str
-    """Unit of the series; the slope is this per hour."""
+    """Unit of the series; the slope is in this unit per hour."""
     points: int
     span_s: float
     typical: float
-    """The median of the series."""
+    """Median of the series."""
     per_hour: float
     low: float
     high: float
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes no change."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     @property
@@ -40,7 +40,7 @@ class Trend(Strict):
 
     @property
     def shown(self) -> tuple[str, Estimate]:
-        """Return the change per hour; of a shorter series, which says nothing of a whole hour, over its span."""
+        """The change per hour, or over the span of a series shorter than an hour."""
         if self.span_s >= HOUR_S:
             return "per hour", Estimate(value=self.per_hour, low=self.low, high=self.high)
         part = self.span_s / HOUR_S
@@ -49,7 +49,7 @@ class Trend(Strict):
 
 
 def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
-    """Return the median of all pairs' slopes with its interval; None for fewer than six points or no time between.
+    """Return the median of all pairwise slopes with its interval; None for fewer than six points or no time span.
 
     Theil 1950 and Sen 1968 (JASA 63, 1379-1389): no distribution of errors is assumed, and outliers do not matter.
     The interval assumes independent runs. For autocorrelated values it is widened by sqrt((1 + r) / (1 - r)),
@@ -82,6 +82,6 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
 
 
 def _together(values: Floats) -> Floats:
-    """Return the medians of groups of neighbors, at most `MOST` of them."""
+    """Return at most `MOST` medians of groups of neighbors."""
     each = -(-values.size // MOST)
     return np.array([np.median(values[begin : begin + each]) for begin in range(0, values.size, each)])

@@ -1,4 +1,4 @@
-"""Profiles of monitored programs: one file per process, read, merged and explained without any MPI."""
+"""Profiles of monitored programs: one file per process, read, merged and analyzed without MPI."""
 
 PROFILES = "profiles"
-"""The directory of the processes' files in the directory of a monitored run."""
+"""The directory of profiles inside the directory of a monitored run."""

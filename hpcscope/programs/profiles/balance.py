@@ -1,4 +1,4 @@
-"""Distribution of quantities over the processes, raw and without values above the 99th percentile."""
+"""Distribution of quantities over the ranks, raw and without values above the 99th percentile."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ SPREADS = (
     *("file_s", "file_bytes"),
     *("voluntary_switches", "involuntary_switches", "major_faults", "peak_resident_bytes"),
 )
-"""Quantities of a process that are compared over the processes."""
+"""Quantities that are compared between ranks."""
 
 
 def spreads(processes: Sequence[ProfiledProcess]) -> dict[str, Spread]:
-    """Describe every quantity that is known of all processes."""
+    """Return the distribution of every quantity that is known for all ranks."""
     found = {}
     for name in SPREADS:
         values = [
@@ -31,7 +31,7 @@ def spreads(processes: Sequence[ProfiledProcess]) -> dict[str, Spread]:
 
 
 def spread(values: Sequence[float], ranks: Sequence[int]) -> Spread:
-    """Describe one quantity over the processes; `ranks`: of the values."""
+    """Return the distribution of one quantity over the ranks; `ranks`: the rank of each value."""
     array = np.asarray(values, np.float64)
     inner = sanitized(array)
     mean, most = float(array.mean()), float(array.max())

@@ -1,4 +1,4 @@
-"""The functions of a program as its file tells them: by its symbols, and without any by its unwinding table."""
+"""The functions in a program file: from its symbols and, for functions without any, from its unwinding table."""
 
 import mmap
 import struct
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 _MAGIC = b"\x7fELF\x02\x01"
-"""A file for 64 bits, little endian."""
+"""Start of a 64-bit little-endian ELF file."""
 _HEADER = struct.Struct("16x2HI3QI6H")
 _PART = struct.Struct("2I6Q")
 _SECTION = struct.Struct("2I4Q2I2Q")
@@ -20,11 +20,11 @@ _SYMBOL = np.dtype(
 )
 _SYMBOL_TABLES = (2, 11)
 _FUNCTIONS = (2, 10)
-"""Kinds of symbols: functions, and those that are chosen when the program is loaded."""
+"""Kinds of symbols: functions, and indirect functions that are resolved at load time."""
 _UNWINDING = 0x6474E550
 """PT_GNU_EH_FRAME: the part that holds .eh_frame_hdr."""
 _ENCODING = bytes((1, 0x1B, 0x03, 0x3B))
-"""Version 1; a table sorted by address, of pairs of 32 bits, relative to its header: what every linker writes."""
+"""Version 1; table of 32-bit pairs sorted by address, relative to the header, as every linker writes it."""
 
 
 def _none() -> Integers:
@@ -33,30 +33,30 @@ def _none() -> Integers:
 
 @dataclass(frozen=True)
 class ProgramFile:
-    """The functions in a file; empty for one that is not an ELF file for 64 bits, little endian.
+    """The functions in a file; empty unless it is a 64-bit little-endian ELF file.
 
-    System V Application Binary Interface; Linux Standard Base, `.eh_frame_hdr`.
+    References: System V Application Binary Interface; Linux Standard Base, `.eh_frame_hdr`.
     """
 
     begins: Integers = field(default_factory=_none)
-    """Addresses of the functions that have symbols, in order."""
+    """Start addresses of the functions that have symbols, in order."""
     ends: Integers = field(default_factory=_none)
     starts: Integers = field(default_factory=_none)
-    """Addresses of all functions that can be unwound, in order."""
+    """Start addresses of all functions that can be unwound, in order."""
 
     def has_symbol(self, address: int) -> bool:
-        """Say whether an address lies in a function with a symbol."""
+        """Return whether an address is inside a function with a symbol."""
         place = int(np.searchsorted(self.begins, address, side="right")) - 1
         return place >= 0 and address < self.ends[place]
 
     def start(self, address: int) -> int | None:
-        """Return where the function begins in which an address lies; None where that is not known."""
+        """Return the start of the function that contains an address; None if not known."""
         place = int(np.searchsorted(self.starts, address, side="right")) - 1
         return int(self.starts[place]) if place >= 0 else None
 
 
 def read(path: Path) -> ProgramFile:
-    """Read what a file tells of its functions."""
+    """Read the functions in a file."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             if data[:6] != _MAGIC:
@@ -64,12 +64,12 @@ def read(path: Path) -> ProgramFile:
             header = _HEADER.unpack_from(data)
             begins, ends = _symbols(data, header[5], header[10], header[11])
             return ProgramFile(begins, ends, _starts(data, header[4], header[8], header[9]))
-    except (OSError, ValueError, struct.error):  # gone, empty, or cut
+    except (OSError, ValueError, struct.error):  # missing, empty or truncated
         return ProgramFile()
 
 
 def _symbols(data: mmap.mmap, at: int, size: int, count: int) -> tuple[Integers, Integers]:
-    """Return begins and ends of the functions in the symbol tables, in order."""
+    """Return starts and ends of the functions in the symbol tables, in order."""
     tables = []
     for section in range(count):
         _, kind, _, _, offset, length, *_ = _SECTION.unpack_from(data, at + section * size)
@@ -85,7 +85,7 @@ def _symbols(data: mmap.mmap, at: int, size: int, count: int) -> tuple[Integers,
 
 
 def _starts(data: mmap.mmap, at: int, size: int, count: int) -> Integers:
-    """Return the first columns of the pairs of .eh_frame_hdr, behind its header, a pointer and their number."""
+    """Return the first column of the pairs in .eh_frame_hdr, after its header, a pointer and their number."""
     for part in range(count):
         kind, _, offset, address, _, length, *_ = _PART.unpack_from(data, at + part * size)
         if kind == _UNWINDING and length >= 12 and data[offset : offset + 4] == _ENCODING:

@@ -1,4 +1,4 @@
-"""What the processes did with files: a row per file and layer, of all processes together."""
+"""File use of a program: one row per file and layer, over all ranks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from hpcscope.programs.profiles.profile import Profile, Rows
 from hpcscope.programs.profiles.records import FileLayer, FileUse
 
 LAYERS: tuple[FileLayer, ...] = ("posix", "stream", "mpi-io", "inside mpi-io")
-"""By number in the profile."""
+"""Layers by number in the profile."""
 MOST_FILES = 1000
-"""In a merged profile; the others are added up by layer."""
+"""Maximum number of files in a merged profile; all others are added up by layer."""
 _COUNTS = (
     *("opens", "reads", "writes", "syncs", "others", "consecutive", "forward", "unaligned", "collective"),
     *("file_gaps", "memory_gaps"),
@@ -23,7 +23,7 @@ _Rows = list[tuple[Profile, np.void]]
 
 
 def gather(profiles: Sequence[Profile]) -> list[FileUse]:
-    """Return the files of all processes, those that took most time first; the rest without a path."""
+    """Return the files of all ranks, most time first; the rest has no path."""
     rows: dict[tuple[str, int], _Rows] = defaultdict(list)
     for profile in profiles:
         for row in profile.tables["files"]:
@@ -40,9 +40,9 @@ def gather(profiles: Sequence[Profile]) -> list[FileUse]:
 
 
 def of_process(profile: Profile) -> tuple[int, float]:
-    """Return the bytes that the program of a process moved to and from files, and the time in s in its calls.
+    """Return the bytes that a rank's program moved to and from files, and the time in s in these calls.
 
-    MPI-IO's own calls of POSIX are no calls of the program.
+    MPI-IO's own POSIX calls do not count as calls of the program.
     """
     rows = profile.tables["files"]
     own = rows[rows["layer"] != LAYERS.index("inside mpi-io")]
@@ -87,7 +87,7 @@ def _merged(path: str, layer: FileLayer, rows: _Rows) -> FileUse:
 
 
 def _sizes(each: Iterable[np.ndarray]) -> list[int]:
-    """Return the sums of histograms without the empty classes at their end."""
+    """Return the sum of histograms without the empty classes at its end."""
     total = [int(count) for count in np.asarray(list(each), np.int64).sum(axis=0)]
     while total and total[-1] == 0:
         total.pop()

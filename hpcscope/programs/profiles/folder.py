@@ -1,4 +1,4 @@
-"""The profiles of a monitored command: those that belong to one start of one program."""
+"""The profiles of a monitored command that belong to one start of one program."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.profile import STATES, SUFFIX, Profile, read
 
 _TOGETHER_S = 120.0
-"""Processes of one start leave MPI_Init within so much time of each other."""
+"""Processes of one start leave MPI_Init within this time of each other."""
 
 
 @dataclass
@@ -22,20 +22,20 @@ class Job:
 
     @property
     def ranks(self) -> int:
-        """How many processes there were, whether or not they left a profile."""
+        """Number of ranks, including ranks without a profile."""
         return max(profile.ranks for profile in self.profiles)
 
     @property
     def total_s(self) -> float:
-        """Time of all processes together."""
+        """Time of all ranks together."""
         return sum(profile.wall_s for profile in self.profiles)
 
 
 def job(folder: Path) -> Job:
-    """Return the processes of the program that took most time below `folder`; what else ran is a warning.
+    """Return the processes of the program below `folder` that took the most time; other programs become a warning.
 
-    `folder` is the directory of a monitored run, or holds profiles itself. Raises UsageError where it does not
-    exist, ScopeError where no process left a profile that can be read.
+    `folder` is the directory of a monitored run, or contains profiles itself. Raises UsageError if it does not
+    exist, ScopeError if no process left a readable profile.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: is not a directory; must be the directory of a monitored run")
@@ -62,7 +62,7 @@ def job(folder: Path) -> Job:
 
 
 def complete(place: Path) -> list[Path]:
-    """Return the profiles in a folder of processes that have ended by themselves: they stay as they are."""
+    """Return the profiles in a directory that are final, because their processes have ended by themselves."""
     paths = []
     for path in sorted(place.glob(f"*{SUFFIX}")):
         with suppress(ScopeError):
@@ -72,7 +72,7 @@ def complete(place: Path) -> list[Path]:
 
 
 def apart(profiles: Sequence[Profile]) -> list[Job]:
-    """Tell the processes of several starts apart: by the launcher's name of a start, by rank, by time."""
+    """Separate the processes of several starts by the launcher's job name, by rank and by time."""
     jobs: list[Job] = []
     ranks: list[set[int]] = []
     for profile in sorted(profiles, key=lambda one: int(one.process["first_unix_ns"])):

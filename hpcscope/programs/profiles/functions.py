@@ -1,4 +1,4 @@
-"""Computation and time in MPI by function of the program: a tree of call paths, and each function by process."""
+"""Computation and time in MPI by function of the program: a tree of call paths, and each function by rank."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 UNKNOWN = "elsewhere"
-"""What called MPI where the profile has no place for it."""
+"""Name of the caller of MPI if the profile does not have its call site."""
 
 
 @dataclass
 class _Node:
-    """A function on its call path; `mpi` are the routines that it calls itself."""
+    """A function on its call path; `mpi` holds the MPI routines that it calls directly."""
 
     time_s: float = 0.0
     calls: int = 0
@@ -35,14 +35,14 @@ class _Node:
 
     @cached_property
     def total_s(self) -> float:
-        """Its time and the time of all below it, once the tree is complete."""
+        """Time of the node and all nodes below it; valid once the tree is complete."""
         below = (*self.mpi.values(), *self.children.values())
         return self.time_s + sum(function.total_s for function in below)
 
 
 @dataclass
 class _Use:
-    """A function, by process."""
+    """The times of a function by rank."""
 
     compute_s: Floats
     mpi_s: Floats
@@ -56,13 +56,13 @@ def gather(
     of_sites: Sequence[Integers],
     of_samples: Sequence[Integers],
 ) -> Functions | None:
-    """Return what the functions of the program computed and called; None where the profiles have no call paths.
+    """Return computation and MPI calls of the program's functions; None without call paths and samples.
 
     Args:
-        profiles: by rank.
-        paths: the names of the frames of each path, innermost first (`sites.Named`).
-        of_sites: for each profile the path of every row of its table of sites, -1 where there is none.
-        of_samples: the same of its table of samples.
+        profiles: sorted by rank.
+        paths: names of the frames of each path, innermost first (`sites.Named`).
+        of_sites: for each profile, the path of every row in its table of sites, -1 if there is none.
+        of_samples: for each profile, the path of every row in its table of samples.
 
     """
     sample_hz = max(profile.header.sample_hz for profile in profiles)
@@ -75,7 +75,7 @@ def gather(
     root = _Node()
 
     def place(path: Sequence[str], region: int) -> _Node:
-        """Return the node of a path, below the node of its region where the program has regions."""
+        """Return the node of a path, below the node of its region if the program has regions."""
         node = root
         if in_regions:
             node = node.children[names.get(region, f"region {region}") if region else OUTSIDE]
@@ -127,7 +127,7 @@ def gather(
 
 
 def _rows(profile: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, float, int]]:
-    """Yield routine, path and region, and of all calls with these the number, ticks and bytes."""
+    """Yield routine, path and region, with number, ticks and bytes of all their calls."""
     rows = profile.tables["calls"]
     sites = rows["site"].astype(np.int64)
     known = (sites < min(len(paths), NOWHERE)) & (sites >= 0)
@@ -141,7 +141,7 @@ def _rows(profile: Profile, paths: Integers) -> Iterator[tuple[int, int, int, in
 
 
 def _without_cycles(path: Sequence[str]) -> list[str]:
-    """Fold recursion: a function that calls itself, also by way of others, is one node."""
+    """Fold recursion: a function that calls itself, directly or indirectly, is one node."""
     cycles: list[str] = []
     for name in path:
         if name in cycles:
@@ -152,7 +152,7 @@ def _without_cycles(path: Sequence[str]) -> list[str]:
 
 
 def _listed(root: _Node) -> list[PathNode]:
-    """Return the nodes below the root, each behind its parent."""
+    """Return the nodes below the root, each after its parent."""
     nodes: list[PathNode] = []
 
     def add(name: str, node: _Node, parent: int | None, mpi: bool) -> None:

@@ -1,7 +1,7 @@
-"""A monitored program beside the machine: each routine and message size compared with a measured run.
+"""A monitored program compared with its machine: each routine and message size against a measured run.
 
 The time of a call is compared with the time of the same call in its benchmark; the difference is called avoidable.
-The part of it that was waiting for other processes, where the sums show it, is no fault of the library or network.
+The part of it that was waiting for other ranks, if the sums show it, is not caused by the library or the network.
 """
 
 from collections import defaultdict
@@ -26,75 +26,75 @@ from hpcscope.strict import Strict
 FILE = "machine-comparison.json"
 
 DEFINITIONS = ("mean_rank", "max_rank", "global", "half_round_trip", "local")
-"""Definitions of time, best first: a profile has the mean over the processes of the time inside a collective."""
+"""Definitions of time, best first: a profile has the time inside a collective as the mean over the ranks."""
 LEVELS = ("mpi", "storage")
-"""Levels whose benchmarks stand for routines of MPI."""
+"""Levels whose benchmarks represent MPI routines."""
 BETTER = 1.5
-"""Another message size is better where it saves more than this factor."""
+"""Another message size is better if it is faster by more than this factor."""
 
 
 class RoutineComparison(Strict):
-    """One routine with messages of one size on communicators of one size, beside its benchmark."""
+    """One routine, message size and communicator size, compared with its benchmark."""
 
     routine: str
     communicator_size: int
     message_bytes: float
-    """Mean of these calls, as the benchmark counts bytes."""
+    """Mean size over these calls, in bytes as counted by the benchmark."""
     calls: int
-    """Calls of all processes."""
+    """Number of calls over all ranks."""
     processes: int
     time_s: float
-    """Time of all processes."""
+    """Time over all ranks."""
     mean_s: float
     """Mean time of a call."""
     benchmark: str
     pairwise: bool
-    """Whether the benchmark runs on two processes for communicators of any size."""
+    """Whether the benchmark runs on two ranks, whatever the size of the communicator."""
     definition: str
     ranks: int
-    """Processes in the benchmark, the nearest measured number."""
+    """Number of ranks in the benchmark, the nearest that was measured."""
     machine_s: float
-    """Time of a call, as measured by the benchmark."""
+    """Time of a call as measured by the benchmark."""
     share: float
-    """Fraction of the measured rate: `machine_s` over `mean_s`."""
+    """Fraction of the benchmark's rate: `machine_s` / `mean_s`."""
     avoidable_s: float
-    """Time of all processes beyond the benchmark's."""
+    """Time over all ranks in excess of the benchmark's."""
     waiting_s: float | None
-    """Lower bound of its part that was waiting for the last process; None where the sums do not show it."""
+    """Lower bound on the part of it spent waiting for the last rank; None if the sums do not show it."""
     waiting_most_s: float | None
-    """Upper bound of the same."""
+    """Upper bound on that part."""
     better_bytes: int | None
-    """A message size with which the machine transfers the same bytes faster; None where there is none."""
+    """A message size at which the machine transfers the same bytes faster; None if there is none."""
     better_s: float | None
-    """Time of these bytes in messages of that size."""
+    """Time to transfer these bytes in messages of that size."""
     note: str
-    """A remark on the benchmark's figure, for example that it is extrapolated."""
+    """A remark on the benchmark's value, for example that it is extrapolated."""
 
     @property
     def call(self) -> str:
-        """The routine that the program calls, without its waits or its synchronization."""
+        """The routine that the program calls, without the words for its waits or synchronization."""
         return self.routine.removeprefix("waits for ").partition(" with ")[0]
 
 
 class MachineComparison(Strict):
-    """`machine-comparison.json`: a monitored program beside a measured run of the same machine."""
+    """`machine-comparison.json`: a monitored program compared with a measured run of the same machine."""
 
     format: int
     run: str
-    """The measured run's folder."""
+    """Directory of the measured run."""
     machine: str
-    """Its hosts."""
+    """Hosts of the measured run."""
     library: str
-    """Its MPI, for example `openmpi 5.0.11`; empty where it is not known."""
+    """MPI library of the measured run, for example `openmpi 5.0.11`; empty if not known."""
     routines: list[RoutineComparison]
-    """Most avoidable time first."""
+    """Routines, most avoidable time first."""
     without_benchmark: dict[str, float]
-    """Routines without a benchmark, with their time over all processes."""
+    """Time over all ranks of the routines without a benchmark."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Times of one benchmark on one number of processes by size, ascending."""
+    """Times of one benchmark on one number of ranks, by ascending size."""
 
     bound: Binding
     definition: str
@@ -105,8 +105,8 @@ class Curve:
     def at(self, size: float) -> tuple[float, str]:
         """Return the time of a message of this many bytes, and a remark on the assumptions.
 
-        Between two sizes time grows as a power of the size; below the smallest size it is the smallest's
-        time; above the largest it grows in proportion.
+        Between two measured sizes, the time grows as a power of the size; below the smallest size, it is the
+        time of the smallest size; above the largest, it is proportional to the size.
         """
         if size <= self.sizes[0]:
             return self.times_s[0], "" if size == self.sizes[0] else f"measured from {self.sizes[0]:g} B on"
@@ -121,9 +121,9 @@ class Curve:
         return exp(log(fast) + (log(slow) - log(fast)) * log(size / low) / log(high / low)), ""
 
     def better(self, size: float) -> tuple[int, float] | None:
-        """Return another measured message size that makes this many bytes faster, and the time they then take.
+        """Return another measured message size that transfers this many bytes faster, and the time they then take.
 
-        A longer message that takes less time, or shorter ones that take less together.
+        This is a longer message that takes less time, or several shorter messages that together take less.
         """
         if size <= 0:
             return None
@@ -148,10 +148,10 @@ class MeasuredRun:
 
 
 def measured_run(path: Path) -> MeasuredRun:
-    """Read a measured run; UsageError where it is none."""
+    """Read a measured run; UsageError if it is not one."""
     directory = RunDirectory(path)
     catalog, machine = read_catalog(directory.benchmarks), read_json(directory.machine, Machine)
-    from hpcscope.statistics.summarise import read_summaries  # loads scipy, which a profile alone does without
+    from hpcscope.statistics.summarise import read_summaries  # loads scipy, which a profile does not need
 
     return MeasuredRun(path, machine, catalog, read_summaries(path))
 
@@ -170,7 +170,7 @@ def compare_with_machine(merged: Merged, run: MeasuredRun) -> MachineComparison:
             compared.append(comparison)
         else:
             without[sums.shown] += sums.time_s
-    # The waits themselves are shown by the routines that made the requests.
+    # Waits are already listed under the routines that made the requests.
     waited_s = sum(waits.time_s for waits in merged.waits)
     for name in [name for name in without if kind(name) == "wait" and waited_s > 0]:
         del without[name]
@@ -187,9 +187,9 @@ def compare_with_machine(merged: Merged, run: MeasuredRun) -> MachineComparison:
 def newest(
     folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation | None = None
 ) -> MeasuredRun | None:
-    """Return the newest run, below any of the folders, that measured routines of this MPI on these hosts.
+    """Return the newest run below the directories that measured routines of this MPI on these hosts.
 
-    None without one. `mpi` None: any MPI.
+    None if there is none. `mpi` None: any MPI.
     """
     found: list[tuple[float, Path]] = []
     for folder in folders:
@@ -212,11 +212,11 @@ def newest(
 
 
 def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:
-    """Return the curves of each routine by numbers of processes, of the first of its benchmarks that was measured.
+    """Return each routine's curves by number of ranks, from the first of its benchmarks that was measured.
 
-    One-sided routines stand there with each synchronization, as `calls_with` names them.
+    One-sided routines occur once per kind of synchronization, under the names of `calls_with`.
 
-    `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
+    `spread`: the program ran on several hosts, so cases with one rank per host are preferred.
     """
     usable: dict[tuple[str, str | None], list[Summary]] = defaultdict(list)
     for summary in summaries:
@@ -260,7 +260,7 @@ def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spre
 
 
 def _call(case: Summary, time_s: float, bound: Routine, catalog: Catalog) -> tuple[float, float]:
-    """Return the size of a call in a case, and its time: a rank's calls follow one another."""
+    """Return the size and the time of a call in a case, in which the calls of a rank follow one another."""
     if not bound.call_size or case.work is None:
         return float(catalog.size(case.benchmark, case.parameters) or 0), time_s
     size = float(case.parameters[bound.call_size])
@@ -309,7 +309,7 @@ def _compared(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Rout
 
 
 def _nearest(known: Sequence[Curve], ranks: int) -> tuple[Curve | None, str]:
-    """Return the curve on this number of processes, else on the nearest one, and a remark on the assumptions."""
+    """Return the curve on this number of ranks, else on the nearest number, and a remark on the assumptions."""
     if not known:
         return None, ""
     curve = min(known, key=lambda one: abs(log2(one.ranks) - log2(max(ranks, 1))))

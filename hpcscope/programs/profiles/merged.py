@@ -1,4 +1,4 @@
-"""The merged profile of a monitored program, from the profiles of all its processes."""
+"""The merged profile of a monitored program, from the profiles of all ranks."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ _LOST = ("calls", "partners", "sites", "requests", "events", "samples")
 
 
 def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
-    """Return what the profiles below the folder of a monitored run say together; also the profile of another tool.
+    """Return the merged profile of a monitored run's directory, or the report of another tool in it.
 
     `wrappers`: patterns for functions and modules that only pass calls on to MPI, see `profiles.sites`.
-    Raises UsageError where the folder does not exist, ScopeError where no process left a profile that can be read.
+    Raises UsageError if the directory does not exist, ScopeError if no process left a readable profile.
     """
     if (foreign := mpip.found(folder)) is not None:
         return mpip.read(foreign)
@@ -78,12 +78,12 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
 
 
 def read(folder: Path) -> Merged:
-    """Read `profile.json` of a monitored run; UsageError names what is missing or wrong in it."""
+    """Read `profile.json` of a monitored run; a UsageError says what is missing or wrong in it."""
     return read_json(folder / PROFILE, Merged)
 
 
 def _kinds(calls: sums.Columns, processes: int) -> list[dict[Kind, float]]:
-    """Return for each process its time in MPI by kind of routine."""
+    """Return the time in MPI of each process by kind of routine."""
     of_routine = [kind(name) for name in calls.routines]
     found: list[dict[Kind, float]] = [defaultdict(float) for _ in range(processes)]
     places = calls.process * len(of_routine) + calls.routine
@@ -125,16 +125,16 @@ def _process(profile: Profile, kinds_s: Mapping[Kind, float]) -> ProfiledProcess
 
 
 _MESSAGES = ("sent_messages", "sent_bytes", "received_messages", "received_bytes")
-"""Columns of the table of partners that are added up."""
+"""Columns of the table of partners to add up."""
 _FACTS = (
     *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
     *("resident_bytes", "peak_resident_bytes", "threads"),
 )
-"""Columns of the process's row that are taken as they are."""
+"""Columns of the process's row to copy unchanged."""
 
 
 def _hidden(profiles: Sequence[Profile]) -> list[str]:
-    """Say which routines another tool takes before the monitor."""
+    """Return warnings about routines that another tool intercepts before the monitor."""
     taken = {(profile.header.other_tool, name) for profile in profiles for name in profile.header.hidden_routines}
     by_tool: dict[str, list[str]] = defaultdict(list)
     for tool, name in sorted(taken):

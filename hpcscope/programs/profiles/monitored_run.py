@@ -1,4 +1,4 @@
-"""Runs any command under the monitor: finds its MPI, puts the library below its processes, passes all on."""
+"""Running of a command under the monitor: find its MPI, preload the library in its processes, pass on signals."""
 
 import logging
 import os
@@ -26,26 +26,26 @@ from hpcscope.units import quantity
 from hpcscope.version import VERSION
 
 MONITOR = "monitor.json"
-"""The name of the file that tells a monitored run's folder from any other."""
+"""The name of the file that marks the directory of a monitored run."""
 PATIENCE_S = 10.0
-"""A command that was asked to end is killed after so much time."""
+"""A command that was asked to end is killed after this time."""
 WRAPPERS = "wrappers"
-"""The option in `monitor.json` that has the patterns, with commas between them."""
+"""The option in `monitor.json` that holds the patterns, separated by commas."""
 TRACED_CALLS = 65_536
-"""Calls that a process can keep in a trace (`trace_rows` in monitor/src/options.hpp)."""
+"""Number of calls that a process can keep in a trace (`trace_rows` in monitor/src/options.hpp)."""
 _TRACED_BYTES, _WRITTEN_BYTES = 64, 190
-"""Bytes of a traced call: in the process, and in trace.json."""
+"""Bytes per traced call in the process, and in trace.json."""
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 
 logger = logging.getLogger(__name__)
 
 Stream = int | IO[bytes] | None
-"""Where a stream of the command leads: None leaves it as this process's stream."""
+"""Target of a stream of the command; None means this process's own stream."""
 
 
 @dataclass(frozen=True)
 class Options(MonitorSettings):
-    """How a command is monitored, in the words of the library."""
+    """How a command is monitored, with the settings of the library."""
 
     def words(self) -> str:
         """Return the value of SCOPE_MONITOR_OPTIONS."""
@@ -54,11 +54,11 @@ class Options(MonitorSettings):
 
     @property
     def traced_s(self) -> float:
-        """Length of the trace window; 0 for none."""
+        """Length of the trace window; 0 without a trace."""
         return float(self.trace.partition(":")[2])
 
     def trace_room(self) -> str:
-        """Return in words how long a window the trace holds at which rate of calls; empty without a trace."""
+        """Return in words how long the trace has room at which call rates; empty without a trace."""
         if not self.traced_s:
             return ""
         memory, written = (TRACED_CALLS * size / 1e6 for size in (_TRACED_BYTES, _WRITTEN_BYTES))
@@ -78,26 +78,26 @@ class Monitored(Strict):
     command: list[str]
     directory: str
     started_unix_s: Unix | None
-    """None where the tool that made the profile has not kept it."""
+    """None if the tool that made the profile did not record it."""
     finished_unix_s: Unix | None
-    """None while it runs."""
+    """None while the command runs."""
     wall_s: float | None
-    """Wall-clock time of the whole command, launcher and start included."""
+    """Wall-clock time of the whole command, including launcher and start-up."""
     exit_code: int | None
-    """None where a signal ended it, or while it runs."""
+    """None if a signal ended the command, or while it runs."""
     signal: int | None
     host: str
     mpi: MpiInstallation | None
     """The MPI that the library was built for."""
     library: str
-    """Path of the monitor that was put below the processes."""
+    """Path of the monitor library that was preloaded."""
     options: dict[str, str]
     machine: Machine | None
-    """Facts of the host that started it, and the variables that steer MPI; None until the program has ended."""
+    """Facts of the starting host, and the MPI environment variables; None until the program has ended."""
 
     @property
     def code(self) -> int:
-        """The exit code as in a shell: 128 plus the number of a signal."""
+        """The exit code as in a shell: 128 plus the signal number if a signal ended the command."""
         return 128 + self.signal if self.signal is not None else self.exit_code or 0
 
 
@@ -116,24 +116,24 @@ def run(
     program: Program | None = None,
     started: Callable[[], object] = lambda: None,
 ) -> Monitored:
-    """Run a command under the monitor and return how it ended; its profiles are then in `folder`/profiles.
+    """Run a command under the monitor and return how it ended; afterwards, its profiles are in `folder`/profiles.
 
     Args:
         command: the words of any command that starts MPI processes, launcher included.
-        folder: of this run; made where it does not exist.
+        folder: directory of this run; created if it does not exist.
         options: how to monitor.
-        directory: where the command runs; here unless told otherwise.
-        environment: variables besides this process's own.
-        stdin: where its input comes from; like `stdout` and `stderr`, this process's own unless told otherwise.
-        stdout: where its output goes.
-        stderr: where its errors go.
-        timeout_s: after so much time it is asked to end, and killed when it does not.
-        host: returns the facts of this host; called once the program has ended.
-        program: what `recognize` says of the command, where it was asked already.
+        directory: where the command runs; by default the current directory.
+        environment: variables in addition to this process's own.
+        stdin: source of the command's input; by default, like `stdout` and `stderr`, this process's own stream.
+        stdout: target of the command's output.
+        stderr: target of the command's error output.
+        timeout_s: time after which the command is asked to end, and killed if it does not.
+        host: returns the facts of this host; called after the program has ended.
+        program: result of `recognize` for the command, if already known.
         started: called once, as soon as the command runs.
 
     Raises:
-        UsageError: the command does not exist, its MPI is none that is here, an option is not allowed.
+        UsageError: the command does not exist, its MPI is not installed here, or an option is not allowed.
         ScopeError: the library cannot be built, or a file cannot be written.
 
     """
@@ -155,7 +155,7 @@ def run(
         "SCOPE_MONITOR_OPTIONS": chosen.words(),
     }
     if chosen.transport != "default":
-        from hpcscope.launch import active_messages  # seldom asked for
+        from hpcscope.launch import active_messages  # rarely needed
 
         messages = active_messages.around(program.mpi, chosen.transport)
         variables |= messages
@@ -197,29 +197,29 @@ def run(
             "machine": discover.machine([host()], None),
         }
     )
-    from hpcscope.programs.profiles.folder import complete  # late: what it loads delays no start
+    from hpcscope.programs.profiles.folder import complete  # late, so that its imports do not delay the start
 
     try:
         note_checksums(profiles, complete(profiles))
         replace_json(folder / MONITOR, ended)
     except ScopeError as error:
-        logger.warning("%s", error)  # the program has run: its exit code matters more
+        logger.warning("%s", error)  # the program has run, and its exit code matters more
     return ended
 
 
 def read(folder: Path) -> Monitored:
-    """Read `monitor.json` of a monitored run; UsageError names what is missing or wrong in it."""
+    """Read `monitor.json` of a monitored run; a UsageError says what is missing or wrong in it."""
     return read_json(folder / MONITOR, Monitored)
 
 
 def wrappers(folder: Path) -> tuple[str, ...]:
-    """Return the patterns for functions that only pass calls on to MPI, as the run in `folder` was asked for."""
+    """Return the patterns for functions that only pass calls on to MPI, as given to the run in `folder`."""
     said = read(folder).options.get(WRAPPERS, "") if is_monitored(folder) else ""
     return tuple(filter(None, said.split(",")))
 
 
 def is_monitored(folder: Path) -> bool:
-    """Say whether a directory belongs to a monitored run."""
+    """Return whether a directory belongs to a monitored run."""
     return (folder / MONITOR).is_file()
 
 
@@ -241,7 +241,7 @@ def _run(
     timeout_s: float | None,
     started: Callable[[], object],
 ) -> int:
-    """Run to the end and return the exit code, or minus the number of the signal."""
+    """Run the command to its end and return the exit code, or minus the signal number."""
     stdin, stdout, stderr = streams
     with launch_environment(environment) as variables:
         try:
@@ -257,7 +257,7 @@ def _run(
 
 @contextmanager
 def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Pass signals on to the command; on a terminal it gets Ctrl-C from there like this process."""
+    """Pass signals on to the command; on a terminal, it receives Ctrl-C itself."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -267,7 +267,7 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             process.send_signal(number)
 
     def ignore(_number: int, _frame: object) -> None:
-        """Leave it to the command, which has it too, how to end."""
+        """Ignore the signal; the command receives it, too, and decides how to end."""
 
     handlers = dict.fromkeys(_FORWARDED, forward)
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -281,7 +281,7 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 @contextmanager
 def _ending(process: subprocess.Popen[bytes], timeout_s: float | None) -> Iterator[None]:
-    """End the command when its time is over, and when this process leaves early."""
+    """End the command when its time is over, or when this process leaves early."""
     timers = []
     if timeout_s is not None:
         timers.append(threading.Timer(timeout_s, process.terminate))

@@ -1,7 +1,7 @@
-"""Reports of mpiP, as it writes them: read into the same form as the profiles of the monitor.
+"""Reports of mpiP, converted to the same form as profiles of the monitor.
 
-What mpiP does not count stays unknown: processor time, communicators, partners, histograms. The sections are those
-of its user guide (mpiP 3.5, "mpiP Output"): times of the processes in s, of calls in ms.
+Quantities that mpiP does not record stay unknown: CPU time, communicators, partners, histograms. The sections are
+described in its user guide (mpiP 3.5, "mpiP Output"): times of tasks are in s, times of calls in ms.
 """
 
 import re
@@ -21,16 +21,16 @@ from hpcscope.rundirectory import FORMAT, read_text
 
 SUFFIX = ".mpiP"
 TITLE = b"@ mpiP\n"
-"""The first line."""
+"""First line of a report."""
 _FACT = re.compile(r"@\s*([^:]+?)\s*:\s*(.*)")
 _SECTION = re.compile(r"@---\s*([A-Za-z/ -]+?)(?:\s*[(:-].*)?$")
 _ALL = "*"
-"""Where a rank would stand: the row of all processes."""
+"""In place of a rank: the row for all ranks."""
 
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One routine at one place in one process."""
+    """One routine at one call site in one rank."""
 
     name: str
     site: int
@@ -42,34 +42,34 @@ class SiteRow:
 
     @property
     def time_s(self) -> float:
-        """All its calls together."""
+        """Time of all these calls."""
         return self.count * self.mean_s
 
 
 @dataclass(frozen=True)
 class Report:
-    """The parts of a report that are read."""
+    """The parts of a report that are used."""
 
     facts: dict[str, list[str]]
     """Lines `@ name : value` by name."""
     times: dict[int, tuple[float, float]]
-    """Times of each rank: between MPI_Init and MPI_Finalize, and in MPI."""
+    """Times of each rank: from MPI_Init to MPI_Finalize, and in MPI."""
     sites: dict[int, list[str]]
     """Frames of each call site, innermost first."""
     rows: list[SiteRow]
     bytes: dict[tuple[str, int, int], float]
-    """Sent by routine, site and rank."""
+    """Sent bytes by routine, site and rank."""
     sums: list[str]
-    """Calls of which a report with a threshold (`-t`) has the sum over all ranks alone."""
+    """Calls for which a report with a threshold (`-t`) has only the sum over all ranks."""
 
 
 def found(folder: Path) -> Path | None:
-    """Return the report that replaces the profiles of a folder; None where there is none."""
+    """Return the report in place of profiles in a directory; None if there is none."""
     return next(iter(sorted((folder / PROFILES).glob(f"*{SUFFIX}"))), None)
 
 
 def started_unix_s(path: Path) -> float | None:
-    """Return when the program began, as the report says; None where it names no time since 1970."""
+    """Return the start time of the program from the report; None if it has no time since 1970."""
     said = _parse(path).facts.get("Start time", [""])[0].strip()
     try:
         began_s = time.mktime(time.strptime(said, "%Y %m %d %H:%M:%S"))
@@ -79,12 +79,12 @@ def started_unix_s(path: Path) -> float | None:
 
 
 def command(path: Path) -> list[str]:
-    """Return the command line that the report is of."""
+    """Return the command line in the report."""
     return _words(_parse(path))
 
 
 def read(path: Path) -> Merged:
-    """Read a report. Raises ScopeError with one line for a file that is none, or that lacks its table of times."""
+    """Read a report. Raises a one-line ScopeError if the file is not a report or lacks the table of times."""
     report = _parse(path)
     ranks = sorted(report.times)
     hosts = dict(line.split()[:2] for line in report.facts.get("MPI Task Assignment", []) if len(line.split()) > 1)

@@ -1,6 +1,6 @@
-"""The profile of one process, as the monitor left it: a header of text and tables that describe themselves.
+"""The profile file of one process, as written by the monitor: a text header and self-describing tables.
 
-The file is complete at every moment, so the file of a killed process can be read like any other.
+The file is valid at every moment, so the file of a killed process can be read like any other.
 """
 
 import contextlib
@@ -25,15 +25,15 @@ VERSION = 1
 HEADER_BYTES = 65536
 SUFFIX = ".profile"
 NOWHERE = 0xFFFFFFFF
-"""The site of a call whose caller was not taken down."""
+"""Site of a call whose caller was not recorded."""
 MOST_ROWS = 1 << 24
-"""A table with more is damaged: the whole file is smaller than 8 MB."""
+"""Maximum number of rows in a table; a table with more is damaged."""
 
 Rows = NDArray[np.void]
-"""The rows in use of one table: a structured array, its columns by name."""
+"""The rows in use of one table, as a structured array with named columns."""
 
 STATES = ("running", "finalized", "aborted", "exited")
-"""States of a process, by number: `running` is one that was killed, or that still runs."""
+"""States of a process by number; a `running` process was killed or is still running."""
 
 COLUMNS: dict[str, dict[str, str]] = {
     "process": {
@@ -133,17 +133,17 @@ COLUMNS: dict[str, dict[str, str]] = {
         "operation": "u4",
     },
 }
-"""The columns that this version knows; those that a file lacks are zero, those that it has besides are kept."""
+"""The columns that this version knows; columns that a file lacks are 0, additional columns are kept."""
 
 NUMBERED = ("sites", "places")
-"""Tables whose rows others point to by their number: those before the last one in use stay where they are."""
+"""Tables whose rows are referenced by number, so that all rows up to the last one in use keep their positions."""
 
 _TABLE = re.compile(r"table (\w+) offset (\d+) rows (\d+) stride (\d+) columns (.+)")
 _COLUMN = re.compile(r"(\w+):(u4|u8|i4|i8|f8|s)(?:\[?(\d+)\]?)?")
 _STEADY_S = 1.0
-"""A rate from two readings of the calendar is better than the calibrated one once they are so far apart."""
+"""Minimum time between two calendar readings for a clock rate better than the calibrated rate."""
 _NEAR = 1e-2
-"""... unless it differs by more than this share: the system clock was set meanwhile."""
+"""Maximum relative difference of these rates; beyond it, the system clock was set meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -161,29 +161,29 @@ class Header:
     """The header that a process writes at its start."""
 
     rank: int
-    """In MPI_COMM_WORLD."""
+    """Rank in MPI_COMM_WORLD."""
     ranks: int
     host: str
     pid: int
     program: str
     arguments: tuple[str, ...]
     mpi: str
-    """The first line of the library's version string."""
+    """First line of the MPI library's version string."""
     thread_level: str
     interval_s: float
     trace: str
     depth: int
     sample_hz: float
-    """Samples of the computation per second of processor time; 0 where none were taken."""
+    """Samples of the computation per second of CPU time; 0 without sampling."""
     tick_rate_hz: float
     routines: tuple[str, ...]
-    """By number, from 0; number 0 is "none"."""
+    """Routines by number; number 0 is "none"."""
     other_tool: str
-    """The path of another tool between program and MPI; empty where there is none."""
+    """Path of another tool between program and MPI; empty if there is none."""
     hidden_routines: tuple[str, ...]
-    """Routines whose calls that tool gets before the monitor."""
+    """Routines whose calls that tool intercepts before the monitor."""
     job: str
-    """Distinguishes the launches under one command; empty where unknown."""
+    """Name that distinguishes launches under one command; empty if not known."""
 
 
 @dataclass(frozen=True)
@@ -193,40 +193,40 @@ class Profile:
     path: Path
     header: Header
     tables: Mapping[str, Rows]
-    """Each table of `COLUMNS` and any other of the file: the rows in use; of `NUMBERED` all up to the last."""
+    """All tables of `COLUMNS` and of the file: the rows in use or, for `NUMBERED`, all up to the last in use."""
     warnings: tuple[str, ...]
-    """Defects of a file that could nevertheless be read."""
+    """Defects that did not prevent reading the file."""
 
     @property
     def rank(self) -> int:
-        """Number of the process in its MPI_COMM_WORLD."""
+        """Rank of the process in MPI_COMM_WORLD."""
         return self.header.rank
 
     @property
     def ranks(self) -> int:
-        """Size of its MPI_COMM_WORLD."""
+        """Size of MPI_COMM_WORLD."""
         return self.header.ranks
 
     @property
     def host(self) -> str:
-        """Where it ran."""
+        """Host on which the process ran."""
         return self.header.host
 
     @property
     def process(self) -> np.void:
-        """The one row of the process itself."""
+        """The single row about the process itself."""
         row: np.void = self.tables["process"][0]
         return row
 
     @property
     def state(self) -> str:
-        """How it ended: one of `STATES`."""
+        """How the process ended: one of `STATES`."""
         number = int(self.process["state"])
         return STATES[number] if number < len(STATES) else f"state {number}"
 
     @property
     def tick_s(self) -> float:
-        """Length of a tick in s: over the whole run where that is long enough, else as calibrated at its begin."""
+        """Length of a tick in s: measured over the whole run if long enough, else as calibrated at the start."""
         calibrated = 1.0 / self.header.tick_rate_hz
         process = self.process
         ticks = int(process["last_sample_tick"]) - int(process["first_tick"])
@@ -238,7 +238,7 @@ class Profile:
 
     @property
     def end_tick(self) -> int:
-        """When the measured time ends: the begin of MPI_Finalize, else the last sign of life."""
+        """End of the measured time: the start of MPI_Finalize, else the last sign of life."""
         process = self.process
         if process["finalize_tick"]:
             return int(process["finalize_tick"])
@@ -246,11 +246,11 @@ class Profile:
 
     @property
     def wall_s(self) -> float:
-        """Time between MPI_Init and MPI_Finalize, or the last sign of life."""
+        """Time from MPI_Init to MPI_Finalize, or to the last sign of life."""
         return max(0, self.end_tick - int(self.process["first_tick"])) * self.tick_s
 
     def routine(self, number: int) -> str:
-        """Return the name of a routine; `routine 812` where the header does not list it."""
+        """Return the name of a routine; `routine 812` if the header does not list it."""
         names = self.header.routines
         return names[number] if number < len(names) else f"routine {number}"
 
@@ -258,9 +258,9 @@ class Profile:
 def read(path: Path) -> Profile:
     """Read the profile of one process, however it ended.
 
-    A file that is cut in its tables gives what is left of them, with a warning. Raises ScopeError with one line
-    for a file that is missing, has changed by its checksum, is no profile, has a header that cannot be understood,
-    or is of a later version.
+    A file with truncated tables yields the remaining rows, with a warning. Raises a one-line ScopeError if the
+    file is missing, does not match its checksum, is not a profile, has an invalid header, or is of a later
+    version.
     """
     try:
         with opened(path) as file:
@@ -396,9 +396,9 @@ def _format(kind: str, count: str | None, order: str) -> Any:
 
 
 def _rows(file: BinaryIO, table: EventTable, size: int) -> Rows:
-    """Return the rows that are there: fewer than the table has where the file is cut.
+    """Return the existing rows, which are fewer than the table has if the file is truncated.
 
-    Most of a file is holes that nobody wrote to: they are not read, which would fill the memory with zeros.
+    Most of a file consists of holes, which are not read because they would fill the memory with zeros.
     """
     rows = max(0, min(table.rows, (size - table.offset) // table.dtype.itemsize))
     data = np.zeros(rows * table.dtype.itemsize, np.uint8)
@@ -408,14 +408,14 @@ def _rows(file: BinaryIO, table: EventTable, size: int) -> Rows:
 
 
 def _written(file: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a file between two places that are no holes, as far as the file system tells."""
+    """Yield the parts of a file between two positions that are not holes, if the file system can tell."""
     while begin < end:
         try:
             start = os.lseek(file, begin, os.SEEK_DATA)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but a hole is left
+            if error.errno == errno.ENXIO:  # only a hole is left
                 return
-            yield begin, end  # a file system that does not tell
+            yield begin, end  # the file system cannot tell
             return
         if start >= end:
             return
@@ -436,7 +436,7 @@ def _in_use(name: str, raw: Rows) -> Rows:
 
 
 def _add_latest(calls: Rows) -> None:
-    """Add the latest call of each row to the histogram, where the monitor has left that to the next call."""
+    """Add the latest call of each row to the histogram if the monitor has left that to the next call."""
     if "last_ticks" not in (calls.dtype.names or ()):
         return
     histogram = calls["histogram"]
@@ -448,7 +448,7 @@ def _add_latest(calls: Rows) -> None:
 
 @cache
 def _complete(table: str, of_file: np.dtype[np.void] | None) -> np.dtype[np.void]:
-    """Return the type of a packed row: the columns of the file, then those that are known and not in it."""
+    """Return the type of a packed row: the columns of the file, then known columns that the file lacks."""
     fields: Mapping[str, Any] = (of_file.fields if of_file is not None else None) or {}
     columns: list[tuple[str, Any]] = [(name, fields[name][0].newbyteorder("=")) for name in fields]
     for name, word in COLUMNS.get(table, {}).items():

@@ -1,4 +1,4 @@
-"""The parts of a command: its launcher, the program below it, and the MPI of both."""
+"""The parts of a command: its launcher, the program that it starts, and the MPI of both."""
 
 import os
 import re
@@ -24,19 +24,19 @@ class Program:
 
     words: tuple[str, ...]
     launcher: int | None
-    """Index of the launcher among the words; None without one, or with one that forwards its environment."""
+    """Index of the launcher among the words; None without a launcher, or if it forwards its environment."""
     mpi: MpiInstallation
-    """MPI of the program."""
+    """MPI installation of the program."""
     family: MpiFamily | None = None
-    """MPI family of its launcher; None where there is none, or an unknown one."""
+    """MPI family of the launcher; None without a launcher, or if not known."""
 
     def monitored(
         self, settings: Mapping[str, str], inherited: Iterable[str] = ()
     ) -> tuple[list[str], dict[str, str]]:
-        """Return the words and the further variables with which the processes get these settings.
+        """Return the words and the additional variables that give the processes these settings.
 
-        A launcher that can be told is told, so that it is not monitored itself and other hosts get them too.
-        `inherited` are names of variables that the launcher has and hands on.
+        If possible, the launcher is told the settings, so that it is not monitored itself and other hosts get the
+        settings, too. `inherited`: names of variables of the launcher's environment to pass on.
         """
         if self.launcher is None or self.family is None:
             return list(self.words), dict(settings)
@@ -52,17 +52,17 @@ class Linked:
     program: Path
     soname: str
     library: Path | None
-    """None where the loader does not find it from here."""
+    """None if the loader does not find it on this host."""
 
 
 def recognize(
     command: Sequence[str], asked: str | None, environment: Mapping[str, str], directory: Path
 ) -> Program:
-    """Say what a command starts.
+    """Return what a command starts.
 
-    The MPI is the one asked for, else the one that the first program among the words is linked with, else that of
-    the launcher, else the one that Scope would choose itself. Raises UsageError for a command that does not exist,
-    and for a program whose MPI is none that is here.
+    The MPI is the one asked for, else the one that the first program among the words is linked with, else the
+    launcher's, else the one that Scope would choose itself. Raises UsageError if the command does not exist, or if
+    the MPI of the program is not installed here.
     """
     if not command:
         raise UsageError("no command was given: put it after --, such as `scope monitor -- mpiexec -n 4 ./app`")
@@ -92,7 +92,7 @@ def recognize(
 
 
 def located(word: str, environment: Mapping[str, str], directory: Path) -> Path | None:
-    """Return the program that a word names, on PATH or in the folder; None where it names none."""
+    """Return the program that a word names, on PATH or in the directory; None if there is none."""
     if "/" in word:
         path = directory / word
         return path if path.is_file() and os.access(path, os.X_OK) else None
@@ -101,7 +101,7 @@ def located(word: str, environment: Mapping[str, str], directory: Path) -> Path 
 
 
 def linked_with(program: Path, environment: Mapping[str, str]) -> Linked | None:
-    """Return the MPI library of a program; None where it has none: a script, a static program, another program."""
+    """Return the MPI library of a program; None if it has none, like scripts, static and other programs."""
     try:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
@@ -118,7 +118,7 @@ def linked_with(program: Path, environment: Mapping[str, str]) -> Linked | None:
 def _launcher(
     command: Sequence[str], environment: Mapping[str, str], directory: Path
 ) -> tuple[int | None, Path | None]:
-    """Return the place and the path of the first word that is a launcher's name."""
+    """Return index and path of the first word that is a launcher's name."""
     for place, word in enumerate(command):
         if LAUNCHERS.fullmatch(Path(word).name) and (path := located(word, environment, directory)):
             return place, path
@@ -126,7 +126,7 @@ def _launcher(
 
 
 def _implementation(launcher: Path | None) -> MpiImplementation | None:
-    """Return the implementation of a launcher; None where it does not say."""
+    """Return the MPI implementation of a launcher; None if the launcher does not reveal it."""
     recognized = registry.of_launcher(installations.said(launcher) or "") if launcher else None
     return recognized[0] if recognized else None
 
@@ -145,7 +145,7 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
             f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of this MPI is "
             "available to build the monitor; name an installation with --mpi DIRECTORY"
         )
-    # The installation below whose folder the library lies, the innermost first.
+    # Prefer the innermost installation whose directory contains the library.
     above = linked.library.resolve().parents if linked.library else ()
     homes = [
         (len(home.parts), place)
@@ -156,7 +156,7 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
 
 
 def _of_launcher(launcher: Path | None) -> MpiInstallation:
-    """Return the installation of a launcher; without one, that which Scope itself would choose."""
+    """Return the installation of a launcher or, without one, the installation that Scope would choose itself."""
     known = _known(launcher, None) if launcher is not None else ()
     return next((mpi for mpi in known if _has(mpi, launcher)), None) or installations.find()
 
@@ -167,9 +167,9 @@ def _has(installation: MpiInstallation, launcher: Path | None) -> bool:
 
 
 def _known(launcher: Path | None, library: Path | None) -> Iterator[MpiInstallation]:
-    """Yield the installations here: beside the launcher, around the library, those that Scope knows.
+    """Yield the installations on this host: next to the launcher, around the library, and those that Scope knows.
 
-    Each is asked when it is its turn: a compiler takes tens of milliseconds to answer.
+    Each is queried only when needed, because a compiler takes tens of milliseconds to answer.
     """
     folders = [launcher.absolute().parent] if launcher else []
     folders += [folder / "bin" for folder in library.resolve().parents[:4]] if library else []

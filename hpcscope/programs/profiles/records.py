@@ -1,4 +1,4 @@
-"""The merged profiles of a program: `profile.json`. All times in seconds, all sizes in bytes."""
+"""The merged profile of a program: `profile.json`. All times are in seconds, all sizes in bytes."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -10,7 +10,7 @@ from hpcscope.strict import Strict
 
 
 class Usage(Strict):
-    """The operating system's counts for a process between MPI_Init and MPI_Finalize, all threads together."""
+    """The operating system's counts for a process from MPI_Init to MPI_Finalize, over all threads."""
 
     user_s: float
     system_s: float
@@ -19,7 +19,7 @@ class Usage(Strict):
     minor_faults: int
     major_faults: int
     resident_bytes: int
-    """At the end."""
+    """Resident memory at the end."""
     peak_resident_bytes: int
     threads: int
 
@@ -30,7 +30,7 @@ class Usage(Strict):
 
 
 class ProfiledProcess(Strict):
-    """One process between MPI_Init and MPI_Finalize, or its last sign of life."""
+    """One process from MPI_Init to MPI_Finalize, or to its last sign of life."""
 
     rank: int
     host: str
@@ -39,16 +39,16 @@ class ProfiledProcess(Strict):
     """`finalized`; `aborted` by MPI_Abort; `exited` without MPI_Finalize; `running`: killed, or not yet ended."""
     abort_code: int | None
     in_routine: str
-    """The routine that a process which did not finish had entered and not left; empty where there is none."""
+    """Routine that an unfinished process had entered but not left; empty if there is none."""
     wall_s: float
     init_s: float | None
-    """Time inside MPI_Init, which is no part of `wall_s`; None where another tool has not kept it."""
+    """Time inside MPI_Init, which is not part of `wall_s`; None if another tool has not recorded it."""
     mpi_s: float
-    """Inside MPI; calls inside calls count once."""
+    """Time inside MPI; nested calls count once."""
     compute_s: float
-    """`wall_s` less `mpi_s`."""
+    """`wall_s` - `mpi_s`."""
     usage: Usage | None
-    """None where another tool made the profile, which did not ask."""
+    """None if another tool made the profile and did not record it."""
     kinds_s: dict[Kind, float]
     """`mpi_s` by kind of routine."""
     calls: int
@@ -56,22 +56,22 @@ class ProfiledProcess(Strict):
     sent_bytes: int
     received_messages: int | None
     received_bytes: int | None
-    """Point to point, without collectives. None where another tool has not counted it."""
+    """Point-to-point messages only, no collectives. None if another tool has not counted them."""
     file_bytes: int = 0
-    """Read and written by the program's calls: POSIX, streams and MPI-IO."""
+    """Bytes read and written by the program's calls: POSIX, streams and MPI-IO."""
     file_s: float = 0.0
-    """Time in these."""
+    """Time in these calls."""
     lost: dict[str, int]
-    """Entries beyond the profile's tables: `calls` were counted without details, the others not at all."""
+    """Entries that did not fit into the profile's tables: `calls` lack only details, others are not counted."""
 
     @property
     def off_processor_s(self) -> float | None:
-        """Wall-clock time minus processor time: the overhead of GAMMA's Table 1; below 0 with threads."""
+        """Wall-clock time - CPU time: the overhead of GAMMA's Table 1; below 0 with threads."""
         return None if self.usage is None else self.wall_s - self.usage.processor_s
 
 
 class Spread(Strict):
-    """One quantity over the processes."""
+    """Distribution of one quantity over the ranks."""
 
     mean: float
     least: float
@@ -79,57 +79,57 @@ class Spread(Strict):
     most: float
     most_rank: int
     coefficient_of_variation: float | None
-    """Standard deviation over mean; None of one process, or where the mean is 0."""
+    """Standard deviation / mean; None for a single rank, or if the mean is 0."""
     sanitized_mean: float
     """Mean of the values up to the 99th percentile, next to the raw mean."""
     sanitized_coefficient_of_variation: float | None
     imbalance: float | None
-    """(most - mean) / most x n / (n - 1): 0 where all are alike, 1 where one process does everything. DeRose,
+    """(most - mean) / most x n / (n - 1): 0 if all ranks are equal, 1 if one rank does everything. DeRose,
     Homer & Johnson, Detecting application load imbalance on high end massively parallel systems, Euro-Par 2007."""
 
 
 class CallSite(Strict):
-    """Where in the program a call is made."""
+    """The place in the program where a call is made."""
 
     frames: list[str]
-    """Innermost first: `exchange (halo.c:120)` where the program has its symbols, else `app+0x1234`."""
+    """Frames, innermost first: `exchange (halo.c:120)` if the program has symbols, else `app+0x1234`."""
 
 
 class CallTimes(Strict):
-    """Repeated calls as their histogram tells them, beside the raw sums."""
+    """Statistics of repeated calls: raw values, and estimates from their histogram."""
 
     mean_s: float
     least_s: float
     most_s: float
     median_s: float | None
-    """Within a factor of the square root of two: the histogram has a place for every power of two."""
+    """Median within a factor of the square root of two, because the histogram has a bin for every power of two."""
     p99_s: float | None
-    """No more than 1 % took longer; to the next power of two."""
+    """At most 1 % of the calls took longer; rounded up to a power of two."""
     sanitized_mean_s: float | None
-    """Without those above the 99th percentile; each call as long as the middle of its place in the histogram."""
+    """Mean without calls above the 99th percentile; each call counts as the middle of its bin in the histogram."""
     coefficient_of_variation: float | None
-    """From the same; None of a single call. Without a histogram none of these is known."""
+    """From the histogram, too; None for a single call. Without a histogram, these four are None."""
     first_tick_exponent: int
     histogram: list[int]
-    """Calls of 2^n to 2^(n+1) ticks, n from `first_tick_exponent`."""
+    """Numbers of calls of 2^n to 2^(n+1) ticks, for n from `first_tick_exponent`."""
     tick_s: float
 
 
 class Calls(Strict):
-    """All calls of one routine from one place on communicators and with messages of one size, of all processes."""
+    """All ranks' calls of one routine from one call site, with one communicator size and message size class."""
 
     routine: str
     kind: Kind
     site: int | None
-    """Number in `sites`; None where no caller was taken down."""
+    """Index in `sites`; None if the caller was not recorded."""
     communicator_size: int
-    """0 where another tool has not kept it."""
+    """0 if another tool has not recorded it."""
     size_class: int
     """0: no bytes; n: 2^(n-1) to 2^n - 1 bytes."""
     region: int
-    """As MPI_Pcontrol has numbered it; 0 outside."""
+    """Number of the region from MPI_Pcontrol; 0 outside regions."""
     overflow: bool
-    """True for the row that collects entries without a row of their own."""
+    """True for the row that collects entries without their own row."""
     processes: int
     calls: int
     time_s: float
@@ -138,83 +138,83 @@ class Calls(Strict):
     least_rank: int
     most_s: float
     most_rank: int
-    """Rank that took least time and rank that took most, among those that made these calls."""
+    """`least_rank` and `most_rank` took the least and the most time among the ranks that made these calls."""
     times: CallTimes
 
 
 class Collective(Strict):
-    """A synchronizing collective: the time spent waiting, as far as sums can tell."""
+    """A synchronizing collective: bounds on the time spent waiting, from sums."""
 
     routine: str
     communicator_size: int
     size_class: int
     calls: int
-    """Calls of each process."""
+    """Number of calls of each rank."""
     time_s: float
-    """Time of all processes."""
+    """Time over all ranks."""
     transfer_most_s: float
-    """Upper bound of the operation itself, all processes together: as long as it took the process that
-    waited least."""
+    """Upper bound on the time of the operation itself over all ranks: every rank takes as long as the rank
+    that waited least."""
     waiting_least_s: float
-    """`time_s` less that: time for which processes surely waited for others."""
+    """Lower bound on the waiting time: `time_s` - `transfer_most_s`."""
     waiting_most_s: float
-    """Upper bound, with the shortest call of any process as the time of the operation itself."""
+    """Upper bound on the waiting time, with the shortest call of any rank as the time of the operation."""
     last_rank: int
-    """The process that waited least: the others waited for it."""
+    """The rank that waited least: the others waited for it."""
     last_s: float
     next_s: float
-    """Its time, and the time of the process that waited second least."""
+    """`last_s`: time of that rank; `next_s`: time of the rank that waited second least."""
     median_s: float
 
 
 class PathNode(Strict):
-    """A function of the program on one call path, or an MPI routine that it calls; of all processes."""
+    """A function of the program on one call path, or an MPI routine that it calls, over all ranks."""
 
     name: str
     parent: int | None
-    """Place in the list, before this one; None for the outermost function that is known."""
+    """Index of the parent, which comes earlier in the list; None for the outermost known function."""
     mpi: bool
-    """An MPI routine: `time_s` is measured. Of a function it is its own computation, as sampled."""
+    """Whether it is an MPI routine, whose `time_s` is measured; a function's is its own sampled computation."""
     time_s: float
     calls: int
     bytes: int
 
 
 class Function(Strict):
-    """A function of the program wherever it runs; MPI routines that it calls itself are part of it."""
+    """A function of the program on all call paths, including the MPI routines that it calls directly."""
 
     name: str
     compute_s: float
-    """Its own, of all processes; 0 where nothing was sampled."""
+    """Computation in the function itself over all ranks; 0 without samples."""
     mpi_s: float
     calls: int
-    """Calls of MPI routines."""
+    """Number of calls of MPI routines."""
     bytes: int
     compute_by_rank: list[float]
     mpi_by_rank: list[float]
-    """In s; of the processes of `Functions.ranks`."""
+    """Times in s of the ranks in `Functions.ranks`, also above."""
 
 
 class Functions(Strict):
     """Computation and time in MPI by function of the program."""
 
     sample_hz: float
-    """Samples per second of processor time; 0 where the computation was not sampled."""
+    """Samples per second of CPU time; 0 if the computation was not sampled."""
     samples: int
-    """Samples of all processes, samples in MPI included."""
+    """Number of samples over all ranks, including samples in MPI."""
     samples_in_mpi: int
     depth: int
-    """Frames of a call path at most."""
+    """Maximum number of frames of a call path."""
     tree: list[PathNode]
-    """Depth first, those with most time first."""
+    """Call tree, depth first, most time first."""
     functions: list[Function]
-    """Those with most time first."""
+    """Functions, most time first."""
     ranks: list[int]
-    """Processes that are kept one by one, spread over all."""
+    """Ranks with separate values, spread evenly over all ranks."""
 
 
 class Waits(Strict):
-    """Time in waits and tests for requests that one routine made at one place, of all processes."""
+    """Time over all ranks in waits and tests for requests that one routine made at one call site."""
 
     operation: str
     site: int | None
@@ -227,20 +227,20 @@ class Waits(Strict):
 
 
 class Traffic(Strict):
-    """Messages, puts and gets by sender and receiver; columns of equal length, only pairs with a message."""
+    """Messages, puts and gets by sender and receiver, for pairs with messages, in columns of equal length."""
 
     block: int = Field(ge=1)
-    """Successive ranks that share a row and a column: 1 up to 256 processes."""
+    """Number of successive ranks that share a row and a column: 1 for up to 256 ranks."""
     sender: list[int]
     receiver: list[int]
     messages: list[int]
     bytes: list[int]
     send_s: list[float]
-    """Time of the sender in blocking sends to this receiver, and in waits for others."""
+    """Time of the sender in blocking sends to this receiver, and in waits for its non-blocking sends."""
     receive_s: list[float]
-    """Time of the receiver in blocking receives from this sender, and in waits for others: waiting included."""
+    """Time of the receiver in blocking receives from this sender, and in waits for its non-blocking receives."""
     unreceived: int
-    """Messages sent but not received when the profiles ended; negative: received but not sent."""
+    """Messages sent but not received when the profiles ended; negative if received but not sent."""
 
     @model_validator(mode="after")
     def _columns_are_alike(self) -> Self:
@@ -249,20 +249,20 @@ class Traffic(Strict):
 
 
 class Timeline(Strict):
-    """The course of the program in steps of equal length, from the end of MPI_Init on."""
+    """The course of the program after MPI_Init, in steps of equal length."""
 
     step_s: float
     mpi_share: list[float]
-    """Fraction of the processes' time in each step."""
+    """Fraction of all ranks' time spent in MPI, by step."""
     processor_share: list[float]
-    """User and system time over wall-clock time; more than 1 with threads."""
+    """(User + system time) / wall-clock time; more than 1 with threads."""
     system_share: list[float]
     sent_bytes: list[float]
-    """By all processes, point to point."""
+    """Bytes sent point to point by all ranks."""
     resident_bytes: list[float]
-    """Resident memory of all processes together."""
+    """Resident memory of all ranks together."""
     ranks: list[int]
-    """Processes whose own course is kept, spread over all."""
+    """Ranks with a separate course, spread evenly over all ranks."""
     mpi_share_by_rank: list[list[float]]
 
     @model_validator(mode="after")
@@ -276,14 +276,14 @@ class Timeline(Strict):
 
 
 FileLayer = Literal["posix", "stream", "mpi-io", "inside mpi-io"]
-"""Calls of POSIX; of C's buffered streams; of MPI-IO; and what MPI-IO calls of POSIX itself."""
+"""POSIX calls, C's buffered streams, MPI-IO, and the POSIX calls that MPI-IO makes itself."""
 
 
 class FileUse(Strict):
-    """What all processes did with a file in one layer."""
+    """Use of a file in one layer by all ranks."""
 
     path: str
-    """Empty: all files that found no row of their own."""
+    """Path of the file; empty for all files without their own row."""
     layer: FileLayer
     processes: int
     opens: int
@@ -291,7 +291,7 @@ class FileUse(Strict):
     writes: int
     syncs: int
     others: int
-    """Closing, seeking, locking, flushing, calls that failed; MPI-IO's routines without data."""
+    """Closing, seeking, locking, flushing, failed calls; MPI-IO routines that do not transfer data."""
     read_bytes: int
     written_bytes: int
     open_s: float
@@ -299,40 +299,40 @@ class FileUse(Strict):
     write_s: float
     sync_s: float
     other_s: float
-    """Time of all processes; for MPI-IO it includes what MPI-IO calls of POSIX."""
+    """Times are sums over all ranks; times of MPI-IO include its own POSIX calls."""
     longest_s: float
-    """A read or write."""
+    """Longest read or write."""
     consecutive: int
-    """Reads and writes that begin where this process's last one ended; known of POSIX alone."""
+    """Reads and writes that start where the rank's previous one ended; known only for POSIX."""
     forward: int
-    """... that begin behind it: strided."""
+    """Reads and writes that start after that point, as in strided access."""
     unaligned: int
-    """... that begin within a block of the file system."""
+    """Reads and writes that do not start at a block boundary of the file system."""
     collective: int
     """Collective reads and writes of MPI-IO."""
     file_gaps: int = 0
-    """... through a view with gaps: the bytes of one call do not lie together in the file."""
+    """MPI-IO reads and writes through a view with gaps: the bytes of one call are not contiguous in the file."""
     memory_gaps: int = 0
-    """... of a type with gaps: they do not lie together in memory."""
+    """MPI-IO reads and writes of a type with gaps: the bytes are not contiguous in memory."""
     extent_bytes: int
-    """The end of the farthest read or write; known of POSIX alone."""
+    """End of the read or write that reached farthest; known only for POSIX."""
     block_bytes: int
-    """The block of the file system, as stat says; 0 where unknown."""
+    """Block size of the file system from stat; 0 if not known."""
     read_sizes: list[int]
     write_sizes: list[int]
-    """Numbers by size: 0: no bytes; n: 2^(n-1) to 2^n - 1 bytes."""
+    """Numbers of reads and of writes by size class; 0: no bytes; n: 2^(n-1) to 2^n - 1 bytes."""
     most_rank: int
     most_bytes: int
-    """The process that moved most bytes."""
+    """`most_rank` is the rank that moved the most bytes."""
 
     @property
     def bytes(self) -> int:
-        """Read and written."""
+        """Bytes read and written."""
         return self.read_bytes + self.written_bytes
 
     @property
     def transfers(self) -> int:
-        """Reads and writes."""
+        """Number of reads and writes."""
         return self.reads + self.writes
 
     @property
@@ -347,11 +347,11 @@ class FileUse(Strict):
 
 
 class Region(Strict):
-    """The time that processes spent in a part of the program that MPI_Pcontrol(n) or scope-timer begins."""
+    """Time in a part of the program that MPI_Pcontrol(n) or scope-timer marks."""
 
     number: int
     name: str = ""
-    """Empty where the program numbers its regions."""
+    """Empty if the program only numbers its regions."""
 
     @property
     def label(self) -> str:
@@ -371,11 +371,11 @@ class LateRank(Strict):
 
     rank: int
     waited_s: float
-    """For sends that had not begun, and for receives that had not."""
+    """Time of this rank waiting for sends and receives of others that had not started."""
     late_sender_s: float
-    """How long others waited for its sends."""
+    """Time that others waited for this rank's sends."""
     late_receiver_s: float
-    """How long others waited for its receives."""
+    """Time that others waited for this rank's receives."""
 
 
 class Late(Strict):
@@ -383,28 +383,28 @@ class Late(Strict):
 
     window_s: float
     messages: int
-    """Messages that have both ends in the window."""
+    """Messages with both ends in the window."""
     unmatched: int
     late_sender_s: float
     late_senders: int
-    """Messages sent after the receiver had begun to wait."""
+    """Messages sent after the receiver had started to wait."""
     late_receiver_s: float
     late_receivers: int
     ranks: list[LateRank]
 
 
 class TraceWindow(Strict):
-    """What a trace was asked to hold, and what it holds of every process."""
+    """The requested trace window, and the part of it that the trace holds of every rank."""
 
     start_s: float
-    """After MPI_Init."""
+    """Start of the window, after MPI_Init."""
     asked_s: float
     kept_s: float
-    """From the start on, of the process whose room ended first; up to the end of the program."""
+    """Traced time after the start, of the rank whose trace filled up or ended first."""
     full: int
-    """Processes that made more calls in the window than they have room for."""
+    """Number of ranks that made more calls in the window than fit."""
     lost_calls: int
-    """Calls in the window that are left out, of all processes."""
+    """Calls in the window that were left out, over all ranks."""
 
 
 def _refuse_unequal(*columns: Sequence[Any]) -> None:
@@ -426,64 +426,64 @@ class Merged(Strict):
     ranks: int
     """Size of MPI_COMM_WORLD."""
     missing_ranks: list[int]
-    """Processes that left no profile."""
+    """Ranks without a profile."""
     hosts: list[str]
     wall_s: float
-    """Longest time of a process between MPI_Init and MPI_Finalize."""
+    """Longest time of a rank from MPI_Init to MPI_Finalize."""
     processes: list[ProfiledProcess]
-    """By rank."""
+    """Sorted by rank."""
     spreads: dict[str, Spread]
-    """Over the processes: `wall_s`, `compute_s`, `mpi_s` and, where known, `user_s`, `system_s` and more."""
+    """Distributions over ranks: `wall_s`, `compute_s`, `mpi_s` and, if known, `user_s`, `system_s` and more."""
     calls: list[Calls]
-    """Those that took longest first."""
+    """Longest first."""
     collectives: list[Collective]
     waits: list[Waits]
     sites: list[CallSite]
     functions: Functions | None = None
-    """None where neither call paths nor samples were taken."""
+    """None if neither call paths nor samples were recorded."""
     traffic: Traffic
     files: list[FileUse] = []
-    """Those that took most time first; at most 1000 by name."""
+    """Most time first; at most 1000 by name."""
     timeline: Timeline | None
     regions: list[Region]
     events: int
-    """Calls in the trace window, of all processes."""
+    """Calls in the trace window, over all ranks."""
     window: TraceWindow | None = None
-    """None where no trace was asked for."""
+    """None if no trace was requested."""
     late: Late | None
-    """None where nothing was traced."""
+    """None if nothing was traced."""
     other_tools: list[str]
-    """Libraries that stood between the program and MPI besides the monitor."""
+    """Libraries between the program and MPI besides the monitor."""
     warnings: list[str]
 
     @property
     def total_s(self) -> float:
-        """Time of all processes together."""
+        """Time of all ranks together."""
         return sum(process.wall_s for process in self.processes)
 
     @property
     def mpi_s(self) -> float:
-        """Time of all processes inside MPI."""
+        """Time of all ranks inside MPI."""
         return sum(process.mpi_s for process in self.processes)
 
     @property
     def program_files(self) -> list[FileUse]:
-        """What the program itself did with files: without MPI-IO's own calls of POSIX."""
+        """File use of the program itself, without MPI-IO's own POSIX calls."""
         return [file for file in self.files if file.layer != "inside mpi-io"]
 
     @property
     def files_s(self) -> float:
-        """Time of all processes in the program's calls on files."""
+        """Time of all ranks in the program's file calls."""
         return sum(file.time_s for file in self.program_files)
 
     @property
     def calls_s(self) -> float:
-        """Time of all calls of all threads: the reference of a routine's share; never 0."""
+        """Time of all calls of all threads, the reference for a routine's fraction; never 0."""
         return sum(calls.time_s for calls in self.calls) or 1e-9
 
     @property
     def unfinished(self) -> list[ProfiledProcess]:
-        """The processes that did not reach the end of MPI_Finalize."""
+        """The ranks that did not reach the end of MPI_Finalize."""
         return [process for process in self.processes if process.state != "finalized"]
 
     @model_validator(mode="after")

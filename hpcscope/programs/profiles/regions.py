@@ -1,4 +1,4 @@
-"""The parts of a program that MPI_Pcontrol or scope-timer begin."""
+"""The parts of a program that MPI_Pcontrol or scope-timer mark."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from hpcscope.programs.profiles.profile import Profile
 from hpcscope.programs.profiles.records import Region
 
 OUTSIDE = "outside of regions"
-"""As people read the number 0."""
+"""Name of region number 0."""
 
 
 def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
-    """Return the names of the regions that have one, by number."""
+    """Return the names of the named regions by number."""
     named: dict[int, str] = {}
     for profile in profiles:
         for row in profile.tables["regions"]:
@@ -21,7 +21,7 @@ def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
 
 
 def regions(profiles: Sequence[Profile]) -> list[Region]:
-    """Return the time of each region over all processes: the one outside, then the longest; [] without marks."""
+    """Return each region's time over all ranks, first outside regions, then longest first; [] without marks."""
     found: dict[int, list[tuple[int, float, float, int]]] = defaultdict(list)
     for profile in profiles:
         for row in profile.tables["regions"]:
@@ -29,7 +29,7 @@ def regions(profiles: Sequence[Profile]) -> list[Region]:
             found[int(row["number"])].append((int(row["entries"]), time_s, mpi_s, profile.rank))
     names = region_names(profiles)
     if not any(found):
-        return []  # all time is outside
+        return []  # all time is outside regions regions
     listed = [
         Region(
             number=number,

@@ -1,4 +1,4 @@
-"""The calls of a program as benchmarks measure them: alike by routine, communicator size and message size."""
+"""The calls of a program in the form of benchmarks: grouped by routine, communicator size and message size."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,19 +9,19 @@ from hpcscope.programs.profiles.records import Calls, Waits
 from hpcscope.programs.profiles.routines import AT_ROOT, kind, plain, starts_request
 
 RECEIVED = "MPI_Recv"
-"""The routine whose benchmark shows the cost of a message that a request waits for."""
+"""The routine whose benchmark gives the cost of a message that a wait completes."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Calls that differ in call site and region only, or the waits for their requests.
+    """Calls that differ only in call site and region, or the waits for their requests.
 
-    Of routines in `AT_ROOT` all sizes are together, at their mean: `size_class` is -1.
+    For routines in `AT_ROOT`, all sizes are merged at their mean, and `size_class` is -1.
     """
 
     routine: str
     shown: str
-    """Its name on the page."""
+    """Name in the report."""
     communicator_size: int
     size_class: int
     calls: int
@@ -29,11 +29,11 @@ class Sums:
     time_s: float
     processes: int
     waited: bool = False
-    """Whether these are waits for the requests that the routine made."""
+    """Whether these are waits for requests that the routine made."""
 
     @property
     def measured_as(self) -> str:
-        """The calls whose benchmark shows the cost; empty for calls that only start a request."""
+        """The calls whose benchmark gives the cost; empty for calls that only start a request."""
         if not self.waited:
             return "" if starts_request(self.routine) else self.shown
         return RECEIVED if kind(self.routine) == "receive" else self.routine
@@ -45,16 +45,16 @@ def of_calls(calls: Sequence[Calls]) -> list[Sums]:
 
 
 def of_waits(waits: Sequence[Waits]) -> list[Sums]:
-    """Return waits by the routine that made the request, communicator size and message size."""
+    """Return waits by routine that made the request, communicator size and message size."""
     made = ((plain(wait.operation), wait.requests, wait) for wait in waits if wait.requests)
     return _sums(made, waited=True)
 
 
 def _sums(rows: Iterable[tuple[str, int, Calls | Waits]], waited: bool = False) -> list[Sums]:
-    """Add up rows, each with its routine and the number of its calls."""
+    """Add up rows of routine name, number of calls, and record."""
     groups: dict[tuple[str, int, int], list[tuple[int, Calls | Waits]]] = defaultdict(list)
     for name, number, row in rows:
-        # Only together do the root's bytes and everybody's calls tell the size of a block.
+        # The size of a block follows only from the root's bytes together with all ranks' calls.
         groups[name, row.communicator_size, -1 if name in AT_ROOT else row.size_class].append((number, row))
     return [
         Sums(
@@ -73,15 +73,15 @@ def _sums(rows: Iterable[tuple[str, int, Calls | Waits]], waited: bool = False) 
 
 
 Group = tuple[str, int]
-"""A routine and the size of the communicator."""
+"""A routine and a communicator size."""
 
 
 def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list[Sums], set[Group]]:
-    """Return one-sided calls together with their synchronization, and the groups of calls that are part of them.
+    """Return one-sided calls merged with their synchronization, and the groups of calls that are part of them.
 
-    A benchmark moves data once in an epoch, a program perhaps more often: all bytes of an epoch are taken as those
-    of one call. Synchronization that several routines share belongs to each by the number of its calls. Windows
-    on as many processes that are synchronized in different ways are left out: which moved the data is not known.
+    A benchmark moves data once per epoch, a program perhaps more often: all bytes of an epoch count as one call.
+    Synchronization shared by several routines is divided by the numbers of their calls. Windows on the same number
+    of ranks with different synchronization are left out, because it is not known which of them moved data.
     """
     one_sided = [routine for routine in routines if routine.ends_epoch]
     sums: list[Sums] = []
@@ -114,7 +114,7 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
 
 
 def calls_with(routine: str, bound: Routine) -> str:
-    """Return the name of a routine's calls together with the synchronization that their benchmark includes."""
+    """Return the name of a routine's calls that includes the synchronization in their benchmark."""
     return f"{routine} with {bound.ends_epoch[0]}" if bound.ends_epoch else routine
 
 

@@ -1,4 +1,4 @@
-"""The kinds of MPI routines, by which a profile adds up time."""
+"""The kinds of MPI routines by which a profile adds up time."""
 
 import re
 from functools import cache
@@ -9,7 +9,7 @@ Kind = Literal[
 ]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""In reading order."""
+"""All kinds in reading order."""
 
 _PATTERNS: list[tuple[Kind, str]] = [
     ("send and receive", r"I?sendrecv|Start(all)?$|Pready"),
@@ -30,15 +30,15 @@ SYNCHRONIZING = frozenset(
         *("MPI_Alltoallw", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"),
     }
 )
-"""Blocking collectives that no process can leave before the last has come."""
+"""Blocking collectives that no rank can leave before the last rank has entered."""
 
 AT_ROOT = frozenset({"MPI_Scatter", "MPI_Scatterv", "MPI_Iscatter", "MPI_Iscatterv"})
-"""Routines whose bytes are counted at the root alone, for all processes together (docs/method/monitor.md)."""
+"""Routines whose bytes are counted only at the root, for all ranks together (docs/method/monitor.md)."""
 
 
 @cache
 def kind(routine: str) -> Kind:
-    """Return the kind of a routine: `MPI_Isend` is a send, `MPI_Waitall` a wait; large-count forms are alike."""
+    """Return the kind of a routine: `MPI_Isend` is a send, `MPI_Waitall` a wait, also in large-count forms."""
     name = plain(routine).removeprefix("MPI_")
     for one, pattern in _PATTERNS:
         if re.match(pattern, name, re.IGNORECASE):
@@ -52,5 +52,5 @@ def starts_request(routine: str) -> bool:
 
 
 def plain(routine: str) -> str:
-    """Return the routine that a large-count form is a form of: `MPI_Send_c` is `MPI_Send`."""
+    """Return the routine without the suffix of large-count forms: `MPI_Send_c` becomes `MPI_Send`."""
     return routine.removesuffix("_c") if routine.startswith("MPI_") else routine

@@ -1,7 +1,7 @@
-"""Call sites: the same place in a program has another address in every process, and a name in its symbols.
+"""Call sites: the same place in a program has a different address in every process, and a name in its symbols.
 
-A program in Python has the places themselves. A call path is a site of several frames; those that only pass calls
-on to MPI are folded away where the path shows who wanted them.
+For Python programs, the profile has the places themselves. A call path is a site with several frames; frames that
+only pass calls on to MPI are removed if the path shows their caller.
 """
 
 import re
@@ -23,52 +23,52 @@ from hpcscope.programs.profiles.profile import NOWHERE, Profile, Rows
 from hpcscope.programs.profiles.records import CallSite
 
 Frame = tuple[str, int, str]
-"""A place in a program: the path of the module and the address as its symbols count it, or the path of the source,
-the line and the function."""
+"""A place in a program: path of the module, address in its file, and an empty text; or path of the source,
+line and function."""
 
 Integers = NDArray[np.int64]
 
 MONITOR = "libscope-monitor.so"
 _PATIENCE_S = 30
 _PLACE = 1 << 63
-"""Bit of an address: the rest is a row of the table of places. No address of a program has this bit."""
+"""Address bit that marks a row in the table of places; addresses of a program never have this bit."""
 _OUTSIDE = re.compile(r"_start|__libc_start\w*|__libc_init_first|start_thread|(__)?clone3?")
-"""Functions of the C library that call a program's own."""
+"""Functions of the C library that call the program's first function."""
 _MPI_LIBRARY = re.compile(r"lib(p?mpi|open-|mpich|fmpich|oshmem|scope-collectives)")
-"""Names of the files of MPI libraries, and of what stands between program and MPI."""
+"""File names of MPI libraries, and of libraries between program and MPI."""
 _ABOUT_MPI = re.compile(r"(?:^|[^a-zA-Z])[pP]?(?:mpi|MPI|Mpi)|(?:mpi|MPI|Mpi)(?:$|[^a-zA-Z])|[a-z](?:MPI|Mpi)")
-"""`mpi` as a word, or at the begin of one, in the name of a function: mpi_send_t, xmpi_sum, __mpi__r8_v::send_t,
-CommMPI::send; neither `compile` nor `simpinge`."""
+"""`mpi` as a word, or at the start or end of one, in the name of a function: mpi_send_t, xmpi_sum,
+__mpi__r8_v::send_t, CommMPI::send; but neither `compile` nor `simpinge`."""
 _CLONE = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias|_omp_fn|\d+)(\.\d+)*)+$")
-"""What compilers append to the names of functions that they have specialised, split or outlined."""
+"""Suffixes that compilers append to the names of functions that they have specialized, split or outlined."""
 _MODULES = (
     re.compile(r"__(?P<module>\w+?)_MOD_(?P<name>\w+)"),  # GNU
     re.compile(r"(?P<module>[a-z]\w*?)_mp_(?P<name>\w+?)_?"),  # Intel
     re.compile(r"_QM(?P<module>[a-z0-9_]+)(?:F[a-z0-9_]+)?P(?P<name>[a-z0-9_]+)"),  # LLVM
 )
-"""How Fortran compilers name procedures of modules."""
+"""Symbols of module procedures by Fortran compiler."""
 _FORTRAN_SOURCE = re.compile(r".*\.(f|for|ftn|f77|f90|f95|f03|f08)(:\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Name:
-    """A frame as its symbols name it."""
+    """The name of a frame from its symbols."""
 
     function: str
-    """Without arguments; `app+0x1234` where there are no symbols."""
+    """Name without arguments; `app+0x1234` without symbols."""
     where: str = ""
-    """`halo.c:120`, or the file of the module where no source is known; empty without symbols."""
+    """`halo.c:120`, or the file of the module if the source is not known; empty without symbols."""
     module: str = ""
-    """The file of the module, without its folder."""
+    """File name of the module, without its directory."""
 
     @property
     def is_in_source(self) -> bool:
-        """Whether a source is known."""
+        """Whether the source is known."""
         return self.where not in ("", self.module)
 
     @cached_property
     def text(self) -> str:
-        """`exchange (halo.c:120)`."""
+        """The name with its place: `exchange (halo.c:120)`."""
         return f"{self.function} ({self.where})" if self.where else self.function
 
 
@@ -77,15 +77,15 @@ class Named:
     """The paths of all processes with their names."""
 
     paths: list[tuple[Name, ...]]
-    """By the number that `Sites.of` gave them, innermost first; wrappers and the C library's start left out."""
+    """Paths by number from `Sites.of`, innermost frame first, without wrappers and the C library's start code."""
     sites: list[CallSite]
-    """Each place of a call once."""
+    """Distinct call sites."""
     number: Integers
-    """For each path of a call its number in `sites`."""
+    """For each path, the index of its call site in `sites`, or -1."""
 
 
 class Sites:
-    """The paths of all processes, each with one number."""
+    """The distinct paths of all processes, numbered."""
 
     def __init__(self) -> None:
         self._frames: dict[Frame, int] = {}
@@ -93,20 +93,20 @@ class Sites:
         self._calling: set[int] = set()
 
     def of(self, profile: Profile) -> Integers:
-        """Return for each row of a profile's table of sites the number of that path, -1 for rows not in use."""
+        """Return the path number of each row in a profile's table of sites, -1 for rows not in use."""
         found = self._numbers(profile, profile.tables["sites"])
         self._calling.update(found.tolist())
         return found
 
     def of_samples(self, profile: Profile) -> Integers:
-        """Return for each row of a profile's table of samples the number of the path that computed."""
+        """Return the number of the computing path of each row in a profile's table of samples."""
         return self._numbers(profile, profile.tables["samples"])
 
     def named(self, wrappers: Sequence[str] = ()) -> Named:
-        """Return the paths with the names that the programs' symbols give them.
+        """Return the paths with names from the programs' symbols.
 
-        `wrappers`: patterns, as of a shell, for functions and modules that only pass calls on to MPI, besides
-        those that are recognized: files of MPI libraries, functions with `mpi` in their name.
+        `wrappers`: shell patterns for functions and modules that only pass calls on to MPI, in addition to those
+        recognized by themselves: files of MPI libraries, functions with `mpi` in their name.
         """
         names = _names(self._frames)
         frames = [names[frame] for frame in self._frames]
@@ -142,7 +142,7 @@ class Sites:
 
 
 def renumbered(sites: NDArray[np.uint32], numbers: Integers) -> Integers:
-    """Translate a profile's own numbers of sites; -1 where there is none."""
+    """Translate a profile's own site numbers; -1 if there is no site."""
     known = sites < min(len(numbers), NOWHERE)
     return np.where(known, numbers[np.where(known, sites, 0)] if len(numbers) else -1, -1)
 
@@ -156,12 +156,12 @@ def unwrapped(path: Sequence[Name], wrappers: Sequence[str] = ()) -> Sequence[Na
 
 
 def is_about_mpi(place: str) -> bool:
-    """Say whether a frame, as `Site.frames` has it, is by its name a function that only passes calls on to MPI."""
+    """Return whether a frame of `CallSite.frames` is, by its name, a function that only passes calls on to MPI."""
     return _ABOUT_MPI.search(place.partition(" (")[0]) is not None
 
 
 def fortran_name(symbol: str) -> str:
-    """Return `module::procedure` for the symbol of a procedure in a module; any other symbol as it is."""
+    """Return `module::procedure` for the symbol of a module procedure, or any other symbol unchanged."""
     for pattern in _MODULES:
         if match := pattern.fullmatch(symbol):
             return f"{match['module']}::{match['name']}"
@@ -176,7 +176,7 @@ def _passes_on(frame: Name, wrappers: Sequence[str]) -> bool:
 
 
 def _inside(path: Sequence[Name]) -> Sequence[Name]:
-    """Leave out what calls the program's first function; a path is never empty."""
+    """Return a path without the callers of the program's first function; a path is never empty."""
     for place, frame in enumerate(path):
         if place and _is_outside(frame.function):
             return path[:place]
@@ -189,13 +189,13 @@ def _is_outside(function: str) -> bool:
 
 
 def _computing(path: Sequence[Name]) -> Sequence[Name]:
-    """Return a path of computation: the work of the monitor itself belongs to what called MPI."""
+    """Return a path of computation without the monitor's frames, whose work is attributed to the caller of MPI."""
     first = next((place for place, frame in enumerate(path) if frame.module != MONITOR), 0)
     return path[first:]
 
 
 def _frames_of(profile: Profile, addresses: NDArray[np.uint64]) -> list[Frame]:
-    """Say for each address in which module it lies, and where its file has that place."""
+    """Return for each address its module and the position in the module's file."""
     modules = np.sort(profile.tables["modules"], order="begin")
     begins, ends, biases = (modules[name].astype(np.uint64) for name in ("begin", "end", "bias"))
     paths = [bytes(path).decode(errors="replace") for path in modules["path"]]
@@ -219,7 +219,7 @@ def _place_of(row: np.void) -> Frame:
 
 
 def _names(frames: Iterable[Frame]) -> dict[Frame, tuple[Name, ...]]:
-    """Return the names of frames: several of one where the compiler has put functions into their callers."""
+    """Return the names of frames; a frame has several names if the compiler inlined functions."""
     by_module: dict[str, list[int]] = defaultdict(list)
     names: dict[Frame, tuple[Name, ...]] = {}
     for path, number, function in sorted(frames):
@@ -232,7 +232,7 @@ def _names(frames: Iterable[Frame]) -> dict[Frame, tuple[Name, ...]]:
         file = elf.read(Path(path))
         for address in addresses:
             found = symbols.get((path, address))
-            # addr2line names the last symbol before an address, however many functions without one are between.
+            # addr2line returns the last symbol before an address, even across functions without symbols.
             if found and (found[-1].is_in_source or file.has_symbol(address - 1)):
                 names[path, address, ""] = found
             else:
@@ -241,19 +241,19 @@ def _names(frames: Iterable[Frame]) -> dict[Frame, tuple[Name, ...]]:
 
 
 def _unnamed(module: str, address: int, start: int | None) -> Name:
-    """Return the name of a return address without a symbol: where its function begins, where that is known."""
+    """Return the name of a return address without a symbol: the start of its function, if known."""
     exact = f"{module or 'unknown'}+{address:#x}"
     return Name(exact, "", module) if start is None else Name(f"{module}+{start:#x}", exact, module)
 
 
 def _symbols(asked: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[Name, ...]]:
-    """Ask addr2line for functions and lines of each return address; empty without it, or where it knows none."""
+    """Return functions and lines of each return address from addr2line; empty if it is missing or knows none."""
     tool = shutil.which("addr2line")
     if tool is None:
         return {}
     raw: dict[tuple[str, int], list[tuple[str, str]]] = {}
     running = [
-        # A return address is that of the next instruction, which may belong to another line.
+        # A return address points to the next instruction, which may belong to another line.
         (
             path,
             addresses,
@@ -279,7 +279,7 @@ def _symbols(asked: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[
 
 
 def _demangled(symbols: set[str]) -> dict[str, str]:
-    """Return the names of symbols as their languages spell them, in C++ without arguments."""
+    """Return the demangled names of symbols, for C++ without arguments."""
     names = {symbol: fortran_name(symbol) for symbol in symbols}
     mangled = sorted(symbol for symbol in symbols if symbol.startswith(("_Z", "_R")))
     tool = shutil.which("c++filt")
@@ -298,7 +298,7 @@ def _name(function: str, line: str, module: str) -> Name:
 
 
 def _begun(command: Sequence[str], asked: Iterable[str]) -> subprocess.Popen[str] | None:
-    """Start a tool that reads these lines: from a file, so that it works before anybody waits for its answer."""
+    """Start a tool that reads these lines from a file, so that it works before anyone waits for its answer."""
     try:
         with TemporaryFile() as lines:
             lines.write("".join(f"{line}\n" for line in asked).encode())
@@ -316,7 +316,7 @@ def _begun(command: Sequence[str], asked: Iterable[str]) -> subprocess.Popen[str
 
 
 def _answer(process: subprocess.Popen[str] | None) -> list[str]:
-    """Return the lines that a tool answers; none where it fails, or takes too long."""
+    """Return the lines of a tool's answer; empty if it fails or takes too long."""
     if process is None:
         return []
     try:

@@ -1,4 +1,4 @@
-"""Sums over processes: calls by routine, place and size; waits; waiting in collectives."""
+"""Sums over ranks: calls by routine, call site and size; waits; waiting in collectives."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Groups:
-    """The rows whose keys are the same, in the order of the keys."""
+    """Groups of rows with equal keys, in the order of the keys."""
 
     def __init__(self, *keys: NDArray[Any]) -> None:
         columns = [np.asarray(key).astype(np.int64) for key in keys]
@@ -29,43 +29,43 @@ class Groups:
         self._sizes = np.diff(self._starts, append=len(begins))
 
     def __iter__(self) -> Iterator[Integers]:
-        """Yield the places of the rows, group by group."""
+        """Yield the row indices of each group."""
         return iter(np.split(self._order, self._starts[1:]) if len(self._starts) else [])
 
     @property
     def first(self) -> Integers:
-        """A row of each group: all of its rows have the same keys."""
+        """Index of one row of each group; all rows of a group have the same keys."""
         return self._order[self._starts]
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Add up the values of each group, short integers without overflow."""
+        """Return the sum of the values of each group; short integers do not overflow."""
         if values.ndim > 1:
-            # One by one: a copy of all columns in wide integers would double the memory of a large job.
+            # Column by column: a copy of all columns in wide integers would double the memory for a large job.
             return np.stack([self.sum(column) for column in values.T], axis=1)
         wide = np.result_type(values, np.int64) if values.dtype.itemsize < 8 else values.dtype
         sums: NDArray[Any] = np.add.reduceat(values[self._order], self._starts, dtype=wide)
         return sums
 
     def least(self, values: Floats) -> Floats:
-        """Return the least value of each group."""
+        """Return the smallest value of each group."""
         least: Floats = np.minimum.reduceat(values[self._order], self._starts)
         return least
 
     def least_row(self, values: Floats) -> Integers:
-        """Return the row with the least value of each group, of several the first."""
+        """Return the (first) row with the smallest value of each group."""
         rows = np.flatnonzero(values[self._order] == np.repeat(self.least(values), self._sizes))
         first = np.searchsorted(rows, self._starts)
         row: Integers = self._order[rows[first]]
         return row
 
     def middle(self, values: Floats) -> Floats:
-        """Return the median of the values of each group, of two the upper one."""
+        """Return the upper median of the values of each group."""
         ascending = np.lexsort((values[self._order], np.repeat(self._starts, self._sizes)))
         middle: Floats = values[self._order[ascending[self._starts + self._sizes // 2]]]
         return middle
 
     def distinct(self, values: Integers) -> Integers:
-        """Count the unlike values of each group; from one row of the table to the next they never fall."""
+        """Count the distinct values of each group; values must not decrease from row to row of the table."""
         ordered = values[self._order]
         new = np.ones(len(ordered), np.int64)
         new[1:] = ordered[1:] != ordered[:-1]
@@ -75,20 +75,20 @@ class Groups:
 
 
 SANITISED = 0.99
-"""The share of the calls, in order of their length, that stays in the sanitized view."""
+"""Fraction of the calls, shortest first, that the sanitized view keeps."""
 _OVERFLOW = "none"
-"""The routine of rows that collect the calls without a row of their own."""
+"""The routine of rows that collect calls without their own row."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """A table of all processes, one behind the other."""
+    """A table of all processes, concatenated."""
 
     rows: Rows
     process: Integers
-    """To which of the profiles each row belongs."""
+    """Index of the profile of each row."""
     routine: Integers
-    """Number in `routines`."""
+    """Index in `routines`."""
     site: Integers
     routines: list[str]
     ticks_s: Floats
@@ -98,7 +98,7 @@ class Columns:
 
 
 def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequence[Integers]) -> Columns:
-    """Put a table of all processes together; `column` names the routine, `numbers` count their sites."""
+    """Concatenate a table of all processes; `column` holds the routine, `numbers` translates sites."""
     tables = [profile.tables[table] for profile in profiles]
     names = sorted({name for profile in profiles for name in profile.header.routines[1:]})
     place = {name: number for number, name in enumerate([_OVERFLOW, *names])}
@@ -127,7 +127,7 @@ def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequen
 def calls(columns: Columns, ranks: Sequence[int]) -> list[Calls]:
     """Return all calls by routine, site, communicator size, size class and region, longest first.
 
-    `ranks`: of the profiles.
+    `ranks`: ranks of the profiles.
     """
     rows, time_s = columns.rows, columns.time_s
     keys = ("communicator_size", "size_class", "region")
@@ -155,7 +155,7 @@ def calls(columns: Columns, ranks: Sequence[int]) -> list[Calls]:
 
 
 def waits(columns: Columns) -> list[Waits]:
-    """Return waits and tests by the routine that made the request, longest first."""
+    """Return waits and tests by routine that made the request, longest first."""
     rows = columns.rows
     keys = ("communicator_size", "size_class")
     groups = Groups(columns.routine, columns.site, *(rows[name] for name in keys))
@@ -174,10 +174,10 @@ def waits(columns: Columns) -> list[Waits]:
 
 
 def collectives(columns: Columns, ranks: Sequence[int]) -> list[Collective]:
-    """Return the waiting in the blocking collectives that synchronize, longest first.
+    """Return the waiting time in synchronizing blocking collectives, longest first.
 
-    Only where every member of one communicator made the same number of calls: sums of several communicators of
-    one size cannot be told apart. Calls whose members send unlike sizes (`v` and `w`) are taken together.
+    This requires that every member of a single communicator made the same number of calls, because sums over
+    several communicators of one size cannot be separated. Routines with unequal sizes (`v`, `w`) are merged.
     """
     rows = columns.rows
     synchronizing = np.array([plain(name) in SYNCHRONIZING for name in columns.routines])
@@ -225,8 +225,8 @@ def _collective(columns: Columns, chosen: Integers, ranks: Sequence[int]) -> Col
 def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
     """Yield the merged histograms of the rows of each group.
 
-    Processes on unlike hosts have ticks of unlike lengths; their histograms are added as they are, which is less
-    than the width of a place.
+    Processes on different hosts may have ticks of different lengths; their histograms are added unchanged, because
+    the error is less than the width of a bin.
     """
     rows, ticks_s = columns.rows, columns.ticks_s
     least_s, most_s = groups.least(rows["min_ticks"] * ticks_s), -groups.least(-(rows["max_ticks"] * ticks_s))
@@ -239,7 +239,7 @@ def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
     median, p99 = (np.sum(reached < quantile - 1e-12, axis=1) for quantile in (0.5, SANITISED))
     places = np.arange(counts.shape[1])
     middle_s = 1.5 * 2.0**places * tick_s[:, None]
-    # The middles of the places are scaled so that all calls together take as long as they did.
+    # The middles of the bins are scaled so that the total time of all calls is preserved.
     told_s = np.sum(middle_s * counts, axis=1) / binned
     middle_s *= (mean_s / np.where(told_s > 0, told_s, 1.0))[:, None]
     kept = np.where(places <= p99[:, None], counts, 0)
@@ -268,7 +268,7 @@ def _times(columns: Columns, groups: Groups) -> Iterator[CallTimes]:
 
 
 def _places(columns: Columns, groups: Groups) -> Iterator[tuple[str, int | None]]:
-    """Yield routine and site of each group."""
+    """Yield the routine and the site of each group."""
     for routine, site in zip(
         columns.routine[groups.first].tolist(), columns.site[groups.first].tolist(), strict=True
     ):
@@ -276,6 +276,6 @@ def _places(columns: Columns, groups: Groups) -> Iterator[tuple[str, int | None]
 
 
 def _by_row(columns: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of columns of numbers."""
+    """Yield the rows of numeric columns."""
     for values in zip(*(column.tolist() for column in columns.values()), strict=True):
         yield dict(zip(columns, values, strict=True))

@@ -1,4 +1,4 @@
-"""The course of a program: the processes' rows of their own lengths, brought to common steps."""
+"""The course of a program: rows of each process, resampled to common steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from hpcscope.programs.profiles.records import Timeline
 
 MOST_STEPS = 240
 MOST_RANKS = 64
-"""Processes whose own course is kept."""
+"""Maximum number of ranks with a separate course."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class RowsInTime:
-    """The rows of one process in the order of time; seconds after the end of its MPI_Init."""
+    """The rows of one process in order of time, in seconds after the end of its MPI_Init."""
 
     rows: Rows
     begins_s: Floats
@@ -36,7 +36,7 @@ class RowsInTime:
 
 
 def course(profile: Profile) -> RowsInTime:
-    """Return the rows of a process's time series in the order of time."""
+    """Return the rows of a process's time series in order of time."""
     rows = np.sort(profile.tables["timeline"], order="begin_tick")
     first, tick_s = int(profile.process["first_tick"]), profile.tick_s
     begins, ends = (
@@ -47,7 +47,7 @@ def course(profile: Profile) -> RowsInTime:
 
 
 def timeline(profiles: Sequence[Profile]) -> Timeline | None:
-    """Return the course in at most `MOST_STEPS` steps from the end of MPI_Init on; None without any row."""
+    """Return the course after MPI_Init in at most `MOST_STEPS` steps; None without any row."""
     known = {profile.rank: course(profile) for profile in profiles if len(profile.tables["timeline"])}
     if not known:
         return None
@@ -55,7 +55,7 @@ def timeline(profiles: Sequence[Profile]) -> Timeline | None:
     usual_s = min(float(np.median(rows.ends_s - rows.begins_s)) for rows in known.values())
     if end_s <= 0 or usual_s <= 0:
         return None
-    # Steps that are shorter than the shortest usual row would show nothing new.
+    # Steps shorter than the shortest usual row would not show anything new.
     steps = int(np.clip(end_s / usual_s, 1, MOST_STEPS))
     edges_s = np.linspace(0.0, end_s, steps + 1)
     ranks = sorted(known)

@@ -1,4 +1,4 @@
-"""The trace window: every call of all processes on one clock, and which send belongs to which receive."""
+"""The trace window: all calls of all processes on one clock, with sends matched to receives."""
 
 import json
 from collections import defaultdict, deque
@@ -17,18 +17,18 @@ from hpcscope.programs.profiles.routines import kind, plain
 TRACE = "trace.json"
 SEND, RECEIVE = 1, 2
 _CLOCKS_S = 1e-5
-"""Clocks of two hosts may disagree by so much before a message seems to arrive before it is sent."""
+"""Largest disagreement between two hosts' clocks before a message seems to arrive before it was sent."""
 
 _WITHIN_US = 0.001
-"""An arrow ends so much before its call, to belong to it."""
+"""An arrow ends this much before the end of its call, so that it is drawn inside the call."""
 _CALL = np.dtype(
     [(name, "i4") for name in ("rank", "partner", "tag", "direction", "routine", "operation", "depth")]
     + [(name, "u8") for name in ("communicator", "bytes")]
     + [(name, "f8") for name in ("begin_s", "end_s")]
 )
-"""One call of one process; seconds after the first process left MPI_Init, routines by their number in the trace.
+"""One call of one process: times in s after the first process left MPI_Init, routines by number in the trace.
 
-`operation` is the routine that made the request which this call completed; 0 of a call that completed none.
+`operation` is the routine that made the request completed by this call; 0 if the call did not complete a request.
 """
 
 Floats = NDArray[np.float64]
@@ -37,35 +37,35 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trace:
-    """All calls of the window by rank, and the messages among them."""
+    """All calls in the window by rank, and the messages among them."""
 
     calls: Rows
-    """Rank by rank, each in the order of time; a million of them are too many for an object each."""
+    """Calls rank by rank in order of time, as an array: a million calls are too many for separate objects."""
     routines: list[str]
-    """By number, from 0; number 0 is "none"."""
+    """Routines by number; number 0 is "none"."""
     sends: Integers
     receives: Integers
-    """Of each message: the places in `calls` of its send, and of the call that received it."""
+    """For each message, the index in `calls` of its send (`sends`) and of the call that received it."""
     unmatched: int
-    """Receives and sends whose other end lies outside the window."""
+    """Sends and receives whose other end is outside the window."""
     spans: dict[int, tuple[float, float]]
-    """From when to when each rank was traced."""
+    """Start and end of the traced time of each rank."""
 
     @cached_property
     def late_sender_s(self) -> Floats:
-        """How long the receiver of each message was in its call before the send began."""
+        """Time that the receiver of each message was in its call before the send started."""
         send, receive = self.calls[self.sends], self.calls[self.receives]
         return np.asarray(np.maximum(0.0, np.minimum(send["begin_s"], receive["end_s"]) - receive["begin_s"]))
 
     @cached_property
     def late_receiver_s(self) -> Floats:
-        """How long the sender of each message was in its blocking call before the receive began."""
+        """Time that the sender of each message was in its blocking call before the receive started."""
         send, receive = self.calls[self.sends], self.calls[self.receives]
         waited_s = np.minimum(receive["begin_s"], send["end_s"]) - send["begin_s"]
         return np.where(_begins(self.routines, "I")[send["routine"]], 0.0, np.maximum(0.0, waited_s))
 
     def of(self, rank: int) -> Rows:
-        """Return the calls of a rank in the order of time."""
+        """Return the calls of a rank in order of time."""
         return self.calls[slice(*np.searchsorted(self.calls["rank"], [rank, rank + 1]))]
 
 
@@ -73,7 +73,7 @@ def gather(profiles: Sequence[Profile]) -> Trace:
     """Bring the calls of all processes to one clock and match sends with receives.
 
     Messages of one sender, receiver, tag and communicator arrive in the order in which they were sent (MPI 3.1,
-    sec. 3.5): the first send belongs to the first receive. A receive that ends before that was sent earlier.
+    sec. 3.5): the first send matches the first receive that does not end before it (sent before the window).
     """
     clockeds = on_one_clock(profiles)
     numbers = {"none": 0}
@@ -86,7 +86,7 @@ def gather(profiles: Sequence[Profile]) -> Trace:
 
 @dataclass(frozen=True)
 class Clocked:
-    """A profile and how its ticks become seconds after the first process left MPI_Init."""
+    """A profile with the conversion of its ticks to seconds after the first process left MPI_Init."""
 
     profile: Profile
     tick_s: float
@@ -95,23 +95,23 @@ class Clocked:
 
     @property
     def rank(self) -> int:
-        """Return the rank of the profile."""
+        """Rank of the profile."""
         return self.profile.rank
 
     def second(self, tick: int) -> float:
-        """Return when a tick was."""
+        """Return the time of a tick."""
         return self.zero_s + (tick - self.zero_tick) * self.tick_s
 
     def seconds(self, ticks: NDArray[np.uint64]) -> Floats:
-        """Return when ticks were."""
+        """Return the times of ticks."""
         return np.asarray(self.zero_s + (ticks.astype(np.int64) - self.zero_tick) * self.tick_s)
 
 
 def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
-    """Return how ticks become seconds.
+    """Return the conversion of ticks to seconds for each profile.
 
-    Processes of one host read the same counter, and need no other clock between them; hosts are held together by
-    their calendars, whose disagreement nothing here can tell.
+    Processes of one host read the same counter, so they share a clock; different hosts are aligned by their
+    calendar time, whose errors cannot be detected here.
     """
     first_ns = min(int(profile.process["first_unix_ns"]) for profile in profiles)
     hosts: dict[str, list[Profile]] = defaultdict(list)
@@ -127,10 +127,10 @@ def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
 
 
 def _matched(calls: Rows, routines: Sequence[str]) -> tuple[Integers, Integers, int]:
-    """Return the send and the receive of each message, and how many ends of messages have none in the window.
+    """Return the send and the receive of each message, and the number of ends without a partner in the window.
 
-    A message begins where its send is posted, not where that is complete; it ends in a blocking call, or where its
-    request is completed.
+    A message starts when its send is posted, not when the send completes; it ends in a blocking receive, or when
+    the receive's request completes.
     """
     starts, done = _begins(routines, "I", "Start")[calls["routine"]], calls["operation"] > 0
     is_send = (calls["direction"] == SEND) & ~done
@@ -159,14 +159,14 @@ def _matched(calls: Rows, routines: Sequence[str]) -> tuple[Integers, Integers, 
 
 
 def changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of each row whether it differs from the row before; the first one does."""
+    """Return for each row whether it differs from the previous row; the first row counts as different."""
     found = np.ones(len(columns[0]), bool)
     found[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return found
 
 
 def window(profiles: Sequence[Profile]) -> TraceWindow | None:
-    """Return what the trace was asked to hold and what it holds; None where none was asked for."""
+    """Return the requested trace window and what the trace holds of it; None if no trace was requested."""
     start, _, length = profiles[0].header.trace.partition(":")
     if not float(length or 0):
         return None
@@ -184,10 +184,10 @@ def window(profiles: Sequence[Profile]) -> TraceWindow | None:
 
 
 def late(trace: Trace) -> Late | None:
-    """Return how long receivers waited for sends that had not begun, and blocking senders for receives.
+    """Return how long receivers waited for sends that had not started, and blocking senders for receives.
 
     The patterns "late sender" and "late receiver" of Wolf & Mohr, Automatic performance analysis of hybrid
-    MPI/OpenMP applications, J. Systems Architecture 49 (2003) 421-439. None where no message was traced.
+    MPI/OpenMP applications, J. Systems Architecture 49 (2003) 421-439. None if no message was traced.
     """
     if not len(trace.sends):
         return None
@@ -219,7 +219,7 @@ def late(trace: Trace) -> Late | None:
 
 
 def chrome(trace: Trace, hosts: dict[int, str]) -> str:
-    """Return the trace as browsers and Perfetto read it (Trace Event Format): a process for each rank, us."""
+    """Return the trace in Trace Event Format, for browsers and Perfetto: a process for each rank, times in µs."""
     lines: list[str] = []
     for rank in trace.spans:
         name = f"rank {rank} on {hosts[rank]}" if rank in hosts else f"rank {rank}"
@@ -239,7 +239,7 @@ def chrome(trace: Trace, hosts: dict[int, str]) -> str:
 
 
 def _slices(trace: Trace, rank: int) -> Iterator[str]:
-    """Yield the calls of a rank; writing them by hand takes a third of the time of a JSON library."""
+    """Yield the calls of a rank as JSON; formatting by hand takes a third of a JSON library's time."""
     calls = trace.of(rank)
     calls = calls[calls["operation"] == 0]
     heads = [f'{{"ph":"X","name":{json.dumps(name)},"cat":"{kind(name)}"' for name in trace.routines]
@@ -252,7 +252,7 @@ def _slices(trace: Trace, rank: int) -> Iterator[str]:
 
 
 def _calls(clocked: Clocked, numbers: dict[str, int]) -> Rows:
-    """Return the calls of a process in the order of time; `numbers` of the trace's routines grow with it."""
+    """Return the calls of a process in order of time; add new routines to the trace's `numbers`."""
     profile, table = clocked.profile, clocked.profile.tables["events"]
     calls = np.zeros(len(table), _CALL)
     for name in ("depth", "partner", "tag", "communicator", "bytes", "direction"):
@@ -267,7 +267,7 @@ def _calls(clocked: Clocked, numbers: dict[str, int]) -> Rows:
 
 
 def _span(clocked: Clocked, calls: Rows) -> tuple[float, float]:
-    """Return the part of the window in which a rank ran and had room for its calls."""
+    """Return the part of the window during which a rank ran and had room for its calls."""
     profile = clocked.profile
     start, _, length = profile.header.trace.partition(":")
     begin_s = clocked.second(int(profile.process["first_tick"])) + float(start)
@@ -278,7 +278,7 @@ def _span(clocked: Clocked, calls: Rows) -> tuple[float, float]:
 
 
 def _begins(routines: Sequence[str], *words: str) -> NDArray[np.bool_]:
-    """Say of each routine whether its name begins with one of the words."""
+    """Return for each routine whether its name begins with one of the words."""
     return np.array([plain(name).removeprefix("MPI_").startswith(words) for name in routines])
 
 

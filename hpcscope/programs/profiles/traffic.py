@@ -1,4 +1,4 @@
-"""Point-to-point traffic between processes."""
+"""Point-to-point traffic between ranks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from hpcscope.programs.profiles.profile import Profile
 from hpcscope.programs.profiles.records import Traffic
 
 MOST = 256
-"""Rows of the matrix; with more processes, successive ones share a row."""
+"""Maximum number of rows in the matrix; with more ranks, successive ranks share a row."""
 
 
 def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
-    """Return the matrix of messages as the senders counted them; a put and a get count as messages too.
+    """Return the matrix of messages as counted by the senders; puts and gets count as messages, too.
 
-    What a process that left no profile has sent is taken from its receivers. Messages to processes outside
-    MPI_COMM_WORLD, or that had no row of their own, are in the processes' totals only.
+    Messages sent by a rank without a profile are taken from its receivers. Messages to processes outside
+    MPI_COMM_WORLD, or without their own row, are only in the ranks' totals.
     """
     block = -(-ranks // MOST)
     side = -(-ranks // block)
@@ -57,7 +57,7 @@ def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
 
 
 def matrix(traffic: Traffic, ranks: int, column: str) -> NDArray[Any]:
-    """Return a column as a matrix: a row for each sender (or block), a column for each receiver."""
+    """Return a column as a matrix with a row for each sender (or block) and a column for each receiver."""
     side = -(-ranks // traffic.block)
     values = np.asarray(getattr(traffic, column))
     dense = np.zeros((side, side), values.dtype)

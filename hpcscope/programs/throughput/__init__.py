@@ -1,1 +1,1 @@
-"""The throughput of a mix of applications that run side by side on a cluster."""
+"""Throughput of a mix of applications that run concurrently on a cluster."""

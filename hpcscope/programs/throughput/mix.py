@@ -4,7 +4,7 @@ name = "department"
 [[job]]
 benchmark = "application.cfd n=64"   # a case of a benchmark,
 ranks = 2
-weight = 3                           # so many times in every round
+weight = 3                           # number of these jobs in every round
 [[job]]
 name = "waves"
 program = "./waves --points 2000"    # or a program of your own; Scope starts its ranks
@@ -32,30 +32,30 @@ from hpcscope.strict import Asked, Text, Words
 from hpcscope.units import count
 
 MOST_JOBS = 10_000
-"""In one round."""
+"""Maximum number of jobs in one round."""
 
 
 class Job(Asked):
-    """One `[[job]]`: what it runs, and how often."""
+    """A `[[job]]`: what to run, and how often."""
 
     name: Annotated[str, Field(pattern=f"^{NAME}$")] = ""
-    """Empty: of the benchmark or the program."""
+    """Name of the job; by default the name of the benchmark or program."""
     benchmark: Text | None = None
-    """A case as a program of its own: `application.cfd n=64`."""
+    """A case to run as a stand-alone program: `application.cfd n=64`."""
     program: Words = []
-    """Instead: the words of a program; a string is split as by a shell."""
+    """Instead of `benchmark`: words of a program; a string is split as by a shell."""
     ranks: int = Field(1, ge=1, le=10**7)
     weight: int = Field(1, ge=1, le=1000)
-    """Jobs of this kind in a round."""
+    """Number of jobs of this kind in a round."""
     check: Words = []
-    """A command that reads the output of the job and exits with 0 when that is correct."""
+    """A command that reads the output of the job and exits with 0 if the output is correct."""
     limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
     """Seconds after which a job is ended and counts as failed."""
 
     @model_validator(mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
-        """Name a job after what it runs."""
+        """Name a job after its benchmark or program by default."""
         if not isinstance(value, dict) or "name" in value:
             return value
         asked = value.get("benchmark") or value.get("program") or ""
@@ -71,7 +71,7 @@ class Job(Asked):
 
     @property
     def words(self) -> str:
-        """The job with what it runs: the name by which its samples know it."""
+        """The job's name and what it runs, which identify the job in its samples."""
         return f"{self.name}: {self.benchmark or shlex.join(self.program)}"
 
 
@@ -80,13 +80,13 @@ class Mix(Asked):
 
     name: str = Field("mix", pattern=f"^{NAME}$")
     rounds: int = Field(6, ge=1, le=10_000)
-    """In each, every job runs alone once, and all jobs of the mix run side by side."""
+    """Number of rounds; in each round, every job runs alone once, and all jobs of the mix run concurrently."""
     time_s: float | None = Field(None, gt=0, le=366 * 86400)
-    """No round begins that would probably not end within this time."""
+    """Time limit; no round starts that would probably exceed it."""
     seed: int | None = Field(None, ge=0, lt=2**31)
-    """Seed of the random orders; None draws one."""
+    """Seed of the random orders; None means a random seed."""
     folder: Text | None = None
-    """In which the jobs are started; None: the current one."""
+    """Working directory of the jobs; None: the current directory."""
     mpi: Text | None = None
     launcher: LauncherSettings = LauncherSettings()
     job: list[Job] = []
@@ -104,33 +104,33 @@ class Mix(Asked):
 
     @property
     def words(self) -> str:
-        """What the mix consists of."""
+        """The jobs of the mix in words."""
         return " + ".join(f"{job.weight} x {job.words} on {count(job.ranks, 'rank')}" for job in self.job)
 
 
 def read(file: Path, changes: Mapping[str, Any] | None = None) -> Mix:
-    """Read a mix and override it with `changes`; None changes nothing.
+    """Read a mix and override it with `changes`, in which None leaves a value unchanged.
 
-    Raises UsageError naming file, key, value and what is allowed.
+    Raises a UsageError that names file, key, value and what is allowed.
     """
     given = {key: value for key, value in (changes or {}).items() if value is not None}
     try:
         asked = read_toml(file)
-        Mix.model_validate(asked)  # what an option replaces must be right, too
+        Mix.model_validate(asked)  # values that an option overrides must be valid, too
         return Mix.model_validate({**asked, **given})
     except ValidationError as error:
         raise UsageError(f"{file}: {_explain(error)}") from error
-    except ValueError as error:  # of shlex: no closing quotation
+    except ValueError as error:  # raised by shlex: no closing quotation
         raise UsageError(f"{file}: {error}") from error
 
 
 def write(mix: Mix) -> str:
-    """Return the mix as TOML that `read` reads back."""
+    """Return the mix as TOML that `read` can read."""
     return tomli_w.dumps(mix.model_dump(mode="json", exclude_none=True))
 
 
 def working_folder(mix: Mix, where: str) -> Path:
-    """Return the folder of the jobs; UsageError where it is none that can be entered."""
+    """Return the working directory of the jobs; UsageError if it cannot be entered."""
     folder = Path(mix.folder or Path.cwd())
     if not folder.is_dir() or not os.access(folder, os.X_OK):
         raise UsageError(f"{where}: directory = {folder}: must be a directory that can be entered")

@@ -1,4 +1,4 @@
-"""A round: every job alone, and all jobs of the mix side by side, recorded as they end."""
+"""A round: every job alone, and all jobs of the mix concurrently, recorded as they end."""
 
 import random
 import shutil
@@ -22,15 +22,15 @@ from hpcscope.samples.records import JobRecord, Origin, RoundRecord
 
 
 class Slots:
-    """Free slots of each host."""
+    """The free slots of each host."""
 
     def __init__(self, slots: Sequence[int]) -> None:
         self._free = list(slots)
 
     def take(self, ranks: int) -> list[int] | None:
-        """Take slots for a job and return how many of each host; None where too few are free.
+        """Take slots for a job and return how many on each host; None if too few are free.
 
-        A job gets the fullest host that has room for it, else the emptiest hosts: few hosts in any case.
+        A job gets the fullest host with room for it, else the emptiest hosts, and thus few hosts in any case.
         """
         if sum(self._free) < ranks:
             return None
@@ -46,18 +46,18 @@ class Slots:
         return taken
 
     def give_back(self, taken: Sequence[int]) -> None:
-        """Free the slots of a job that ended."""
+        """Release the slots of a job that ended."""
         self._free = [free + count for free, count in zip(self._free, taken, strict=True)]
 
 
 Beside = Literal["nothing", "mix"]
 Listener = Callable[[JobRecord | RoundRecord], None]
-"""Receives every record as it is written."""
+"""Called with every record when it is written."""
 
 
 @dataclass(frozen=True)
 class Started:
-    """A job that runs."""
+    """A running job."""
 
     job: Job
     taken: list[int]
@@ -75,22 +75,22 @@ class EndedJob:
 
 @dataclass(frozen=True)
 class MixRounds:
-    """Where the jobs of a measurement run, and what is written of them."""
+    """Executes and records the rounds of a measurement."""
 
     mix: Mix
     starter: JobStarter
     directory: Path
     """The working directory of the jobs."""
     outputs: Path
-    """What failed jobs printed is kept below it."""
+    """Directory for the output of failed jobs."""
     samples: Path
     origin: Origin
     listener: Listener
 
     def measure(self, number: int) -> float:
-        """Measure one round and return how long it took, in seconds.
+        """Measure one round and return its duration in seconds.
 
-        The mix comes first in every other round, so that what changes along the run affects both alike.
+        The mix comes first in every other round, so that changes during the run affect both parts alike.
         """
         began_s = time.monotonic()
         chance = random.Random(f"{self.mix.seed} {number}")
@@ -125,7 +125,7 @@ class MixRounds:
         )
 
     def _run(self, number: int, jobs: Sequence[Job], beside: Beside) -> list[JobRecord]:
-        """Run jobs as slots become free, in their order; one that does not fit yet lets others pass."""
+        """Run jobs in order as slots become free; a job that does not fit yet lets later jobs pass."""
         slots = Slots(self.starter.slots)
         ended: SimpleQueue[EndedJob] = SimpleQueue()
         waiting = list(enumerate(jobs, 1))
@@ -195,7 +195,7 @@ class MixRounds:
 
 
 def _end(running: Sequence[Started]) -> None:
-    """Kill jobs that are still running, those that are just being started too."""
+    """Kill jobs that are still running, including jobs that are just starting."""
     for started in running:
         while started.thread.is_alive():
             processes.kill(lambda one=started: processes.with_variable(MARK, str(one.folder)))  # type: ignore[misc]
@@ -204,7 +204,7 @@ def _end(running: Sequence[Started]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove the output of a job, and the folder around it once that is empty."""
+    """Remove the output of a job, and the parent directory if it is then empty."""
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):
         folder.parent.rmdir()

@@ -1,4 +1,4 @@
-"""How a job of a mix is started on the slots that it got, and how much processor time its ranks say they used."""
+"""Start of a mix's job on its slots, and the CPU time that its ranks report."""
 
 import os
 import re
@@ -19,14 +19,14 @@ from hpcscope.programs.profiles.program import located
 from hpcscope.programs.throughput.mix import Job, Mix
 from hpcscope.settings.hosts import HostSlots
 
-# `times` tells of what the shell waited for; in a pipe or a substitution it would tell of another shell. Some
-# shells print it with the decimal comma of the user's language.
+# `times` reports on children that the shell waited for; in a pipe or a substitution, it would report on another
+# shell. Some shells print it with the decimal comma of the user's language.
 TIMED = (
     '"$@" || exit; LC_ALL=C; file=$(mktemp) || exit 0; times >"$file"; '
     '{ read -r own; read -r user system; } <"$file"; rm -f "$file"; '
     'printf "scope-times %s %s\\n" "$user" "$system" >&2'
 )
-"""A shell's program that runs another one and, where that succeeds, prints its user and system time."""
+"""Shell script that runs a program and, if it succeeds, prints its user and system time."""
 _SAID = re.compile(r"scope-times (\d+)m([\d.]+)s (\d+)m([\d.]+)s")
 
 
@@ -36,17 +36,17 @@ class JobStarter:
 
     cluster: Cluster
     words: dict[str, list[str]]
-    """The program of each job, by its name."""
+    """Words of each job's program, by name of the job."""
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """Return the slots of each host."""
+        """Number of slots of each host."""
         return self.cluster.place.slots
 
     def command(self, job: Job, taken: Sequence[int]) -> Command:
-        """Return how a job is started on so many slots of each host.
+        """Return the command that starts a job on the given numbers of slots of each host.
 
-        Ranks are not bound: launchers that know nothing of each other would bind theirs to the same processors.
+        Ranks are not bound: launchers that do not know of each other would bind their ranks to the same cores.
         """
         site = self.cluster.site
         if site.hosts:
@@ -57,7 +57,7 @@ class JobStarter:
 
 
 def starter(mix: Mix, cluster: Cluster, folder: Path, where: str) -> JobStarter:
-    """Return the starter of the jobs of a mix; UsageError beginning with `where` for one that cannot run here."""
+    """Return the starter of a mix's jobs; a UsageError that begins with `where` if a job cannot run here."""
     room = sum(cluster.place.slots)
     words = {}
     for job in mix.job:
@@ -81,7 +81,7 @@ def _program(job: Job, cluster: Cluster, folder: Path, where: str) -> list[str]:
 
 
 def _checked(job: Job, cluster: Cluster, where: str) -> tuple[str, str]:
-    """Return benchmark and parameters of a job; UsageError for what the native program would refuse."""
+    """Return benchmark and parameters of a job; UsageError if the native program would refuse them."""
     assert job.benchmark is not None
     name, *parameters = job.benchmark.split()
     where = f"{where}: {job.name}"
@@ -104,7 +104,7 @@ def _checked(job: Job, cluster: Cluster, where: str) -> tuple[str, str]:
 
 
 def processor_time(printed: str, ranks: int) -> float | None:
-    """Return the processor time in seconds that the ranks of a job printed; None unless all of them did."""
+    """Return the CPU time in seconds that the ranks of a job printed; None unless all ranks printed it."""
     said = _SAID.findall(printed)
     if len(said) != ranks:
         return None

@@ -1,1 +1,1 @@
-"""The page of a campaign."""
+"""The report of a campaign."""

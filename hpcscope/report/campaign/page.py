@@ -1,4 +1,4 @@
-"""A campaign as one HTML page that needs nothing else."""
+"""The report of a campaign: one self-contained HTML file."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from hpcscope.report.wording import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
-    """Return the page."""
+    """Return the report as HTML."""
     tables = sections(head, analysis)
     return page(
         "campaign.html",

@@ -1,4 +1,4 @@
-"""A campaign as tables: the terminal prints them and the page shows them, made once for both."""
+"""The tables of a campaign, shared by the terminal and the report."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from hpcscope.report.figure import Figure, Mark, Plot, Table, count_axis, estima
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
-"""Units of the features whose names do not end in one."""
+"""Units of the features whose names do not end in a unit."""
 HEADS = {
     "compute_s": "computation",
     "mpi_s": "MPI",
@@ -39,7 +39,7 @@ MOST_DISTURBANCES = 20
 OVERSUBSCRIBED = "oversubscribed"
 STEPS = 60
 SLOTS = {"wall_s": 7, "elapsed_s": 7, "compute_s": 0, "mpi_s": 1}
-"""The style of each time."""
+"""Style slot of each kind of time."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TimeBar:
     compute: float
     mpi: float
     low: float
-    """Where the interval of the whole time begins."""
+    """Lower end of the interval for the whole time, in percent like the parts; `high` is its upper end."""
     high: float
 
 
@@ -65,7 +65,7 @@ class TableSection:
     table: Table
     bars: list[TimeBar] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    """Ratios on one logarithmic axis with 1 at `unity` percent."""
+    """Ratios on one logarithmic axis, on which ratio 1 is at `unity` percent."""
     unity: float = 0.0
     charts: list[Figure] = field(default_factory=list)
 
@@ -88,7 +88,7 @@ def sections(head: Head, analysis: Analysis) -> list[TableSection]:
 
 
 def lead(head: Head, analysis: Analysis) -> str:
-    """Summarise in one sentence which runs were made."""
+    """Return one sentence that summarizes which runs were made."""
     if not analysis.runs:
         return "No run has ended yet."
     points = len(analysis.configurations)
@@ -128,7 +128,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
 
 
 def _ratios(effects: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
-    """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
+    """Return the ratios as percentages of one logarithmic axis, and the position of ratio 1 on that axis."""
     ends = [math.log(bound) for effect in effects for bound in effect.ratio.bounds]
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
@@ -167,7 +167,7 @@ def _minus_one(ratio: Estimate) -> Estimate:
 
 
 def answers(analysis: Analysis) -> list[str]:
-    """Return what a study was made for, in sentences: the fastest point, and the speedup."""
+    """Return the answers to the questions behind a study, in sentences: the fastest point, and the speedup."""
     found = []
     if best := analysis.fastest:
         varying = _varying([configuration.point for configuration in analysis.configurations])
@@ -454,7 +454,7 @@ def _verdict(layout: LayoutComparison) -> str:
 
 
 def _size(change: Estimate) -> str:
-    """Format a change without its sign."""
+    """Format the absolute value of a change."""
     if change.value >= 0 or change.low is None or change.high is None:
         return units.share(abs(change.value), change.low, change.high)
     return units.share(-change.value, -change.high, -change.low)
@@ -574,7 +574,7 @@ def _spread(spread: Spread, unit: str) -> str:
 def charts(
     laws: Sequence[Law], named: Callable[[Law], str], names: dict[str, str], origin: str
 ) -> Iterator[Figure]:
-    """Yield a figure for each factor and each choice of all others; `named` names the choice."""
+    """Yield a figure for each factor and each combination of the other factors, which `named` names."""
     groups: dict[tuple[str, str], list[Law]] = {}
     for law in laws:
         groups.setdefault((law.variable, law.held.key), []).append(law)

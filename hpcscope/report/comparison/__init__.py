@@ -1,1 +1,1 @@
-"""The page of a comparison."""
+"""The report of a comparison."""

@@ -1,4 +1,4 @@
-"""The shares of their peaks that benchmarks reach in several runs, as a figure."""
+"""A figure of the fractions of peak that benchmarks reach in several runs."""
 
 from hpcscope import units
 from hpcscope.comparison.efficiency import Efficiencies, EfficiencyRow
@@ -8,7 +8,7 @@ from hpcscope.report.figure import DotPlot, Mark, Panel, Table
 
 
 def figure(shares: Efficiencies) -> DotPlot:
-    """Return the efficiencies of all runs, benchmark by benchmark; the axis ends at the peak or beyond it."""
+    """Return the efficiencies of all runs, benchmark by benchmark; the axis ends at the peak or above."""
     end = max([1.0, *(efficiency.high or efficiency.share for row in shares.rows for efficiency in row.known)])
     letters = [letter(number) for number in range(len(shares.runs))]
     return DotPlot(

@@ -1,4 +1,4 @@
-"""B over A by size, a figure for each benchmark: medians of the ratio with bands, and surfaces over processes."""
+"""The ratio B / A by size, one figure per benchmark: medians with interval bands, surfaces over rank counts."""
 
 import math
 from collections import defaultdict
@@ -15,7 +15,7 @@ from hpcscope.report.run.figures.surfaces import places
 
 
 def figures(comparison: Comparison) -> list[Figure]:
-    """Return the figures of all benchmarks that were swept over a size, those that changed most first."""
+    """Return the figures of all benchmarks that were swept over a size, largest change first."""
     cases: dict[str, list[ComparedCase]] = defaultdict(list)
     for group in groups(comparison):
         for row in group.rows:
@@ -29,7 +29,7 @@ def figures(comparison: Comparison) -> list[Figure]:
 
 
 def _change(cases: list[ComparedCase]) -> float:
-    """Return by how much most cases changed: the median of the logarithms of their ratios, without sign."""
+    """Return the typical change of the cases: the median absolute logarithm of their ratios."""
     return median(abs(math.log(case.ratio)) for case in cases if case.ratio)
 
 
@@ -81,7 +81,7 @@ def _name(case: ComparedCase, variable: str) -> str:
 
 
 def _bounds(case: ComparedCase) -> tuple[float, float, float]:
-    """Return the ratio between its bounds; an unknown bound is the ratio."""
+    """Return the lower bound, the ratio and the upper bound; the ratio replaces an unknown bound."""
     ratio = case.ratio or 1.0
     return case.ratio_low or ratio, ratio, case.ratio_high or ratio
 
@@ -99,11 +99,11 @@ def _traces(name: str, line: list[ComparedCase], variable: str, xs: list[float],
 
 
 _WRITTEN = 9
-"""Up to this many sizes the cells contain the ratios."""
+"""Maximum number of sizes at which the cells contain the ratios."""
 
 
 def surfaces(cases: Sequence[ComparedCase]) -> list[Figure]:
-    """Return a figure for each variant of a benchmark that both runs swept over sizes and numbers of processes."""
+    """Return a figure for each variant of a benchmark that both runs swept over sizes and rank counts."""
     variable = swept(cases)
     if variable is None:
         return []

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that needs nothing else."""
+"""The report of a comparison: one self-contained HTML file."""
 
 from hpcscope.comparison.comparison import Comparison
 from hpcscope.comparison.efficiency import Efficiencies
@@ -10,11 +10,11 @@ from hpcscope.report.comparison.rows import axis, groups, place
 from hpcscope.report.frame import as_json, environment, plot
 
 _OPEN = 4
-"""Curves that stand open: the curves of the benchmarks that changed most."""
+"""Number of curves that are not folded: the curves of the benchmarks that changed most."""
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
-    """Return the page: efficiencies where they are given, counts, what differs, every case worst first."""
+    """Return the report: efficiencies if given, counts, what differs, and every case, worst first."""
     frame = environment()
     frame.filters.update(
         change=change,

@@ -1,4 +1,4 @@
-"""The cases of a comparison as rows of its page: a row for each time, with the place of its change on one axis."""
+"""The cases of a comparison as rows of its report: a row per time, with the position of its change on one axis."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from hpcscope.comparison.comparison import ComparedCase, Comparison, Verdict
 from hpcscope.comparison.times import ComparedRow, rows
 
 OPEN: tuple[Verdict, ...] = ("worse", "better", "states differ", "common change")
-"""Verdicts whose cases stand open; the others are a line each."""
+"""Verdicts whose cases are shown in full; each other verdict is folded into one line."""
 _NARROWEST = 0.05
 _WIDEST = 1.0
-"""The axis of changes ends at least at 5 %, at most at 100 %."""
+"""Smallest and largest end of the axis of changes: 5 % and 100 %."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class VerdictGroup:
     verdict: Verdict
     rows: list[ComparedRow]
     seen: float | None
-    """The smallest change that would have been seen in the median case; None where that is not known."""
+    """Smallest change that the median case could have detected; None if unknown."""
 
     @property
     def is_open(self) -> bool:
@@ -31,7 +31,7 @@ class VerdictGroup:
 
 @dataclass(frozen=True)
 class AxisPlace:
-    """A change on the axis of all changes, in percent of its width."""
+    """Position of a change and its interval on the axis of all changes, in percent of the axis's width."""
 
     low: float
     middle: float
@@ -39,7 +39,7 @@ class AxisPlace:
 
 
 def groups(comparison: Comparison) -> list[VerdictGroup]:
-    """Return the cases by verdict, in reading order, each time once."""
+    """Return the cases grouped by verdict in reading order, with one row for each time."""
     alike: dict[Verdict, list[ComparedRow]] = {}
     for row in rows(comparison.cases):
         alike.setdefault(row.case.verdict, []).append(row)
@@ -47,7 +47,7 @@ def groups(comparison: Comparison) -> list[VerdictGroup]:
 
 
 def axis(comparison: Comparison) -> float:
-    """Return the largest change on the axis of changes: nearly all changes are smaller."""
+    """Return the end of the axis of changes, which nearly all changes lie within."""
     changes = sorted(abs(case.change) for case in comparison.cases if case.change is not None)
     if not changes:
         return _NARROWEST
@@ -55,7 +55,7 @@ def axis(comparison: Comparison) -> float:
 
 
 def place(case: ComparedCase, end: float) -> AxisPlace | None:
-    """Return where a change stands on an axis from -`end` to `end`; None where it is not known."""
+    """Return the position of a change on an axis from -`end` to `end`; None if the change is not known."""
     if case.ratio is None:
         return None
     low = case.ratio if case.ratio_low is None else case.ratio_low

@@ -20,15 +20,15 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.units import count
 
 Line = tuple[int, list[Summary]]
-"""The place of a run, and its figures by size."""
+"""The index of a run, and its results by size."""
 _MOST_OF_ONE = 4
-"""Curves of one metric of a benchmark; further ones differ by parameters and are in the table of cases."""
+"""Maximum number of further curves per metric of a benchmark; all other cases are only in the table of cases."""
 
 
 def curves(
     side_by_side: SideBySide, sides: Sequence[Side], historic: Sequence[PublishedMachine] = ()
 ) -> list[Figure]:
-    """Return a figure for each metric that two runs swept alike; the first of every benchmark come first.
+    """Return figures of each metric that two or more runs swept alike, each benchmark's first figure first.
 
     A historic machine counts as a run.
     """
@@ -57,7 +57,7 @@ def curves(
 def _of_metric(
     group: list[tuple[int, Summary]], names: Sequence[str], baseline: int, catalog: Catalog, key: str
 ) -> list[Figure]:
-    """Return the figures of a metric, one for each choice of what was not swept; the longest curves come first."""
+    """Return the figures of a metric, one for each combination of the other factors, longest curves first."""
     variable = swept([case for _, case in group])
     if variable is None:
         return []
@@ -116,14 +116,14 @@ def _figure(
 
 
 def _chosen(lines: list[Line], variable: str, baseline: int) -> list[Line]:
-    """Return the lines that can be told apart in one figure: the baseline's and those farthest from it."""
+    """Return as many lines as one figure can show: the baseline's line and the lines farthest from it."""
     if len(lines) <= MOST_SERIES:
         return lines
     reference = next((line for number, line in lines if number == baseline), lines[0][1])
     at = {case.parameters[variable]: case.median for case in reference}
 
     def distance(line: Line) -> float:
-        """Return the mean of the logarithms of the ratios, without sign; the baseline's is 0."""
+        """Return the mean absolute logarithm of the line's ratios to the baseline; 0 for the baseline itself."""
         medians = [(case.median, at.get(case.parameters[variable])) for case in line[1]]
         ratios = [abs(log(mine / its)) for mine, its in medians if mine and its and mine * its > 0]
         return sum(ratios) / len(ratios) if ratios else inf

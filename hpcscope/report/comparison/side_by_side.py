@@ -1,4 +1,4 @@
-"""Runs side by side as one HTML file that needs nothing else."""
+"""The report of several runs side by side: one self-contained HTML file."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from hpcscope.report.comparison.run_curves import curves
 from hpcscope.report.frame import as_json, environment, plot
 
 _OPEN = 6
-"""Curves that stand open."""
+"""Number of curves that are not folded."""
 
 
 def render(
@@ -25,9 +25,9 @@ def render(
     efficiencies: Efficiencies | None = None,
     historic: Sequence[PublishedMachine] = (),
 ) -> str:
-    """Return the page: the runs, efficiencies where they are given, a line for each run in every curve, all cases.
+    """Return the report: the runs, efficiencies if given, curves with a line for each run, and all cases.
 
-    `sides` are the runs of `found`, in its order. `historic`: machines whose published figures stand beside them.
+    `sides` are the runs of `side`, in the same order. `historic`: machines with published results to compare with.
     """
     frame = environment()
     frame.filters.update(change=change, common_change=common_change, letter=letter, states_differ=states_differ)

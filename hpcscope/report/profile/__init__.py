@@ -1,1 +1,1 @@
-"""The page of a monitored program."""
+"""The report of a monitored program."""

@@ -1,4 +1,4 @@
-"""The contents of the folder of a monitored run, read once."""
+"""The contents of a monitored run's directory, read once."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ from hpcscope.rundirectory import RunDirectory, read_json
 
 @dataclass(frozen=True)
 class ProfileContents:
-    """Everything that the report of a monitored program is drawn from."""
+    """Everything that the report of a monitored program is made from."""
 
     folder: Path
     monitored: Monitored
@@ -29,12 +29,12 @@ class ProfileContents:
 
     @cached_property
     def trace(self) -> Trace | None:
-        """Every call in the trace window; None where none was traced."""
+        """Every call in the trace window; None if no call was traced."""
         return gather(job(self.folder).profiles) if self.merged.events else None
 
 
 def read(folder: Path) -> ProfileContents:
-    """Read the folder of a monitored run; UsageError names what is missing or wrong in it."""
+    """Read the directory of a monitored run; a UsageError says what is missing or wrong in it."""
     if not (folder / profiles.PROFILE).is_file():
         raise UsageError(f"{folder / profiles.PROFILE}: missing; `scope analyze {folder}` derives it")
     return ProfileContents(

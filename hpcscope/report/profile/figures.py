@@ -1,4 +1,4 @@
-"""Figures of a monitored program: where its time goes, by process, routine, size, partner and moment."""
+"""Figures of a monitored program: its time by rank, routine, message size, partner and moment."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,24 +15,24 @@ from hpcscope.report.run.figures.stacked import bars, layout
 from hpcscope.units import count
 
 MOST_RANKS = 48
-"""Rows of figures by process; of more, some between and those that stand out."""
+"""Maximum number of ranks in figures by rank; beyond it, a selection and the ranks that stand out."""
 MOST_ROUTINES = 16
 _KINDS: tuple[Kind, ...] = ("send", "receive", "send and receive", "wait", "collective")
-"""Kinds of routines with a color of their own, from slot 1 on; all others share one."""
+"""Kinds of routines with their own colors, starting at slot 1; all other kinds share a color."""
 _OTHER = "other"
 SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(_KINDS, 1)} | {_OTHER: 8}
-"""The color of each kind of time, the same in all figures."""
+"""Color slot of each kind of time, the same in all figures."""
 _IN_MPI, _ON_PROCESSOR, _IN_KERNEL, _MEMORY = 6, 7, 9, 10
-"""The colors of what is no kind of time."""
+"""Color slots of quantities that are not kinds of time."""
 _SIDE, _LOWEST, _HIGHEST = 26, 300, 720
 _WRITTEN = 12
-"""Up to this number of processes the cells of a matrix contain figures."""
+"""Maximum number of rows at which the cells of a matrix contain values."""
 _MEASURED = ["measured"]
 _WAITS = "waits for "
 
 
 def by_process(merged: Merged) -> Figure:
-    """Return computation and time in MPI of each process, stacked."""
+    """Return computation and time in MPI of each rank as stacked bars."""
     chosen = outstanding(merged)
     labels = [f"rank {process.rank}" for process in chosen]
     parts = {"computation": [process.compute_s for process in chosen]}
@@ -113,7 +113,7 @@ def by_routine(merged: Merged) -> Figure:
 
 
 def by_size(merged: Merged) -> Figure:
-    """Return the time in routines that carry data by message size, a color for each kind of routine."""
+    """Return the time by message size in the routines that carry data, with a color for each kind of routine."""
     carrying = [call for call in merged.calls if call.size_class > 0 and call.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for link in carrying:
@@ -151,7 +151,7 @@ def by_size(merged: Merged) -> Figure:
 
 
 def traffic(merged: Merged) -> Iterator[Figure]:
-    """Yield the matrices of bytes, of messages, and of the time that receivers spent on them."""
+    """Yield the matrices of bytes, of messages, and of the time that receivers spent on the messages."""
     if not merged.traffic.sender:
         return
     for column, unit, title in (
@@ -165,7 +165,7 @@ def traffic(merged: Merged) -> Iterator[Figure]:
 
 
 def course(merged: Merged) -> Iterator[Figure]:
-    """Yield the course over time: shares of all processes, of each, and memory."""
+    """Yield the course over time: fractions of all ranks' time, memory and messages, and each rank's course."""
     found = merged.timeline
     if found is None or len(found.mpi_share) < 2:
         return
@@ -213,7 +213,7 @@ def course(merged: Merged) -> Iterator[Figure]:
 
 
 def outstanding(merged: Merged) -> list[ProfiledProcess]:
-    """Return the processes that figures show: all, or some spread over all and those that stand out."""
+    """Return the ranks that figures show: all, or an evenly spread selection and the ranks that stand out."""
     if len(merged.processes) <= MOST_RANKS:
         return merged.processes
     marked = {merged.spreads[name].most_rank for name in ("compute_s", "mpi_s", "wall_s")}
@@ -225,7 +225,7 @@ def outstanding(merged: Merged) -> list[ProfiledProcess]:
 
 
 def size_range(size_class: int) -> str:
-    """Write the sizes of a class: `1 KiB to 2047 B` is `1 KiB to 2 KiB`, its end left out."""
+    """Return the size range of a class without its upper end: 1,024 to 2,047 B is `1 KiB to 2 KiB`."""
     if size_class == 0:
         return "0 B"
     return f"{units.size(1 << (size_class - 1))} to {units.size(1 << size_class)}"
@@ -337,7 +337,7 @@ def _ranks(place: int, block: int, ranks: int) -> str:
 
 
 def _threaded(merged: Merged) -> bool:
-    """Say whether several threads were in MPI at once: their calls take longer than the process was in MPI."""
+    """Return whether several threads were in MPI at once: their calls add up to more than a rank's time in MPI."""
     return any(sum(process.kinds_s.values()) > 1.02 * process.mpi_s for process in merged.processes)
 
 
@@ -351,7 +351,7 @@ def _usage(process: ProfiledProcess) -> list[str]:
 
 
 def time_kind(kind: Kind) -> str:
-    """Return the kind as figures color it."""
+    """Return the kind that determines the color in figures."""
     return kind if kind in _KINDS else _OTHER
 
 
@@ -368,7 +368,7 @@ def _s(seconds: float) -> str:
 
 
 def described(merged: Merged) -> str:
-    """Describe a program in a line: `lmp: 4 processes on 2 hosts`."""
+    """Return one line that describes a program: `lmp: 4 ranks on 2 hosts`."""
     name = (merged.arguments or [merged.program])[0].rpartition("/")[2] or "a program"
     hosts = f" on {merged.hosts[0]}" if len(merged.hosts) == 1 else f" on {len(merged.hosts)} hosts"
     return f"{name}: {count(merged.ranks, 'rank', 'ranks')}{hosts}"

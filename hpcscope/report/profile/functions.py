@@ -1,4 +1,4 @@
-"""Computation and time in MPI by function of the program: a flame graph, the tree behind it, each by process."""
+"""Computation and time in MPI by function of the program: a flame graph, its tree, and the largest by rank."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from hpcscope.units import count
 
 MOST_FUNCTIONS = 24
 _NARROWEST = 0.001
-"""Share of all time that a box of the graph, and a row of its table, needs."""
+"""Minimum fraction of all time for a box in the graph and for a row in its table."""
 _LINE = 19
-"""Pixels from one level of the graph to the next."""
+"""Height of a level of the graph, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Box:
 
 @dataclass(frozen=True)
 class FlameGraph:
-    """Boxes as wide as their share of the time, callers above what they call."""
+    """Boxes whose width is their fraction of the time, with callers above callees."""
 
     key: str
     title: str
@@ -44,7 +44,7 @@ class FlameGraph:
 
 @dataclass(frozen=True)
 class _Inclusive:
-    """The times of the nodes of a tree with the times of all below."""
+    """Times of the nodes of a tree, including all nodes below each."""
 
     total_s: list[float]
     mpi_s: list[float]
@@ -52,7 +52,7 @@ class _Inclusive:
 
 
 def graph(merged: Merged) -> FlameGraph | None:
-    """Return the flame graph; None without a node that took time."""
+    """Return the flame graph; None if no node took time."""
     found = merged.functions
     if found is None:
         return None
@@ -82,7 +82,7 @@ def graph(merged: Merged) -> FlameGraph | None:
 
 
 def by_process(merged: Merged) -> Iterator[Figure]:
-    """Yield the time of the largest functions on each process."""
+    """Yield the time of the largest functions on each rank."""
     found = merged.functions
     if found is None:
         return
@@ -102,7 +102,7 @@ def by_process(merged: Merged) -> Iterator[Figure]:
 
 
 def functions(merged: Merged, most: int) -> Table:
-    """Return the functions with most time: computation and time in MPI without what they call."""
+    """Return the functions with the most time: computation and time in MPI, without their callees."""
     found = merged.functions
     rows = found.functions[:most] if found else []
     ranks = found.ranks if found else []
@@ -181,7 +181,7 @@ def _inclusive(functions: Functions) -> _Inclusive:
 
 
 def _boxes(functions: Functions, times: _Inclusive, whole_s: float) -> Iterator[Box]:
-    """Yield the boxes that are wide enough; what is below one begins at its left end."""
+    """Yield the boxes that are wide enough; the callees of a box start at its left end."""
     ends_s: dict[int | None, float] = {None: 0.0}
     for place, node in enumerate(functions.tree):
         left_s = ends_s[node.parent]

@@ -34,13 +34,13 @@ COLUMNS = [
         *("most", "sanitized mean", "variation", "bytes", "least and most"),
     )
 ]
-"""Columns of the table of all calls: name, and whether it holds numbers."""
+"""Columns of the table of all calls: the name, and whether the column holds numbers."""
 MOST_ROWS = 2000
-"""Rows of that table; `scope export csv` has all."""
+"""Maximum number of rows in that table; `scope export csv` exports all rows."""
 _LINES = 40
 _NO_TRACE = "With `scope monitor --trace 0:1`, every call and message of one second is drawn here."
 _MOSTLY_WRAPPED = 0.5
-"""Share of the time in MPI."""
+"""Fraction of the time in MPI at which the remark appears."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ProfileSection:
 
 
 def write(contents: ProfileContents, output: Path | None = None) -> Path:
-    """Write the report of a monitored run and return its path, by default `report.html` in its folder.
+    """Write the report of a monitored run and return its path, by default `report.html` in its directory.
 
     Raises ScopeError when the page cannot be written.
     """
@@ -70,9 +70,9 @@ def write(contents: ProfileContents, output: Path | None = None) -> Path:
 
 @cache
 def template() -> Template:
-    """Return the page without contents; the first call takes as long as all the rest of a page."""
+    """Return the template of the report; the first call takes as long as the rest of a report."""
     found = environment()
-    for name in ("frame.html", "parts.html"):  # which it extends and imports: compiled at its first use otherwise
+    for name in ("frame.html", "parts.html"):  # extended or imported by it; compiled here, not at first use
         found.get_template(name)
     return found.get_template("profile.html")
 
@@ -107,7 +107,7 @@ def render(contents: ProfileContents) -> str:
 
 
 def sentences(contents: ProfileContents) -> list[str]:
-    """Return a few sentences about the distribution of the time."""
+    """Return a few sentences on where the time went."""
     merged = contents.merged
     total_s = max(merged.total_s, 1e-9)
     mpi = merged.spreads["mpi_s"]
@@ -139,7 +139,7 @@ def sentences(contents: ProfileContents) -> list[str]:
 
 
 def _traced(window: TraceWindow, events: int) -> str:
-    """Return which window a trace holds."""
+    """Return which time window a trace covers."""
     start, kept, asked = (units.quantity(value, "s") for value in (window.start_s, window.kept_s, window.asked_s))
     if not window.full:
         return f"The trace holds all {units.grouped(events)} calls within {kept}, from {start} after MPI_Init."
@@ -166,7 +166,7 @@ def alerts(contents: ProfileContents) -> list[str]:
 
 
 def wrapped(merged: Merged) -> list[str]:
-    """Return a remark where most time in MPI is in calls by wrappers of MPI, whose callers were not taken down."""
+    """Return a remark if most time in MPI is in calls from MPI wrappers whose callers were not recorded."""
     if merged.functions is not None:
         return []
     by = {

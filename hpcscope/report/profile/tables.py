@@ -1,4 +1,4 @@
-"""Tables of a monitored program, shared by the page and the terminal."""
+"""Tables of a monitored program, shared by the report and the terminal."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ _SPREADS = {
     "major_faults": ("major page faults", ""),
     "peak_resident_bytes": ("peak resident memory", "B"),
 }
-"""Quantities of a process in reading order, with names and units."""
+"""Quantities of a rank in reading order, with their titles and units."""
 
 
 def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
-    """Return the quantities of the processes: mean, extremes, raw and sanitized variation, imbalance."""
+    """Return each quantity over the ranks: mean, extremes, raw and sanitized variation, imbalance."""
     chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
     return Table(
         ["", "mean", "minimum", "maximum", "variation", "sanitized mean", "sanitized variation", "imbalance"],
@@ -78,7 +78,7 @@ def routines(merged: Merged, most: int) -> Table:
 
 
 def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
-    """Return the call sites with the most time; those alike in their innermost `frames` are one, None: in all."""
+    """Return the call sites with the most time; sites with equal innermost `frames` (None: all frames) are one."""
     names = [" < ".join(site.frames[:frames]) for site in merged.sites]
     sums: dict[tuple[str, str], list[Calls]] = defaultdict(list)
     for call in merged.calls:
@@ -103,7 +103,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
 
 
 def collectives(merged: Merged, most: int) -> Table:
-    """Return the waiting time in synchronizing collectives."""
+    """Return the time spent waiting in synchronizing collectives."""
     return Table(
         ["collective", "ranks", "size", "time", "waiting at least", "at most", "last rank", "calls per rank"],
         [
@@ -123,7 +123,7 @@ def collectives(merged: Merged, most: int) -> Table:
 
 
 def waits(merged: Merged, most: int) -> Table:
-    """Return the time in waits by the routine that created the request."""
+    """Return the time in wait calls by the routine that created the request."""
     return Table(
         ["request of", "call site", "size", "requests", "time", "per request"],
         [
@@ -143,7 +143,7 @@ def waits(merged: Merged, most: int) -> Table:
 
 
 def machine_comparison(comparison: MachineComparison, most: int) -> Table:
-    """Return each routine and size with its time on the machine; times of all processes."""
+    """Return each routine and size with its time per call, the machine's time, and the sums over all ranks."""
     return Table(
         ["routine", "size", "ranks", "per call", "on the machine", "rate", "time", "avoidable", "waiting", ""],
         [
@@ -173,7 +173,7 @@ LAYERS: dict[FileLayer, str] = {
 
 
 def files(merged: Merged, most: int) -> Table:
-    """Return the files with the most time; MPI-IO's time includes its own calls of POSIX."""
+    """Return the files with the most time; the time of MPI-IO includes its own POSIX calls."""
     return Table(
         [
             *("file", "layer", "ranks", "time", "opens", "read", "written", "per transfer"),
@@ -201,14 +201,14 @@ def files(merged: Merged, most: int) -> Table:
 
 
 def _order(file: FileUse) -> list[str]:
-    """Return the shares of transfers that begin where the last one ended, and within a block; of POSIX alone."""
+    """Return the fractions of POSIX transfers that continue the previous one, and that start inside a block."""
     known = file.layer in ("posix", "inside mpi-io") and file.transfers > 0
     counts = (file.consecutive, file.unaligned)
     return [units.share(count / file.transfers if known else None) for count in counts]
 
 
 def file_times(merged: Merged, most: int) -> Table:
-    """Return the time of the same files by what was done, and the rate of their reads and writes."""
+    """Return the time of the same files by operation, and the rate of their reads and writes."""
     return Table(
         [
             *("file", "layer", "opening", "reading", "writing", "syncing", "closing, seeking, locking"),
@@ -229,7 +229,7 @@ def file_times(merged: Merged, most: int) -> Table:
 
 
 def transfer_sizes(merged: Merged) -> Table:
-    """Return the numbers of reads and writes of all files by their size and layer."""
+    """Return the numbers of reads and writes of all files by transfer size and layer."""
     kinds: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for layer, name in LAYERS.items():
         for file in merged.files:
@@ -250,7 +250,7 @@ def _seconds(value: float) -> str:
 
 
 def regions(merged: Merged) -> Table:
-    """Return the regions that the program marks."""
+    """Return the regions that the program marked."""
     return Table(
         ["region", "ranks", "entries", "time", "in MPI", "longest"],
         [
@@ -268,7 +268,7 @@ def regions(merged: Merged) -> Table:
 
 
 def unfinished(merged: Merged, most: int) -> Table:
-    """Return the processes that did not reach the end of MPI_Finalize."""
+    """Return the ranks that did not reach the end of MPI_Finalize."""
     return Table(
         ["rank", "host", "end", "last heartbeat", "inside", "resident"],
         [
@@ -286,7 +286,7 @@ def unfinished(merged: Merged, most: int) -> Table:
 
 
 def late(merged: Merged, most: int) -> Table:
-    """Return late senders and receivers in the traced window."""
+    """Return the late senders and receivers in the trace window."""
     late_ranks = merged.late.ranks if merged.late else []
     ordered = sorted(late_ranks, key=lambda late_rank: -(late_rank.late_sender_s + late_rank.late_receiver_s))[
         :most

@@ -1,4 +1,4 @@
-"""The profile of a program on a terminal: where the time went, by routine and place, and the findings."""
+"""The profile of a program on a terminal: the time by routine and call site, and the findings."""
 
 import textwrap
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _BAR = 40
 _FILES = ("file", "layer", "time", "opens", "read", "written", "per transfer")
 _PATH = 40
 _PLACE = 60
-"""Columns of a place in the program."""
+"""Maximum width of a call site, in columns."""
 
 
 def show(contents: ProfileContents, screen: Console) -> None:
@@ -68,7 +68,7 @@ def parts(contents: ProfileContents, blocks: bool = True, width: int = WIDTH) ->
 
 
 def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
-    """Draw computation and MPI of each process, or of those with the most and the least computation."""
+    """Draw computation and MPI of each rank, or of the ranks with the most and the least computation."""
     processes = contents.merged.processes
     shown = processes
     if len(processes) > _PROCESSES:
@@ -95,7 +95,7 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
 
 
 def _shortened(table: Table) -> Table:
-    """Return a table with the ends of long names in its first column, for narrow terminals."""
+    """Return a table with long names in its first column cut to their ends, for narrow terminals."""
     return Table(
         table.columns,
         [[name if len(name) <= _PLACE else f"…{name[-_PLACE + 1 :]}", *rest] for name, *rest in table.rows],
@@ -103,7 +103,7 @@ def _shortened(table: Table) -> Table:
 
 
 def _narrow(table: Table) -> Table:
-    """Return the columns of the table of files that fit on a terminal; of paths their ends."""
+    """Return the columns of the table of files that fit on a terminal; long paths are cut to their ends."""
     chosen = [table.columns.index(name) for name in _FILES]
     rows = [[row[index] for index in chosen] for row in table.rows]
     ends = [path if len(path) <= _PATH else f"…{path[-_PATH + 1 :]}" for path, *_ in rows]

@@ -1,4 +1,4 @@
-"""The timeline of a trace: every call and message of all ranks, packed for the script that draws them."""
+"""The timeline of a trace: all calls and messages of all ranks, packed for the script that draws them."""
 
 import base64
 import zlib
@@ -18,13 +18,13 @@ from hpcscope.report.profile.figures import SLOTS, time_kind
 from hpcscope.units import count
 
 MOST_CALLS = 1_000_000
-"""Of more calls, successive short ones of a rank are drawn as one."""
+"""If there are more calls, successive short calls of a rank are drawn as one."""
 MOST_MESSAGES = 400_000
-"""Of more messages, those with the longest waits are drawn."""
+"""If there are more messages, only the messages with the longest waits are drawn."""
 _LATE = 0.01
-"""A rank is called late if the others wait for it during this share of all time."""
+"""A rank is called late if the others wait for it during at least this fraction of all time."""
 _LAST = (1 << 31) - 1
-"""Times are whole numbers up to this one, from the begin of the window to its end."""
+"""Times are integers from 0, the start of the window, to this number, its end."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class CallTimeline:
     key: str
     title: str
     late: list[str]
-    """Which rank the others wait for."""
+    """Sentences that say which rank the others wait for."""
     caption: str
     legend: list[tuple[str, int]]
-    """The kinds of time with the slots of their colors."""
+    """The kinds of time with their color slots."""
     data: dict[str, Any]
-    """For templates/timeline.js."""
+    """Data for `templates/timeline.js`."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class _Drawn:
     calls: Rows
     begins: Integers
     lengths: Integers
-    """Time in MPI of each."""
+    """Time in MPI of each drawn call."""
     merged: Integers
-    """How many calls each stands for."""
+    """Number of calls that each drawn call represents."""
     place: Integers
-    """Where each call of the trace is drawn."""
+    """For each call of the trace, the index of the drawn call that represents it."""
 
 
 def timeline(merged: Merged, trace: Trace) -> CallTimeline:
@@ -61,7 +61,7 @@ def timeline(merged: Merged, trace: Trace) -> CallTimeline:
     begin_s = min(begin for begin, _ in trace.spans.values())
     end_s = max(end for _, end in trace.spans.values())
     unit_s = max(1e-9, (end_s - begin_s) / _LAST)
-    # A call by the program: not one inside another, nor the completion of a request.
+    # Calls made by the program: neither calls inside other calls nor completions of requests.
     is_outer = (trace.calls["depth"] == 0) & (trace.calls["operation"] == 0)
     calls = trace.calls[is_outer]
     width_s = len(trace.spans) * (end_s - begin_s) / MOST_CALLS if len(calls) > MOST_CALLS else 0.0
@@ -104,9 +104,9 @@ def timeline(merged: Merged, trace: Trace) -> CallTimeline:
 
 
 def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
-    """Return the rank for which the others waited longest, and in words how long and for what.
+    """Return the rank for which the others waited longest, and sentences on how long and for what.
 
-    None where they waited less than 1 % of the time.
+    The rank is None if the others waited less than 1 % of the time.
     """
     found: list[tuple[float, int, str]] = []
     if merged.late is not None:
@@ -127,7 +127,7 @@ def late_rank(merged: Merged) -> tuple[int | None, list[str]]:
 
 
 def packed(values: NDArray[Any]) -> str:
-    """Return whole numbers as text: their first bytes, then their second ones, and so on, compressed."""
+    """Return integers as compressed text: first the lowest bytes of all numbers, then their second bytes, etc."""
     planes = values.astype("<u4").view(np.uint8).reshape(-1, 4).T
     return base64.b64encode(zlib.compress(planes.tobytes())).decode()
 
@@ -147,7 +147,7 @@ def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
 
 
 def _drawn(calls: Rows, begin_s: float, unit_s: float, width: int) -> _Drawn:
-    """Bring calls to whole units; calls of a rank within one `width` become the longest of them."""
+    """Convert times to integer units; calls of a rank within one `width` are merged into the longest of them."""
     times = (np.clip(calls[name] - begin_s, 0, None) / unit_s for name in ("begin_s", "end_s"))
     begins, ends = (np.rint(seconds).astype(np.int64) for seconds in times)
     bins = begins // width if width else np.arange(len(calls))
@@ -164,10 +164,10 @@ def _drawn(calls: Rows, begin_s: float, unit_s: float, width: int) -> _Drawn:
 
 
 def _ends(trace: Trace, is_outer: NDArray[np.bool_], drawn: _Drawn) -> dict[str, str]:
-    """Return for each message the numbers of the calls that sent and received it, the longest waits first.
+    """Return the indices of the calls that sent and received each message, longest waits first.
 
-    A message may end inside a call, or in the completion of its request: in what has the times of the call. A full
-    table can lack that call, and so the end of an arrow.
+    A message may end in a nested call or in the completion of its request, which have the same times as the outer
+    call. If the table was full, that call can be missing; the message is then left out.
     """
     calls = trace.calls
     time = np.cumsum(changes(calls["rank"], calls["begin_s"], calls["end_s"])) - 1

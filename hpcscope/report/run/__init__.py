@@ -1,1 +1,1 @@
-"""The page of a run."""
+"""The report of a run."""

@@ -23,7 +23,7 @@ OVERSUBSCRIBED = " (more ranks than processors)"
 def characterisation(applications: Sequence[Application], catalog: Catalog) -> Table:
     """Return the machine-independent characteristics, extending table 2 of NetFinity (Tessera, sec. 3.1).
 
-    Messages and bytes are of all processes; memory is of the process with the most.
+    Messages and bytes are sums over all ranks; memory is the largest of any rank.
     """
     rows = [
         [*_problem(application, catalog), *_sent(point)]
@@ -34,7 +34,7 @@ def characterisation(applications: Sequence[Application], catalog: Catalog) -> T
 
 
 def times(models: Models, catalog: Catalog) -> Table:
-    """Return the time of each application on each number of processes, and its parts."""
+    """Return the time of each application on each number of ranks, and the parts of this time."""
     return Table(
         TIMES,
         [
@@ -49,12 +49,12 @@ def times(models: Models, catalog: Catalog) -> Table:
 
 
 def laws(applications: Sequence[Application], catalog: Catalog) -> list[str]:
-    """Return the law of computation of each application in words."""
+    """Return in words how the computation time of each application scales."""
     return [f"{_words(application, catalog)}: {law(application)}." for application in applications]
 
 
 def law(application: Application) -> str:
-    """Return the law of computation in words, or why there is none."""
+    """Return in words how the computation time scales (a0/p), or why there is no model."""
     if application.computation_s is None:
         return f"no model of the computation time: {application.reason}"
     a0, off = f"a0 = {in_unit(application.computation_s, 's')}", units.share(application.deviation)
@@ -76,7 +76,7 @@ def _problem(application: Application, catalog: Catalog) -> list[str]:
 
 
 def _size(name: str, size: str, declared: Benchmark) -> str:
-    """Return the extent of a class as the meaning of the parameter lists it: `: S 12^3 points, W 33^3 points`."""
+    """Return the extent of a class from the parameter's declared meaning: `: S 12^3 points, W 33^3 points`."""
     meaning = declared.parameter[name].meaning if name in declared.parameter else ""
     said = re.search(rf"[:,] {re.escape(size)} ([^,]+)", meaning)
     return said[1] if said else "–"

@@ -1,4 +1,4 @@
-"""The same cases of many runs side by side: the best and the worst host or pair."""
+"""The same cases of many runs side by side, with the best and the worst run (a host or a pair)."""
 
 from collections.abc import Mapping
 from statistics import median
@@ -13,7 +13,7 @@ from hpcscope.strict import Strict
 
 
 class GatheredCase(Strict):
-    """One figure of one case, for every run that has it."""
+    """One metric of one case in every run that has it."""
 
     benchmark: str
     case: str
@@ -22,7 +22,7 @@ class GatheredCase(Strict):
     unit: str
     better: str
     values: dict[str, float]
-    """Medians by the run's name."""
+    """Medians by run name."""
 
     @property
     def best(self) -> str:
@@ -41,14 +41,14 @@ class GatheredCase(Strict):
 
     @property
     def deficit(self) -> float | None:
-        """How much worse the worst is than the median, as a share; None with a single run."""
+        """How much worse the worst run is than the median, as a fraction; None for a single run."""
         if len(self.values) < 2 or self.middle == 0:
             return None
         return abs(self.values[self.worst] - self.middle) / abs(self.middle)
 
 
 def gather(runs: Mapping[str, list[Summary]]) -> list[GatheredCase]:
-    """Return the headline figures that are results, case by case."""
+    """Return the valid headline values, case by case."""
     found: dict[tuple[str, str], dict[str, Summary]] = {}
     for name, summaries in runs.items():
         for summary in summaries:

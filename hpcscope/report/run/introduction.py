@@ -1,4 +1,4 @@
-"""The introduction of a report: what the cluster is, what was measured, what must be known first."""
+"""The introduction of a report: the cluster, what was measured, and what the reader must know first."""
 
 import re
 from collections import Counter
@@ -17,22 +17,22 @@ from hpcscope.report.wording import moment, sentence
 from hpcscope.units import count
 
 WHOLE = 0.9
-"""A layer that keeps this share of the one below loses next to nothing."""
+"""A layer that delivers this fraction of the next-lower layer's performance loses next to nothing."""
 _LAYERS = {"limit": "the hardware", "frames": "raw frames", "network": "the transport", "mpi": "MPI"}
 _RANKS = re.compile(r"^\d+ ranks?\b")
 _LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
 def subject(run: Run) -> str:
-    """Return one line with the run, its machine and its time."""
+    """Return one line with the run's name, machine and start time."""
     return f"{run.record.name} on {machine_name(run.machine)}, {moment(run.record.started_unix_s)}"
 
 
 def verdict(run: Run) -> str:
-    """Return which layer keeps what lies below it, which loses most of it, and what is slower than its peers.
+    """Return which layer delivers nearly all of the layer below, which loses most, and what is slower than peers.
 
-    Of each quantity the first ladder counts, which the terminal shows: the path that programs take by default.
-    Without ladders the gravest finding, if there is one; of a tuning what it has chosen.
+    Only the first ladder of each quantity counts, which the terminal shows: the path that programs use by default.
+    Without ladders, return the gravest finding, if any; for a tuning, return its choice.
     """
     if tuned := tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory):
         return f"Chosen: {tuned.title}."
@@ -49,7 +49,7 @@ def verdict(run: Run) -> str:
 
 
 def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
-    """Yield for each layer how much it keeps of the one below, and this in words."""
+    """Yield for each layer the fraction of the next-lower layer that it delivers, and a sentence that says so."""
     quantity = QUANTITIES[ladder.quantity].lower()
     for below, rung in pairwise(rung for rung in best_rungs(ladder) if rung.value is not None):
         if rung.retained is not None:
@@ -60,15 +60,15 @@ def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
             )
             layers = _LAYERS if rung.layer != below.layer else {}
             of = f"the {quantity} of {_named(below, rung, layers)}"
-            if below.name == rung.name:  # one case by two clocks
+            if below.name == rung.name:  # one case timed by two clocks
                 of = f"its {below.note.partition('; ')[0]}"
             yield rung.retained, f"{_named(rung, below, layers)} {much} {of}"
 
 
 def _named(rung: LadderRung, other: LadderRung, layers: Mapping[str, str]) -> str:
-    """Return the layer, or the case with its conditions but for its ranks: `matrix broadcast (cold buffers)`.
+    """Return the layer, or the case with all conditions except its ranks: `matrix broadcast (cold buffers)`.
 
-    Of two cases of one benchmark the first condition and those that differ: `file write (MPI-IO, collective)`.
+    For two cases of one benchmark, the first condition and those that differ: `file write (MPI-IO, collective)`.
     """
     (title, *conditions), (of_other, *known) = (compared.name.split(", ") for compared in (rung, other))
     told = [words for words in conditions if not _RANKS.search(words)]
@@ -78,7 +78,7 @@ def _named(rung: LadderRung, other: LadderRung, layers: Mapping[str, str]) -> st
 
 
 def cluster(run: Run) -> str:
-    """Return one line: what this cluster is."""
+    """Return one line that describes the cluster."""
     machine = run.machine
     links = {
         (link.name, link.rate_bits_per_s)
@@ -102,15 +102,15 @@ def cluster(run: Run) -> str:
 
 @dataclass(frozen=True)
 class Caution:
-    """Why figures may not be compared with the baseline of other clusters as they stand."""
+    """Reason why values may not be directly comparable with the baseline of other clusters."""
 
     text: str
     grave: bool
-    """A single host cannot have the minimum configuration: this is no fault of the run."""
+    """Whether it is a defect of the run; a single host, which cannot have the minimum configuration, is not."""
 
 
 def cautions(run: Run) -> list[Caution]:
-    """Return what must be known before values are compared with the values of other clusters."""
+    """Return what a reader must know before comparing values with the values of other clusters."""
     found: list[Caution] = []
     if run.simulation is not None:
         found.append(Caution(f"Simulated, not measured: {run.simulation.accuracy}.", grave=True))
@@ -130,13 +130,13 @@ def cautions(run: Run) -> list[Caution]:
 
 
 def program(machine: Machine) -> str:
-    """Return the sentence on a native program that was not compiled here; empty for any other."""
+    """Return the sentence on a native program that was not compiled here; otherwise empty."""
     build = machine.build
     return f"The native program {build.source}; {build.compiler}." if build and build.prebuilt else ""
 
 
 def machine_name(machine: Machine) -> str:
-    """Return the name of the host, or the number of hosts."""
+    """Return the name of the only host, or the number of hosts with the first and the last name."""
     names = [host.name for host in machine.hosts]
     if len(names) == 1:
         return names[0]
@@ -144,19 +144,19 @@ def machine_name(machine: Machine) -> str:
 
 
 def machine_kind(machine: Machine) -> str:
-    """Return the kinds of hosts: `2 cores of AMD EPYC 9B14, 25.3 GB`."""
+    """Return the kinds of hosts in words: `2 cores of AMD EPYC 9B14, 25.3 GB`."""
     kinds = Counter(_host_kind(host) for host in machine.hosts)
     return sentence([kind if number == 1 else f"{number} × {kind}" for kind, number in kinds.items()])
 
 
 def library(machine: Machine) -> str:
-    """Return the MPI library; empty when nothing was built."""
+    """Return the MPI library and its version; empty if nothing was built."""
     build = machine.build
     return f"{_LIBRARIES.get(build.mpi.name, build.mpi.name)} {build.mpi.version}" if build else ""
 
 
 def measured(run: Run) -> str:
-    """Return one sentence: what was measured when and where."""
+    """Return one sentence that says what was measured, when and where."""
     cases = {summary.key for summary in run.statistics}
     launches = max((summary.launches for summary in run.statistics), default=0)
     origins = sorted({str(summary.origin) for summary in run.statistics})

@@ -1,4 +1,4 @@
-"""Drawing of ladders: captions, lengths of bars, shares that rungs retain."""
+"""Drawing of ladders: captions, bar lengths, and the fractions that rungs deliver."""
 
 from hpcscope import units
 from hpcscope.models.ladder.rung import Ladder, LadderRung
@@ -21,15 +21,15 @@ def length(ladder: Ladder, rung: LadderRung) -> float:
 
 
 def exceeds(rung: LadderRung) -> bool:
-    """Whether a rung is certainly better than the layer below: then it is no share that it retains."""
+    """Return whether a rung is better than the layer below (95 % CI); its ratio then is not a fraction."""
     low = rung.retained if rung.retained_low is None else rung.retained_low
     return low is not None and low > 1
 
 
 def retained_share(rung: LadderRung) -> tuple[str, str]:
-    """Return what the rung has of the layer below and its interval, or empty texts on the lowest rung.
+    """Return the rung's value relative to the layer below, and the interval; both are empty on the lowest rung.
 
-    `44 %` and `[43, 46]`, or `1.13 times` and `[1.12, 1.15]`.
+    Examples: `44 %` and `[43, 46]`, or `1.13 times` and `[1.12, 1.15]`.
     """
     if rung.retained is None:
         return "", ""
@@ -43,7 +43,7 @@ def retained_share(rung: LadderRung) -> tuple[str, str]:
 
 
 def retained(rung: LadderRung) -> str:
-    """Return the same in words: `delivers 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
+    """Return the value relative to the layer below: `delivers 44 % [43, 46]` or `1.13 times [1.12, 1.15]`."""
     return (
         " ".join(filter(None, ["" if exceeds(rung) else "delivers", *retained_share(rung)]))
         if rung.retained
@@ -52,9 +52,9 @@ def retained(rung: LadderRung) -> str:
 
 
 def best_rungs(ladder: Ladder) -> list[LadderRung]:
-    """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first.
+    """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first rung.
 
-    Of a successive ladder all of them.
+    For a successive ladder, return all rungs.
     """
     if ladder.successive:
         return ladder.rungs

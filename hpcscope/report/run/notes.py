@@ -1,4 +1,4 @@
-"""What the cases of a benchmark say together, in words."""
+"""Notes on what the cases of a benchmark show together."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _PAIRS: tuple[Pattern, ...] = ("pair_matrix", "pair_sample")
 
 
 def switch_notes(run: Run, benchmark: str) -> Iterator[str]:
-    """Yield what a switch adds to the latency of the messages of each size."""
+    """Yield how much latency a switch adds at each message size."""
     paired = {place.benchmark.name for pattern in _PAIRS for place in run.benchmarks.standing(pattern)}
     if benchmark not in paired or not run.directory.models.is_file():
         return
@@ -34,7 +34,7 @@ def _added(latency: SwitchLatency) -> str:
 
 
 def loop_note(spread: LoopRates) -> str:
-    """Return the spread of loops with its cases: `Livermore loops, long, 1 rank: harmonic mean ...`."""
+    """Return the spread of the loops' rates and its cases: `Livermore loops, long, 1 rank: harmonic mean ...`."""
     origin = f", {spread.origin}" if spread.origin != "measured" else ""
     return f"{spread.subject.label}{origin}: {spread_words(spread)}"
 

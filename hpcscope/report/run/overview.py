@@ -1,6 +1,6 @@
-"""The first screen of a run's report: four figures of the cluster, and how far they can be trusted.
+"""The first screen of a run's report: four values of the cluster, and how far to trust them.
 
-Which benchmarks are shown follows from their rungs: the library's messages, the limits of a node, arithmetic.
+The rungs of benchmarks decide which are shown: the library's messages, the limits of a node, arithmetic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,22 +20,22 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.units import count
 
 _BEYOND_CACHES = 2
-"""An array of so many times the largest cache is in memory."""
+"""An array of this many times the largest cache is in memory."""
 _NOISE = "noise_share"
-"""The metric of the processor time that interruptions take."""
+"""The metric for the CPU time that interruptions take."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure of the cluster."""
+    """One value of the cluster."""
 
     title: str
     figure: str
     interval: str
     what: str
-    """The case that it was measured with."""
+    """Label of the measured case."""
     share: str
-    """Its share of the limit, in words; empty where the limit is not known."""
+    """Fraction of the limit, in words; empty if the limit is not known."""
     mixes_states: bool = False
 
 
@@ -46,13 +46,13 @@ class Fact:
     name: str
     text: str
     doubtful: bool
-    """Whether it gives reason for doubt."""
+    """Whether it is a reason to doubt the results."""
 
 
 def tiles(run: Run) -> list[Tile]:
-    """Return latency, bandwidth of messages and of memory, and arithmetic rate, or say what was not measured.
+    """Return latency, message and memory bandwidth, and arithmetic rate, each possibly as not measured.
 
-    A run of other things, such as storage alone, has none.
+    The list is empty for a run that measured none of them, such as a run of storage alone.
     """
     cases = {
         "Latency": _latency(run),
@@ -64,7 +64,7 @@ def tiles(run: Run) -> list[Tile]:
 
 
 def main_ladders(run: Run, quantity: str | None = None) -> list[Ladder]:
-    """Return the ladders of the path that programs use: between hosts where there are several, else inside one."""
+    """Return the ladders of the path that programs use: inter-node if measured, else the first path."""
     messages = [ladder for ladder in run.models.ladders if ladder.message_bytes is not None]
     between = [ladder for ladder in messages if ladder.path.endswith(BETWEEN_HOSTS)]
     path = next((ladder.path for ladder in between or messages), None)
@@ -94,7 +94,7 @@ def _tile(title: str, case: Summary | None, run: Run) -> Tile:
 
 
 def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:
-    """Yield the results on the rungs of a pattern, each with its layer."""
+    """Yield the results on the rungs of a pattern, each preceded by its layer."""
     for place in run.benchmarks.standing(pattern):
         for case in results(run, place.benchmark.name):
             if case.unit == unit and place.shows(case.metric) and place.holds(case.parameters):
@@ -102,7 +102,7 @@ def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summ
 
 
 def _messages(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
-    """Return what the library's messages reach by default: between hosts where there are several."""
+    """Return the library's results for messages by default, inter-node if there are several hosts."""
     cases = [
         case
         for layer, case in _standing(run, pattern, unit)
@@ -113,16 +113,16 @@ def _messages(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
 
 
 def _latency(run: Run) -> Summary | None:
-    """Return the time of the shortest message that carries anything."""
+    """Return the time of the shortest non-empty message."""
     cases = _messages(run, "ping_pong", "s")
     sizes = {id(case): run.benchmarks.size(case.benchmark, case.parameters) or 0 for case in cases}
     return min(cases, key=lambda summary: (sizes[id(summary)] == 0, sizes[id(summary)]), default=None)
 
 
 def _bandwidth(run: Run) -> Summary | None:
-    """Return the library's rung on the first ladder of the main path: the page has one bandwidth.
+    """Return the library's rung on the first ladder of the main path, so that the report has one bandwidth.
 
-    Without a ladder: the longest messages of a stream, or of a ping-pong.
+    Without a ladder, return the longest messages of a stream or of a ping-pong.
     """
     cases = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
     ladder = next(iter(main_ladders(run, "bandwidth_bytes_per_s")), None)
@@ -132,7 +132,7 @@ def _bandwidth(run: Run) -> Summary | None:
 
 
 def _memory(run: Run) -> Summary | None:
-    """Return the fastest access to memory: of arrays beyond the caches, or else of the largest."""
+    """Return the fastest memory access: for arrays beyond the caches or, without any, for the largest arrays."""
     caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
     cases = [case for _, case in _standing(run, "memory", "B/s")]
     sizes = {id(case): run.benchmarks.array_bytes(case.benchmark, case.parameters) for case in cases}
@@ -146,7 +146,7 @@ def _memory(run: Run) -> Summary | None:
 
 
 def _arithmetic(run: Run) -> Summary | None:
-    """Return the highest rate of a computation with its default problem; what only bounds computations is none."""
+    """Return the highest rate of a computation with its default problem; limits do not count as computations."""
     computed = [case for layer, case in _standing(run, "arithmetic", "flop/s") if layer != LIMIT]
     usual = [case for case in computed if has_default_problem(run.benchmarks, case)]
     return max(usual, key=lambda summary: summary.median or 0.0, default=None)

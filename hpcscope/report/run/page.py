@@ -55,11 +55,11 @@ from hpcscope.rundirectory import Skipped, write_text
 from hpcscope.statistics.summary import Summary
 
 _CAUSES = 5
-"""Causes on the first screen."""
+"""Maximum number of causes on the first screen."""
 _SPEEDUPS = 6
-"""Curves of speedups that stand open."""
+"""Number of speedup curves that are not folded."""
 _CURVE = 3
-"""Numbers of processes that make a curve."""
+"""Minimum number of rank counts in a speedup curve that is not folded."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class BenchmarkSection:
     """Its cases without a result."""
     cases: int
     notes: list[str]
-    """What its cases say together."""
+    """What its cases show together."""
 
     @property
     def unavailable(self) -> bool:
@@ -90,7 +90,7 @@ class LevelSection:
     title: str
     sections: list[BenchmarkSection]
     characterisation: Table | None = None
-    """Machine-independent characteristics; of applications only."""
+    """Machine-independent characteristics, for applications only."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,13 @@ class Modeled:
 
 @dataclass(frozen=True)
 class DrawnFigures:
-    """What the page shows as figures, by its place."""
+    """Everything that the report draws, by its position."""
 
     simulated: SimulationSection | None
     first: list[Figure | DotPlot]
     speedups: list[Figure | DotPlot]
     more_speedups: list[Figure | DotPlot]
-    """Folded: beyond the first few, or with too few numbers of processes for a curve."""
+    """Folded: curves beyond the first few, or with too few rank counts."""
     collectives: list[Figure | DotPlot]
     roofline: list[Figure | DotPlot]
     levels: list[LevelSection]
@@ -122,7 +122,7 @@ class DrawnFigures:
 
     @property
     def plots(self) -> list[Figure]:
-        """Those that a script draws."""
+        """Figures that a script draws."""
         sections = [
             figure
             for level_section in self.levels
@@ -195,7 +195,7 @@ def _drawn(run: Run) -> DrawnFigures:
 
 
 def _head(run: Run) -> dict[str, Any]:
-    """Return everything on the page but the figures."""
+    """Return everything in the report except the figures."""
     used = {summary.definition for summary in run.statistics}
     cluster = about(run.findings, "cluster")
     causes = [finding for finding in cluster if finding.severity != "information"][:_CAUSES]
@@ -241,12 +241,12 @@ def _head(run: Run) -> dict[str, Any]:
 
 
 def _requests(run: Run) -> dict[str, str]:
-    """Return each case by its label, as `scope run --case` reads it."""
+    """Return for each case label the text that `scope run --case` reads."""
     return {case.label: case.request for case in run.statistics.primary if run.benchmarks[case.benchmark].native}
 
 
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
-    """Return benchmark, cases and reason: a row for each benchmark and reason."""
+    """Return a row of benchmark, cases and reason for each benchmark and reason."""
     rows: dict[tuple[str, str], list[str]] = {}
     for case in skipped:
         rows.setdefault((case.benchmark, case.reason), []).append(case.case or "all")
@@ -274,7 +274,7 @@ def _of_pairs(run: Run, benchmark: str) -> list[Figure | DotPlot]:
 
 
 def _levels(run: Run, elsewhere: Collection[str]) -> list[LevelSection]:
-    """Return the levels with their figures, without those that are drawn elsewhere on the page."""
+    """Return the levels with their figures, except figures that the report draws elsewhere."""
     names = sorted(
         {summary.benchmark for summary in run.statistics}, key=lambda name: (_pairs_first(run, name), name)
     )
@@ -296,14 +296,14 @@ def _characterisation(run: Run) -> Table | None:
 
 
 def _speedups(run: Run) -> Iterator[Figure]:
-    """Yield the speedups of all programs, those on the most numbers of processes first."""
+    """Yield the speedups of all programs, programs with the most rank counts first."""
     names = dict.fromkeys(curve.subject.benchmark for curve in run.models.speedups)
     found = [figure for name in names for figure in speedup.figures(run, name)]
     yield from sorted(found, key=lambda one: -_counts(one))
 
 
 def _counts(figure: Figure) -> int:
-    """Return the numbers of processes of a speedup."""
+    """Return the number of rank counts in a speedup figure."""
     return len(figure.layout["xaxis"]["tickvals"])
 
 
@@ -339,5 +339,5 @@ def _section(run: Run, benchmark: str, elsewhere: Collection[str]) -> BenchmarkS
 
 
 def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:
-    """Return each case once, for any number of metrics."""
+    """Return each case once, regardless of its number of metrics."""
     return list({row.label: row for row in rows(failed, run.benchmarks)}.values())

@@ -1,4 +1,4 @@
-"""Fitted models as the page lists them: parameters with intervals, range, error, and the reason of the choice."""
+"""Fitted models as the report lists them: parameters with intervals, range, error, and reason for the choice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class ListedFit:
     parameters: list[tuple[str, str]]
     breakpoints: list[str]
     left_out: list[str]
-    """Parameters that the data do not determine, each with the reason."""
+    """Parameters that the data do not determine, each with its reason."""
     notes: list[str]
     relative_error: str
     bic: str
@@ -60,7 +60,7 @@ def _outcome(fit: Fit) -> ListedFit:
 
 
 def _kind(point: Breakpoint) -> str:
-    """Say what changes at a breakpoint, as far as its sizes tell, and which settings switch there."""
+    """Return what changes at a breakpoint, if the measured sizes can tell, and which settings switch there."""
     settings = ", ".join(f"{setting.name} = {setting.value}" for setting in point.settings)
     kind = f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
     if not point.is_located:
@@ -69,7 +69,7 @@ def _kind(point: Breakpoint) -> str:
 
 
 def _segments(fit: Fit) -> list[tuple[str, str]]:
-    """Return the line of each segment where there are several."""
+    """Return the fitted line of each segment if there are several segments."""
     if len(fit.segments) < 2:
         return []
     return [
@@ -95,7 +95,7 @@ def _range(fit: Fit) -> str:
 
 
 def _name(name: str) -> str:
-    """Return the name without the unit, which follows the value."""
+    """Return the name without its unit, which follows the value."""
     words = units.without_unit(name).replace("_half", "_½")
     return words.replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
 

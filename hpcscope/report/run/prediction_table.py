@@ -21,7 +21,7 @@ def kind(prediction: Prediction) -> str:
 
 
 def summary(prediction: Prediction) -> str:
-    """Return the errors of the predictions in words: each where there are too few for a median."""
+    """Return the errors of the predictions in words: each error if there are too few for a median."""
     errors = prediction.errors
     if not errors:
         return "not validated by any measurement" + (f": {prediction.reason}" if prediction.reason else "")
@@ -34,7 +34,7 @@ def summary(prediction: Prediction) -> str:
 
 
 def predicted_columns(gridded: bool, stepping: bool) -> list[str]:
-    """Return the names of the columns of predictions, with the columns of the bar and the remarks."""
+    """Return the column names of the table of predictions, including the bar and the remarks."""
     grid, step = ["grid"] if gridded else [], ["per step"] if stepping else []
     return ["ranks", *grid, "compute", "communicate", "total", *step, "speedup", "efficiency", "", "beyond"]
 
@@ -78,7 +78,7 @@ def rows_by_columns(grid: tuple[int, int]) -> str:
 
 
 def grid_words(grid: Mapping[str, Value]) -> list[str]:
-    """Return the extents of a process grid in words; extents that the algorithm chooses itself are left out."""
+    """Return the extents of a process grid in words, without the extents that the algorithm chooses itself."""
     extents = ((value, name.removeprefix("grid_").replace("_", " ")) for name, value in grid.items() if value)
     return [f"{value} {name.removesuffix('s') if value == 1 else name}" for value, name in extents]
 

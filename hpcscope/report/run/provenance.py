@@ -14,13 +14,13 @@ from hpcscope.samples.records import LaunchRecord
 from hpcscope.samples.samples import Samples
 
 _MOST_KINDS = 16
-"""Kinds of hosts whose facts are listed."""
+"""Maximum number of kinds of hosts whose facts are listed."""
 _MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
 class FactGroup:
-    """Facts that belong together: pairs of name and value, a table, or a verbatim text."""
+    """Facts that belong together: name-value pairs, a table, or a verbatim text."""
 
     title: str
     pairs: list[tuple[str, str]]
@@ -68,7 +68,7 @@ def _run(run: Run) -> FactGroup:
 
 
 def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
-    """Return the fidelity of the emulated cluster: its links as measured, and the delays of relays."""
+    """Return the fidelity of the emulated cluster: its measured links, and the delays of relays."""
     if lab is None:
         return []
     pairs = [
@@ -113,7 +113,7 @@ def _seed(experiment: str) -> str:
 
 
 def _hosts(hosts: Sequence[Host]) -> list[FactGroup]:
-    """Return the facts of all hosts; those that differ in their state alone share a group, the largest first."""
+    """Return the facts of all hosts, largest group first; hosts that differ only in their state share a group."""
     kinds: dict[tuple[tuple[str, str], ...], list[Host]] = {}
     for host in hosts:
         kinds.setdefault(tuple(_facts(host)), []).append(host)
@@ -127,14 +127,14 @@ def _hosts(hosts: Sequence[Host]) -> list[FactGroup]:
 
 
 def _named(hosts: Sequence[str]) -> str:
-    """Return names of hosts as a title: all of a few, else the first and the last."""
+    """Return host names as a title: all names if they are few, else the first and the last."""
     if len(hosts) <= _MOST_NAMED:
         return f"Host{'s' if len(hosts) > 1 else ''} {', '.join(hosts)}"
     return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]}"
 
 
 def _states(hosts: Sequence[Host]) -> list[tuple[str, str]]:
-    """Return what changes on a host from hour to hour, of all hosts of a kind."""
+    """Return the facts that change from hour to hour, over all hosts of a kind."""
     queues = [host.run_queue for host in hosts if host.run_queue is not None]
     queue = (
         f"{min(queues):g}" + (f" to {max(queues):g}" if min(queues) < max(queues) else "") if queues else "unknown"
@@ -146,7 +146,7 @@ def _states(hosts: Sequence[Host]) -> list[tuple[str, str]]:
 
 
 def _facts(host: Host) -> list[tuple[str, str]]:
-    """Return what stays the same on a host."""
+    """Return the facts of a host that do not change."""
     processor = host.processor
     caches = [
         f"L{cache.level} {cache.kind} {units.size(cache.size_bytes)}"
@@ -190,7 +190,7 @@ def _idle_states(host: Host) -> str:
 
 
 def _throttled(host: Host) -> str:
-    """Return how often the processors were slowed since the system started."""
+    """Return how often the processors were throttled since the system started."""
     return ", ".join(f"{what} {count}" for what, count in host.throttle_counts.items()) or "not counted"
 
 
@@ -266,7 +266,7 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
 
 
 def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
-    """Return the settings that the library reports, with all values where launches differ."""
+    """Return the settings that the library reports, with all values if launches differ."""
     names = sorted({name for launch in launches for name in launch.settings})
     if not names:
         return []

@@ -1,6 +1,6 @@
-"""What each reader of a report wants first: a user turn-around, an analyst scaling, a manager throughput and cost.
+"""What each kind of reader wants first: users turnaround, analysts scaling, managers throughput and cost.
 
-The three views of Melas 2000, section 6.1.1. Only what was measured is shown; what was not names what measures it.
+The three views of Melas 2000, section 6.1.1. Only measured values are shown; an empty view says what is missing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.statistics.summary import Summary
 
 _MOST = 4
-"""Programs in a view."""
+"""Maximum number of programs in a view."""
 
 
 @dataclass(frozen=True)
 class ViewAnswer:
-    """One figure of a view."""
+    """One value of a view."""
 
     name: str
     figure: str
@@ -30,17 +30,17 @@ class ViewAnswer:
 
 @dataclass(frozen=True)
 class View:
-    """What one kind of reader wants first."""
+    """The values that one kind of reader wants first."""
 
     reader: str
     asks: str
     answers: list[ViewAnswer]
     lacks: str = ""
-    """What was not measured, and how it is; empty where nothing is missing."""
+    """What was not measured; empty if nothing is missing."""
 
 
 def views(run: Run) -> list[View]:
-    """Return the views of users, analysts and managers; none of a run that measured no programs."""
+    """Return the views for users, analysts and managers; empty for a run that measured no programs."""
     chosen = _chosen(run)
     if run.record.mix:
         return [
@@ -70,7 +70,7 @@ def views(run: Run) -> list[View]:
 
 
 def _chosen(run: Run) -> list[Speedup]:
-    """Return one speedup of each program, applications first: most processes, then the largest problem."""
+    """Return one speedup of each program, applications first: the most ranks, then the largest problem."""
     best: dict[str, Speedup] = {}
     for speedup in run.models.speedups:
         name = speedup.subject.benchmark
@@ -92,7 +92,7 @@ def _weight(speedup: Speedup, run: Run) -> tuple[bool, int, int, bool]:
 
 
 def _fair(speedup: Speedup) -> list[SpeedupPoint]:
-    """Return the points with a processor for every process."""
+    """Return the points without oversubscription."""
     return [point for point in speedup.points if not point.oversubscribed]
 
 
@@ -165,7 +165,7 @@ _MEANT = {
 
 
 def _pairs(run: Run, metric: str) -> Iterator[tuple[Summary, Summary]]:
-    """Yield each job alone, and the same in the mix."""
+    """Yield the result of each job alone, and of the same job in the mix."""
     cases = _metric(run, JOB, metric)
     mixed = {(case.parameters["job"], case.ranks): case for case in cases if case.parameters["beside"] != ALONE}
     for summary in cases:

@@ -1,4 +1,4 @@
-"""What the report shows of a run's results, in which order."""
+"""Which results of a run the report shows, and in which order."""
 
 from hpcscope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from hpcscope.findings.results import Run
@@ -14,8 +14,8 @@ PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s
 def results(run: Run, benchmark: str) -> list[Summary]:
     """Return the valid headline values of a benchmark that are results, not counts, conditions or phases.
 
-    Phases are results where they are not drawn as parts of the whole. Times and rates of 0 are not results, shares
-    of 0 are. A collective on one process moves no data: its values are only in the table of all cases.
+    Phases are results if they are not drawn as parts of a whole. Times and rates of 0 are not results; fractions
+    of 0 are. A collective on one rank moves no data: its values are only in the table of all cases.
     """
     return [
         summary
@@ -34,21 +34,21 @@ def _is_result(catalog: Catalog, summary: Summary) -> bool:
 
 
 def phases(catalog: Catalog, benchmark: str) -> list[str]:
-    """Return the metrics of a program that are parts of its time, in reading order; empty without several."""
+    """Return the metrics that are parts of a program's time, in reading order; empty if fewer than two."""
     declared = catalog[benchmark]
     names = [name for name in PHASES if name in declared.metric and declared.metric[name].role == "phase"]
     return names if declared.level in PROGRAM_LEVELS and len(names) > 1 else []
 
 
 def has_default_problem(catalog: Catalog, case: Case) -> bool:
-    """Return whether a case computes what its benchmark does by default: double precision, uniform keys."""
+    """Return whether a case solves its benchmark's default problem: double precision, uniform keys."""
     defaults = catalog.defaults(case.benchmark)
     problem = catalog.of_role(case.benchmark, case.parameters, "problem")
     return all(defaults.get(name) == value for name, value in problem.items())
 
 
 def choice_key(catalog: Catalog, case: Case) -> tuple[object, ...]:
-    """Sort the choices of a parameter in their declared order, the standard send mode first; then by value."""
+    """Sort cases by the declared order of each parameter's choices (standard send mode first), then by value."""
     choices = (
         parameter.choices.index(str(case.parameters[parameter.name]))
         if case.parameters.get(parameter.name) in parameter.choices

@@ -1,4 +1,4 @@
-"""All summaries as rows of the page's table, with sort keys."""
+"""All summaries as rows of the report's table, with sort keys."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ COLUMNS = [
     ("n / launches", True),
     ("remarks", False),
 ]
-"""Name of each column, and whether it holds numbers; `headings` says what the figures are."""
+"""Name of each column, and whether it holds numbers; `headings` replaces FIGURE by the kind of values."""
 
 
 Cell = tuple[str, float | None]
-"""The text, and the number that it is sorted by, if any."""
+"""The text, and the number to sort by, if any."""
 
 
 @dataclass(frozen=True)
 class CaseRow:
-    """One summary."""
+    """One summary, or several summaries of one case, as a row."""
 
     cells: list[Cell]
     valid: bool
@@ -41,7 +41,7 @@ class CaseRow:
     """The case as `scope run --case` reads it; empty where `scope run` cannot measure it."""
     reason: str
     headline: bool = True
-    """Whether it is under its metric's headline definition of time."""
+    """Whether it uses its metric's headline definition of time."""
 
 
 def headings(summaries: Sequence[Summary]) -> list[tuple[str, bool]]:
@@ -61,9 +61,9 @@ def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
 
 
 def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
-    """Return a row for each case with its metrics under their headline definitions, then the other definitions.
+    """Return a row per case with its metrics under their headline definitions, then rows for other definitions.
 
-    A row is sorted by its first metric, the time where there is one.
+    The sort key of a row is its first metric, which is the time if there is one.
     """
     every = list(summaries)
     cases: dict[Key, list[Summary]] = {}
@@ -79,7 +79,7 @@ def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
 
 
 def _joined(alike: Sequence[Summary], catalog: Catalog) -> CaseRow:
-    """Return several figures of one case as one row, a line of its cells for each; equal lines stand once."""
+    """Return several values of one case as one row, with a line per value in each cell; equal lines are merged."""
     first, cells = alike[0], [_cells(case, catalog) for case in alike]
     together = []
     for column in zip(*cells, strict=True):
@@ -95,10 +95,10 @@ def _request(case: Summary, catalog: Catalog) -> str:
 
 
 def packed(listed: Sequence[CaseRow], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
-    """Return the rows as the page's script reads them: each text once, rows as indices of texts.
+    """Return the rows in the form that the report's script reads: each text once, and rows as indices of texts.
 
-    The last text of a row is its case as `scope run --case` reads it; its first number is 1 where it is valid,
-    plus 2 where it is under the headline definition.
+    The last text of a row is its case as `scope run --case` reads it. Its first number is 1 if the row is valid,
+    plus 2 if it uses the headline definition.
     """
     words: dict[str, int] = {}
     lines = []
@@ -125,7 +125,7 @@ def _cells(case: Summary, catalog: Catalog) -> list[Cell]:
 
 
 def remarks(case: Summary) -> str:
-    """Return the remarks that a reader of the figure needs."""
+    """Return the remarks that a reader of the value needs."""
     words = [] if case.valid else [case.reason]
     words += [case.origin] if case.origin != "measured" else []
     words += ["mixes states"] if case.state_mixture else []
@@ -135,7 +135,7 @@ def remarks(case: Summary) -> str:
 
 
 def _range(case: Summary) -> str:
-    """Return the middle 90 % of the samples: `1.97 to 2.70 GB/s`."""
+    """Return the range of the middle 90 % of the samples: `1.97 to 2.70 GB/s`."""
     if case.p05 is None or case.p95 is None:
         return "–"
     if units.is_share(case.metric):

@@ -1,4 +1,4 @@
-"""Selecting summaries by benchmark and factor: `mpi.*`, `mode=standard`, `message_bytes=1Ki`."""
+"""Selection of summaries by benchmark and factor: `mpi.*`, `mode=standard`, `message_bytes=1Ki`."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -14,7 +14,7 @@ from hpcscope.statistics.summary import Summary
 def select(summaries: Sequence[Summary], patterns: Sequence[str]) -> list[Summary]:
     """Return the summaries that match any benchmark pattern and every `key=value`.
 
-    Raises UsageError for a pattern that matches nothing, which is usually a typing error.
+    Raises UsageError for a pattern that matches nothing, which is usually a typo.
     """
     names = [pattern for pattern in patterns if "=" not in pattern]
     filters = [_split(pattern) for pattern in patterns if "=" in pattern]

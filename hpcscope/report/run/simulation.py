@@ -1,4 +1,4 @@
-"""The section of a simulated run on its page: how wrong it is where that is known, then what is new."""
+"""The section on the simulation in the report of a simulated run: its error if known, then the new results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from hpcscope.simulation.record import Beside, Simulation, times
 
 @dataclass(frozen=True)
 class SimulationSection:
-    """What the page says of a simulation."""
+    """What the report says about a simulation."""
 
     record: Simulation
     figures: list[Figure]
     new: New | None
     gains: Table
-    """What a change gains each benchmark; without rows where nothing was changed."""
+    """Gain of each benchmark from a change; without rows if nothing was changed."""
 
 
 def section(run: Run) -> SimulationSection | None:
-    """Return the section; None where the run was not simulated."""
+    """Return the section; None if the run was not simulated."""
     record = run.simulation
     if record is None:
         return None
@@ -39,7 +39,7 @@ def section(run: Run) -> SimulationSection | None:
 
 
 def _figures(record: Simulation) -> Iterator[Figure]:
-    """Yield simulated against measured times, with what closed formulas say of the same cases."""
+    """Yield simulated against measured times, with the times that closed formulas give for the same cases."""
     if not record.validation:
         return
     proofs = [row for row in record.validation if row.benchmark not in record.inputs]

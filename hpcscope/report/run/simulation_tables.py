@@ -1,4 +1,4 @@
-"""A simulated run in words and tables, for the page and the terminal: first how wrong such figures are."""
+"""A simulated run in words and tables, for the report and the terminal: first the error of such values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,23 +25,23 @@ OFFERS = "Comparison of the offers: additional work in the same time, and the co
 
 @dataclass(frozen=True)
 class New:
-    """The figures that were not measured."""
+    """The values that were not measured."""
 
     title: str
     table: Table
     reasons: list[str]
-    """Why figures lie beyond the validation, each with the letter that stands for it in the table."""
+    """Why values lie beyond the validation, each with the letter that denotes it in the table."""
 
 
 def described(record: Simulation) -> str:
-    """Return what was simulated, in a line."""
+    """Return one line that says what was simulated."""
     changes = f" with {' '.join(record.changes)}" if record.changes else ""
     algorithms = f"collective algorithms chosen as by {record.collectives}"
     return f"{record.of}{changes}, simulated by {record.simulator}, {algorithms}"
 
 
 def errors(record: Simulation) -> Table:
-    """Return the error of each benchmark and of all; without rows where nothing was measured."""
+    """Return the error of each benchmark and of all benchmarks; without rows if nothing was measured."""
     whole = record.error_of()
     names = list(dict.fromkeys(row.benchmark for row in record.validation)) if whole else []
     rows = [
@@ -77,7 +77,7 @@ def cases(record: Simulation) -> Table:
 
 
 def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
-    """Return what a change gains each benchmark, and all, and what a percent of it costs."""
+    """Return the gain from a change for each benchmark and for all, and the cost per percent gained."""
     lines = [(name, values, record.error_of(name)) for name, values in found.items()]
     if len(lines) > 1:
         lines.append(("all", [gain for values in found.values() for gain in values], record.error_of()))
@@ -97,7 +97,7 @@ def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
 
 
 def offers(record: Simulation) -> Table:
-    """Return the offers that were simulated side by side, the one first whose percent gained costs least."""
+    """Return the offers that were simulated side by side, lowest cost per percent gained first."""
 
     def price(offer_gain: OfferGain) -> float:
         return cost_of_a_percent(offer_gain.cost, offer_gain.median) or float("inf")
@@ -118,9 +118,9 @@ def offers(record: Simulation) -> Table:
 
 
 def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> New | None:
-    """Return the figures that were not measured, each with what lies outside of the validation; None without any.
+    """Return the values that were not measured, each with what lies beyond the validation; None if there are none.
 
-    `unchanged`: the same cases on the platform as it was measured.
+    `unchanged`: the same cases on the unchanged platform.
     """
     measured = {(row.label, row.metric) for row in record.validation} if not record.changes else set()
     further = [summary for summary in summaries if (summary.label, summary.metric) not in measured]
@@ -149,7 +149,7 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
 
 
 def programs(record: Simulation) -> Table:
-    """Return the times of the user's own program; without rows where there was none."""
+    """Return the times of the user's own program; without rows if there was none."""
     rows = [
         [" ".join(program.command), str(program.ranks), units.quantity(program.time_s, "s")]
         for program in record.programs
@@ -158,12 +158,12 @@ def programs(record: Simulation) -> Table:
 
 
 def has_formulas(record: Simulation) -> bool:
-    """Return whether a closed formula speaks of any case."""
+    """Return whether a closed formula covers any case."""
     return bool(record.formulas) or any(row.formula for row in record.validation)
 
 
 def _without_empty(table: Table) -> Table:
-    """Return a table without the columns that say nothing."""
+    """Return a table without its empty columns."""
     kept = [number for number, _ in enumerate(table.columns) if any(row[number] for row in table.rows)]
     return Table([table.columns[n] for n in kept], [[row[n] for n in kept] for row in table.rows])
 
@@ -181,7 +181,7 @@ def _error_words(error: ErrorOf | None) -> list[str]:
 
 
 def _formula_words(record: Simulation, benchmark: str | None) -> str:
-    """Return the median error of the formulas: of the cases that they were not fitted to where there are any."""
+    """Return the median error of the formulas, for cases that they were not fitted to if there are any."""
     proofs = record.formula_error_of(benchmark)
     if proofs is not None:
         return units.percent(proofs.median.value)
@@ -196,7 +196,7 @@ def _formula_error(row: Beside) -> str:
 
 
 def _new_formula(record: Simulation, case: Summary) -> list[str]:
-    """Return the time by a formula, and the error of such times of the benchmark."""
+    """Return the time by a formula, and the error of the formulas for this benchmark."""
     said = record.formulas.get(case.label)
     if said is None:
         return ["", ""]
@@ -208,7 +208,7 @@ def _median(error: ErrorOf | None) -> str:
 
 
 def _change_words(case: Summary, old: Summary | None, cost: float | None) -> list[str]:
-    """Return the time without the change, what the change gains, and the cost of a percent gained."""
+    """Return the time without the change, the relative change, and the cost per percent gained."""
     gain = gained(case, old)
     if gain is None or old is None or not case.median or not old.median:
         return ["", "", ""]
@@ -216,7 +216,7 @@ def _change_words(case: Summary, old: Summary | None, cost: float | None) -> lis
 
 
 def _priced(cost: float | None, gain: float) -> str:
-    """Return what a percent gained costs, in words."""
+    """Return the cost per percent gained, in words."""
     if cost is None:
         return ""
     priced = cost_of_a_percent(cost, gain)

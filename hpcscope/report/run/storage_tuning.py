@@ -1,4 +1,4 @@
-"""The record of a search for the fastest way to access files, on the page of its run."""
+"""The record of a search for the fastest way to access files, in the report of its run."""
 
 from hpcscope import units
 from hpcscope.report.figure import DotPlot, Mark, Panel, Table
@@ -9,7 +9,7 @@ from hpcscope.tune.storage.record import FILE, StorageTuning, Trial
 
 
 def chosen(directory: RunDirectory) -> Chosen | None:
-    """Return the conclusion of the search in this folder; None where it holds none, or has none yet."""
+    """Return the conclusion of the search in this directory; None if there is no search or no conclusion yet."""
     if not (directory.path / FILE).is_file():
         return None
     tuning = read_json(directory.path / FILE, StorageTuning)

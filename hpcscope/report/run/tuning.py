@@ -1,4 +1,4 @@
-"""The record of a tuning on the page of its run: the chosen settings, predicted and measured times."""
+"""The record of a tuning in the report of its run: the chosen settings, predicted and measured times."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ class Chosen:
     words: list[str]
     """Sentences without a full stop."""
     figure: Figure | DotPlot | None
-    """Predicted and measured times; None where nothing was measured."""
+    """Predicted and measured times; None if nothing was measured."""
 
 
 def chosen(directory: RunDirectory, models: Models) -> Chosen | None:
-    """Return the conclusion of the tuning in this folder; None where it holds none, or has none yet."""
+    """Return the conclusion of the tuning in this directory; None if there is no tuning or no conclusion yet."""
     if not (directory.path / FILE).is_file():
         return None
     tuning = read_json(directory.path / FILE, Tuning)
@@ -95,7 +95,7 @@ def _row(one: Round, trial: Try) -> list[str]:
 
 
 def figures(rates: LinpackRates) -> Iterator[str]:
-    """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
+    """Yield R_max, N_max, N_1/2 and the fraction of the DGEMM rate."""
     best = rates.rate
     yield f"R_max {in_unit(best, 'flop/s')} at N_max = {rates.n_max}"
     yield f"N_1/2 {half(rates)}"

@@ -1,4 +1,4 @@
-"""What tried advice brought, as a terminal shows it."""
+"""The effect of an advice that was tried, as the terminal shows it."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from hpcscope.findings.finding import Finding
 
 
 def tried(finding: Finding, asked: str, comparison: PairedComparison, gained: bool) -> Iterator[Text]:
-    """Yield what a change brought to each result of its case, with the interval."""
+    """Yield the effect of a change on each result of its case, with the interval."""
     yield Text(f"\nTried {asked}: {'gained' if gained else 'nothing gained'}", style="bold")
     yield Text(f"  {finding.code}: {finding.title}", style="dim")
     for case in comparison.cases:

@@ -1,10 +1,10 @@
-"""Bars of block characters, an eighth of a column fine, or of `#` where those cannot be printed."""
+"""Bars of block characters with a resolution of 1/8 column, or of `#` if block characters cannot be printed."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def bar(share: float, columns: int, blocks: bool = True) -> str:
-    """Return a bar over a share of the columns, never an empty one."""
+    """Return a bar over a fraction of the columns, never an empty bar."""
     if not blocks:
         return "#" * max(1, round(share * columns))
     eighths = max(1, round(share * columns * 8))

@@ -1,4 +1,4 @@
-"""The figures of a small run on the terminal: the first result of each benchmark, one line and bar per case."""
+"""The values of a small run on the terminal: the first result of each benchmark, with a line and bar per case."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -16,12 +16,12 @@ from hpcscope.report.wording import definition, direction
 from hpcscope.statistics.summary import Summary
 
 MOST = 30
-"""Cases of a run that are listed; of a larger run `scope show` lists them."""
+"""Maximum number of cases in a run whose cases are listed; for a larger run, `scope show` lists them."""
 _LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS, _LEVEL_COLUMNS = 44, 28, 24, 12
 
 
 def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
-    """Yield the figures of a run of up to `MOST` cases, nothing of a larger one."""
+    """Yield the values of a run with up to `MOST` cases; nothing for a larger run."""
     cases = [case for name in run.benchmarks.names for case in _first_result(run, name)]
     if not 0 < len(cases) <= MOST:
         return
@@ -31,7 +31,7 @@ def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
 
 
 def values_by_level(run: Run) -> Iterator[Text]:
-    """Yield a value of each benchmark on a ladder, level by level."""
+    """Yield one value for each benchmark with a rung, level by level."""
     levels = groupby(sorted(run.benchmarks.names, key=lambda name: level_rank(level(name))), key=level)
     for head, benchmarks in levels:
         for benchmark in benchmarks:
@@ -63,7 +63,7 @@ def _usual(run: Run, benchmark: str) -> Summary | None:
 
 
 def _first_result(run: Run, benchmark: str) -> list[Summary]:
-    """Return the figures of a benchmark for the first of its metrics that is a result, in reading order."""
+    """Return the values of a benchmark's first metric that is a result, in reading order."""
     shown = results(run, benchmark)
     measured = {case.metric for case in shown}
     first = next((name for name in run.benchmarks[benchmark].metric if name in measured), None)

@@ -1,4 +1,4 @@
-"""The terminal: as wide as it is, and as wide as the text needs when there is none."""
+"""Consoles: as wide as the terminal, or as wide as the text needs if output is piped."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ from rich.text import Text
 from hpcscope.visible import visible
 
 _PIPE_COLUMNS = 400
-"""A pipe or a file has no edge: long lines are not broken."""
+"""Width for a pipe or a file, where long lines must not be broken."""
 
 
 class Screen(Console):
     """A console on which data cannot move the cursor or change colors."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render, with every hidden character that came as text made visible."""
+        """Render with every hidden character in the text made visible."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible(text), style, control)
 
@@ -31,11 +31,11 @@ class Screen(Console):
 def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = False) -> Console:
     """Return a console that neither breaks nor colors lines when its output is piped.
 
-    `breaks`: what is printed loses nothing in narrow lines; a pipe then has the width in COLUMNS, if that is set.
-    `whole`: a narrow terminal wraps the lines, so that the paths in them can be copied.
+    `breaks`: the output loses nothing in narrow lines; a pipe then has the width in COLUMNS, if set.
+    `whole`: the lines are left whole and the terminal wraps them, so that paths in them can be copied.
     """
     stream = file or sys.stdout
-    drawn = getattr(stream, "drawn", stream)  # our own colors pass
+    drawn = getattr(stream, "drawn", stream)  # keeps our own colors
     asked = os.environ.get("COLUMNS", "") if breaks else ""
     piped = int(asked) if asked.isdecimal() and int(asked) else _PIPE_COLUMNS
     return Screen(file=drawn, width=None if stream.isatty() and not whole else piped, highlight=False)
@@ -43,7 +43,7 @@ def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = Fal
 
 @dataclass(frozen=True)
 class Fitting:
-    """A table without rules, with as many of its columns as a screen has room for; the others are named."""
+    """A table without rules and only the columns that fit on the screen; the omitted columns are named."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -58,7 +58,7 @@ class Fitting:
 
 
 def draws(stream: IO[str]) -> bool:
-    """Say whether block characters can be written there."""
+    """Return whether block characters can be written to a stream."""
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
     return encoding.replace("-", "").startswith("utf")
 
@@ -68,7 +68,7 @@ def grid(
 ) -> Table:
     """Return a table without rules: the columns `words` on the left, values on the right.
 
-    `breaks`: words that a narrow screen has no room for go on in a further line; else their ends are cut.
+    `breaks`: words too long for a narrow screen continue on the next line; else their ends are cut.
     """
     table = Table(box=None, pad_edge=False)
     for name in columns:

@@ -1,4 +1,4 @@
-"""Findings on a terminal: the worst first, one of each kind, as many as fit on the screen."""
+"""Findings on a terminal: worst first, one of each kind, limited to one screen."""
 
 import textwrap
 from collections import Counter
@@ -12,15 +12,15 @@ from hpcscope.units import count
 
 WIDTH = 100
 LABEL_COLUMNS = 12
-"""For the severity of a finding, or the layer of a rung."""
+"""Width of the severity of a finding, or of the layer of a rung."""
 _FINDING_LINES = 12
 _TRUST_LINES = 3
-"""With a ladder together about one screen."""
+"""Together with a ladder, about one screen."""
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 
 
 def told(findings: list[Finding], width: int = WIDTH) -> Iterator[Text]:
-    """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
+    """Yield the findings about the cluster that fit on the screen, then the findings about the measurement."""
     if not findings:
         yield Text("There are no findings.", style="bold")
         return
@@ -52,7 +52,7 @@ def _listed(findings: list[Finding], left: int, width: int, with_advice: bool) -
 
 
 def _severities(findings: list[Finding]) -> str:
-    """Count what is grave: `2 warnings and 1 note`."""
+    """Return the number of findings by severity: `2 warnings and 1 note`."""
     numbers = Counter(str(finding.severity) for finding in findings)
     notes = numbers["advice"] + numbers["information"]
     words = [count(numbers[severity], severity) for severity in ("error", "warning") if numbers[severity]]
@@ -60,7 +60,7 @@ def _severities(findings: list[Finding]) -> str:
 
 
 def _finding(finding: Finding, others: int, width: int, with_advice: bool) -> Iterator[Text]:
-    """Yield the worst finding of its kind with the number of others, and its whole advice."""
+    """Yield the worst finding of a kind with the number of others, and its whole advice if wanted."""
     indent = " " * (2 + LABEL_COLUMNS)
     further, shared = (len(finding.also), "with this cause") if finding.also else (others, "of this kind")
     title = finding.title + (f" (and {count(further, 'more finding')} {shared})" if further else "")

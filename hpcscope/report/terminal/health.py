@@ -1,4 +1,4 @@
-"""The verdicts on a cluster in lines of at most 80 columns: the whole in one sentence, then the worst nodes."""
+"""The verdicts on a cluster in lines of at most 80 columns: the cluster in one sentence, then the worst nodes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hpcscope.visible import visible
 
 COLUMNS = 80
 MOST_NODES = 20
-"""Nodes with a line of their own; more are folded into one line for each verdict."""
+"""Maximum number of nodes with their own lines; further nodes are folded into one line per verdict."""
 MOST_FACTS = 8
 MOST_VALUES = 4
-"""Of a fact, the most frequent."""
+"""Maximum number of values shown per fact, most frequent first."""
 
 
 def lines(record: HealthFile, health: Health) -> list[str]:
-    """Return what the terminal shows."""
+    """Return the lines that the terminal shows."""
     return [
         visible(line) for line in (*_whole(health), *_nodes(health), *_facts(health), *_sights(record, health))
     ]
@@ -78,7 +78,7 @@ def verdict_sentence(health: Health) -> str:
 
 
 def few_peers(health: Health) -> str:
-    """Return what nodes with few peers hide; empty where all have enough."""
+    """Return a remark on nodes with too few peers; empty if all nodes have enough."""
     few = max((len(sight.hosts) for sight in health.sights if sight.screening.visible is None), default=0)
     group = "1 node has no peers" if few == 1 else f"{few} nodes are too few peers"
     return f"{group}: at least {FEWEST} nodes of equal hardware are needed." if few else ""

@@ -10,7 +10,7 @@ from hpcscope.statistics.summary import Summary
 
 BENCHMARK = "algorithm.linpack"
 BROADCASTS = {"ring": "0", "ring_modified": "1", "long": "4", "binomial": "B"}
-"""HPL's number of each broadcast; HPL has no binomial tree."""
+"""HPL's code for each broadcast; HPL does not have a binomial tree."""
 THRESHOLD = 16.0
 RULE = "-" * 80
 
@@ -18,8 +18,8 @@ RULE = "-" * 80
 def lines(summaries: list[Summary]) -> Iterator[str]:
     """Yield HPL's table: for each case a line with the median time and one with the largest residual.
 
-    The first column, as in HPL 2.3: wall time, row-major grid, look-ahead, broadcast, and recursive right-looking
-    panel factorization in halves down to 8 columns.
+    The first column encodes, as in HPL 2.3: wall time, row-major grid, look-ahead depth, broadcast, and recursive
+    right-looking panel factorization in halves down to 8 columns.
     """
     cases: dict[tuple[Key, str], dict[str, Summary]] = defaultdict(dict)
     for summary in summaries:

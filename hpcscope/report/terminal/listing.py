@@ -1,4 +1,4 @@
-"""Summaries on the terminal: one table for each benchmark and metric, readable when piped."""
+"""Summaries on the terminal: one table for each benchmark and metric, readable also when piped."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MOST_COLUMNS = 1000
 
 
 def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
-    """Return the output of `scope show --json`; other programs rely on its keys."""
+    """Return the data for `scope show --json`; other programs rely on its keys."""
     return [
         {name: getattr(summary, name) for name in KEYS}
         | {"placement": str(summary.placement), "mixes_states": summary.state_mixture}
@@ -37,7 +37,7 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
 
 
 def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = False) -> RenderableType:
-    """Return one table for each benchmark, metric and definition of time, the metrics as they are declared.
+    """Return one table for each benchmark, metric and definition of time, with metrics in declared order.
 
     Defaults are left out. With `verbose` every row ends with its case as `scope run --case` reads it.
     """
@@ -71,7 +71,7 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
 
 @dataclass(frozen=True)
 class _AsThereIsRoom:
-    """The first table that fits on the screen, else the last, which breaks words: no value is cut."""
+    """The first table that fits on the screen, else the last, which breaks words so that no value is cut."""
 
     tables: list[Table]
 
@@ -94,7 +94,7 @@ def _shown(value: float | None, case: Summary) -> str:
 def _table(
     group: list[Summary], catalog: Catalog, verbose: bool, further: dict[str, Callable[[Summary], str]] | None
 ) -> Table:
-    """Return a table with `further` columns; without any, all factors are in one."""
+    """Return a table with `further` columns; if that is None, one column holds all factors."""
     names, benchmark = varying(group)[0], group[0].benchmark
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in ["", *([] if further is None else names)]:

@@ -1,4 +1,4 @@
-"""Predictions on the terminal: their error, their table, and the measured points."""
+"""Predictions on the terminal: their error, the table, and the measured points."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ from hpcscope.report.terminal.console import grid
 from hpcscope.report.wording import letters
 
 BAR = 24
-"""Columns of the longest bar of a speedup."""
+"""Length of the longest speedup bar, in columns."""
 WORDS = ("beyond", "remarks", "")
 
 
@@ -34,10 +34,10 @@ def predicted(
     steps: int | None = None,
     blocks: bool = True,
 ) -> RenderableType:
-    """Return the error of such predictions, then their table with a bar for each speedup, and their sources.
+    """Return the error of such predictions, then the table with a bar for each speedup, and the sources.
 
-    `size`: in the program's words; `steps`: of a program that reports the time of one; `blocks`: the screen can
-    show block characters.
+    `size`: in the program's terms; `steps`: number of steps if the program reports the time per step; `blocks`:
+    the screen can show block characters.
     """
     gridded = any(grid_of(point) for point in points)
     columns = predicted_columns(gridded, bool(steps))
@@ -69,7 +69,7 @@ def predicted(
 
 
 def recommended(best: Iterable[BestGrid], validation: Prediction) -> RenderableType:
-    """Return the process grid to be chosen for each number of processes."""
+    """Return the recommended process grid for each number of ranks."""
     return Group(*(Text(_recommended(best_grid, validation)) for best_grid in best), Text(""))
 
 

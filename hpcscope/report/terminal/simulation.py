@@ -1,4 +1,4 @@
-"""A simulated run on the terminal: first how wrong such figures are, then the figures."""
+"""A simulated run on the terminal: first the error of such values, then the values."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from hpcscope.statistics.summary import Summary
 
 
 def validated(record: Simulation, every: bool = False) -> RenderableType:
-    """Return the error of the simulation, of all cases and of each benchmark; `every`: of each case."""
+    """Return the error of the simulation over all cases and per benchmark; with `every`, also per case."""
     head = Text(tables.described(record), style="bold")
     table = tables.errors(record)
     if not table.rows:
@@ -36,7 +36,7 @@ def programs(record: Simulation) -> RenderableType:
 
 
 def offers(record: Simulation) -> RenderableType:
-    """Return the offers side by side, in the order of what a percent gained costs."""
+    """Return the offers side by side, in the order of their cost per percent gained."""
     return Group(
         Text(tables.OFFERS, style="bold"), _table(tables.offers(record)), Text(tables.SMALL_GAINS), Text("")
     )
@@ -48,7 +48,7 @@ def simulated(
     unchanged: Sequence[Summary],
     of_change: Mapping[str, list[float]],
 ) -> RenderableType:
-    """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing."""
+    """Return the values that were not measured, each with what lies beyond the validation; possibly empty."""
     found = tables.new(record, summaries, unchanged)
     if found is None:
         return Text("")

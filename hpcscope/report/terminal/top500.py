@@ -1,4 +1,4 @@
-"""A data sheet of LINPACK with the figures of the TOP500 list; unknown entries are marked."""
+"""A LINPACK data sheet with the values of the TOP500 list; unknown entries are marked."""
 
 from collections.abc import Iterable, Iterator
 
@@ -45,7 +45,7 @@ SYMBOLS = (
 
 
 def section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a heading and its entries; those without a value are unknown."""
+    """Yield a heading and its entries; an entry without a value is unknown."""
     yield ""
     yield title
     for name, value in rows:

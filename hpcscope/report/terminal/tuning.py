@@ -1,4 +1,4 @@
-"""A tuning of LINPACK as text: the chosen settings, then predictions and measurements round by round."""
+"""A LINPACK tuning as text: the chosen settings, then predictions and measurements round by round."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The summary at the end of a run: the ladders, the findings, worst first, and the path of the report."""
+"""The summary at the end of a run: the ladders, the findings (worst first), and the path of the report."""
 
 import textwrap
 from collections.abc import Iterator
@@ -25,22 +25,22 @@ from hpcscope.units import count
 
 NARROWEST = 60
 _LADDER_LINES = 27
-"""With the findings together about one screen."""
+"""Together with the findings, about one screen."""
 _FIGURE_COLUMNS = 27
 _REST_OF_A_RUNG = 68
-"""Columns beside the bar: layer, value, share."""
+"""Number of columns besides the bar: layer, value, fraction."""
 
 
 def show(run: Run, console: Console | None = None) -> None:
-    """Print the summary of a run; UsageError when one of its files is missing or wrong."""
+    """Print the summary of a run; UsageError if one of its files is missing or wrong."""
     screen = console or terminal_console()
     width = max(NARROWEST, min(screen.width, WIDTH))
-    for line in list(verdict(run, draws(screen.file), width)):  # nothing of a run that cannot be read
+    for line in list(verdict(run, draws(screen.file), width)):  # print nothing if the run cannot be read
         screen.print(line, soft_wrap=True)
 
 
 def show_kept(run: Run, console: Console | None = None) -> None:
-    """Print the summary of a run, a value of each of its main benchmarks, and how all of them are shown."""
+    """Print the summary of a run, one value for each main benchmark, and how to show all values."""
     show(run, console)
     screen = console or terminal_console()
     for line in ("", *cases.values_by_level(run)):
@@ -52,7 +52,7 @@ def show_kept(run: Run, console: Console | None = None) -> None:
 
 
 def verdict(run: Run, blocks: bool = True, width: int = WIDTH) -> Iterator[Text]:
-    """Yield the lines, not wider than asked except paths; bars are drawn with block characters if `blocks`."""
+    """Yield the lines, except paths not wider than `width`; bars are drawn with block characters if `blocks`."""
     yield Text(subject(run), style="bold")
     yield from map(Text, textwrap.wrap(introduction.verdict(run), width))
     for caution in cautions(run):
@@ -89,7 +89,7 @@ def _note(text: str, width: int, indent: str = "  ", lead: str = "") -> Iterator
 
 
 def _compares(ladder: Ladder) -> bool:
-    """Whether a ladder has two layers to compare."""
+    """Return whether a ladder has two layers to compare."""
     return sum(rung.value is not None for rung in best_rungs(ladder)) > 1
 
 

@@ -1,1 +1,1 @@
-"""The page of a topology."""
+"""The report of a topology."""

@@ -1,4 +1,4 @@
-"""A topology as one HTML page that needs nothing else: a drawing of nested groups, and its tables."""
+"""The report of a topology: one self-contained HTML file with a drawing of nested groups, and tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hpcscope.topology.topology import Group, Topology
 
 HOST_WIDTH, HOST_HEIGHT, GAP, HEAD = 86, 28, 10, 64
 WIDEST = 1260
-"""Groups that do not fit beside each other in so much stand below each other."""
+"""Maximum width in pixels; groups that do not fit next to each other wrap to the next row."""
 COLUMNS = 4
 """Hosts side by side in a group."""
 
@@ -43,7 +43,7 @@ class Seat:
 
 
 def render(topology: Topology, name: str) -> str:
-    """Return the page of a topology that was read from a file of this name."""
+    """Return the report of a topology that was read from the file `name`."""
     frame = environment()
     frame.filters.update(ranges=drawing.ranges)
     box = _laid_out(topology, topology.root, 0)
@@ -61,7 +61,7 @@ def render(topology: Topology, name: str) -> str:
 
 
 def _laid_out(topology: Topology, group: Group, depth: int) -> Box:
-    """Return a group's box with everything in it, its corner at the origin."""
+    """Return the box of a group and everything in it, with its corner at the origin."""
     box = Box(group, depth=depth, caption=_caption(group))
     if group.hosts:
         columns = min(COLUMNS, len(group.hosts))
@@ -117,7 +117,7 @@ def _moved(box: Box, x: int, y: int) -> None:
 
 
 def _all(box: Box) -> list[Box]:
-    """Return the boxes with corners that are no longer relative, outer ones first."""
+    """Return all boxes with absolute corners, outer boxes first."""
     boxes = [box]
     box.hosts = [Seat(s.name, s.x + box.x, s.y + box.y, s.slow, s.title) for s in box.hosts]
     for child in box.children:

@@ -1,4 +1,4 @@
-"""The ways to access files among which a search chooses."""
+"""The ways to access files from which a search chooses."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -11,7 +11,7 @@ from hpcscope.strict import Strict
 Direction = Literal["write", "read"]
 BENCHMARKS: dict[Direction, str] = {"write": "storage.write", "read": "storage.read"}
 TRANSFERS = tuple(1 << exponent for exponent in (16, 18, 20, 22, 24))
-"""64 KiB to 16 MiB: smaller transfers lose on every file system, larger ones gain nothing."""
+"""64 KiB to 16 MiB: smaller transfers are slower on every file system, larger ones gain nothing."""
 USUAL_TRANSFER = 1 << 20
 Method = Literal["posix", "independent", "collective", "collective-unbuffered"]
 METHODS: dict[Method, tuple[str, dict[str, Value]]] = {
@@ -23,14 +23,14 @@ METHODS: dict[Method, tuple[str, dict[str, Value]]] = {
         {"interface": "mpiio", "access": "collective", "collective_buffering": "off"},
     ),
 }
-"""By name: in words, and as parameters of the benchmarks."""
+"""Methods by name: in words, and as parameters of the benchmarks."""
 
 
 class FileAccess(Strict):
     """One way to access files."""
 
     ranks: int
-    """Processes that access files at the same time."""
+    """Number of ranks that access files at the same time."""
     method: Method = "posix"
     file: Literal["shared", "per_process"] = "shared"
     transfer_bytes: int = USUAL_TRANSFER
@@ -48,7 +48,7 @@ class FileAccess(Strict):
         return f"{files}, {METHODS[self.method][0]}"
 
     def settings(self, file_bytes: int) -> dict[str, Value]:
-        """Return the benchmark's parameters for so many bytes of each process."""
+        """Return the benchmark's parameters for this many bytes per rank."""
         return {
             "file": self.file,
             "transfer_bytes": self.transfer_bytes,
@@ -58,7 +58,7 @@ class FileAccess(Strict):
 
 
 def candidates(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> Iterator[FileAccess]:
-    """Yield all candidates; a file that only one process opens needs no collective access."""
+    """Yield all candidates; a file that only one rank opens needs no collective access."""
     transfers = [size for size in TRANSFERS if size <= file_bytes] or [file_bytes]
     for count, file, method, size in product(ranks, ("shared", "per_process"), METHODS, transfers):
         alone = count == 1 or file == "per_process"
@@ -67,5 +67,5 @@ def candidates(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> I
 
 
 def plainness(candidate: FileAccess) -> tuple[int, int, int]:
-    """Return a sort key: the simplest way first, with the fewest processes."""
+    """Return a sort key: the simplest way first, with the fewest ranks."""
     return list(METHODS).index(candidate.method), candidate.ranks, abs(candidate.transfer_bytes - USUAL_TRANSFER)

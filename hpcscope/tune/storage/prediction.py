@@ -1,10 +1,10 @@
-"""Bandwidths of all candidates from a few: effects of the method, the transfers and the number of processes.
+"""Bandwidths of all candidates from a few: effects of the method, the transfer size and the number of ranks.
 
-B = B(method, usual transfers, most processes) x effect of the transfers x effect of the processes. A transfer of
-m bytes takes a + b m (Hockney 1994, The communication challenge for MPP), so that the effect of a size is
-m / (a + b m); p processes reach p / (c + p s), as in `hpcscope.models.scaling.saturation`. Effects are measured
-one at a time, from the usual candidate, and are taken to be the same for all methods: trials tell how far that
-holds.
+B = B(method, usual transfers, most ranks) x effect of the transfer size x effect of the ranks. A transfer of m
+bytes takes a + b m (Hockney 1994, The communication challenge for MPP), so the effect of a size is m / (a + b m);
+p ranks reach p / (c + p s), as in `hpcscope.models.scaling.saturation`. Effects are measured one at a time,
+starting from the usual candidate, and are assumed to be the same for all methods: trials show how far that is
+true.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,13 +64,13 @@ class Predictor:
 
     @property
     def enough_ranks(self) -> float:
-        """The number of processes that reach 90 % of what any number reaches; infinite where none do."""
+        """The number of ranks that reach 90 % of the saturated bandwidth; infinite if no number does."""
         own, shared = self.processes
         return max(ENOUGH / (1 - ENOUGH) * own / shared, 1.0) if shared > 0 else float("inf")
 
 
 def fitted(base: FileAccess, rates: Rates) -> Predictor:
-    """Return the predictor from the measured calibration; ScopeError where its base was not measured."""
+    """Return the predictor from the measured calibration; raises ScopeError if its base was not measured."""
     if base not in rates:
         raise ScopeError(f"{base.label}: no valid sample, so that nothing can be predicted")
     of_size = {
@@ -87,12 +87,12 @@ def fitted(base: FileAccess, rates: Rates) -> Predictor:
 
 
 def _differs(access: FileAccess, base: FileAccess, name: str) -> bool:
-    """Return whether a candidate is the base but for one choice, or the base itself."""
+    """Return whether a candidate differs from the base in at most this one choice."""
     return access.model_copy(update={name: getattr(base, name)}) == base
 
 
 def _line(x: Floats, y: Floats) -> tuple[float, float]:
-    """Fit y = a + b x by relative least squares, both not negative; one point is proportional."""
+    """Fit y = a + b x by relative least squares, a and b nonnegative; one point gives y = b x."""
     if x.size < 2:
         return 0.0, float(y[0] / x[0])
     design = np.column_stack([np.ones_like(x), x]) / y[:, None]

@@ -8,20 +8,20 @@ FILE = "tune-storage.json"
 
 
 class StorageSearchSettings(Strict):
-    """What was asked for."""
+    """The settings of the search, as requested."""
 
     direction: Direction
     storage: str
-    """The folder of the files."""
+    """The directory of the files."""
     file_bytes: int
-    """Bytes of each process's file."""
+    """Bytes of each rank's file."""
     ranks: list[int]
-    """Numbers of processes to choose from."""
+    """Numbers of ranks to choose from."""
     files: list[str]
     """`shared`, `per_process` or both."""
     trials: int
     time_s: float | None = None
-    """Time of the search; None: what all trials need."""
+    """Time of the search; None: the time that all trials need."""
     launches: int
 
 
@@ -30,11 +30,11 @@ class Trial(Strict):
 
     candidate: FileAccess
     predicted_bytes_per_s: float | None
-    """None for the measurements that the predictions rest on."""
+    """None for the measurements on which the predictions are based."""
     measured_bytes_per_s: Estimate | None = None
     """None: not measured, for the reason in `verdict`."""
     of_fastest: Estimate | None = None
-    """Its bandwidth over the bandwidth of the fastest, launch by launch where they share launches."""
+    """Its bandwidth over the bandwidth of the fastest, launch by launch if they share launches."""
     kept: bool = False
     """Whether it is the fastest or within its noise."""
     verdict: str = ""
@@ -60,7 +60,7 @@ class StorageConclusion(Strict):
     chosen: FileAccess
     bytes_per_s: Estimate
     winner: bool
-    """Whether it is certainly faster than all others; else it is the simplest of those within the noise."""
+    """Whether it is significantly faster than all others; if not, it is the simplest of those within the noise."""
     words: list[str]
 
 
@@ -72,7 +72,7 @@ class StorageTuning(Strict):
     predicted: list[PredictedBandwidth] = []
     """All candidates, the fastest first."""
     enough_ranks: float | None = None
-    """Processes beyond which the predictions gain less than a tenth; None where all that were measured gain, and
-    with fewer than three numbers of processes, which test no law."""
+    """Number of ranks beyond which the predicted gain is less than a tenth. None if every measured number
+    gains, or with fewer than three numbers of ranks, which do not test the law."""
     trials: list[Trial] = []
     conclusion: StorageConclusion | None = None

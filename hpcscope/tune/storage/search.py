@@ -22,20 +22,20 @@ from hpcscope.tune.storage.record import (
 )
 
 SIGNIFICANCE = 0.025
-"""Significance of the test that the fastest is faster than one of the others, launch by launch."""
+"""Significance level of the test that the fastest is faster than another one, launch by launch."""
 NOT_MEASURED = "not measured"
 """The verdict on a trial without a measurement."""
 Measured = Mapping[FileAccess, Summary]
-"""The bandwidth of each measured candidate, also of those that failed."""
+"""The bandwidth of each measured candidate, including those that failed."""
 
 
 def first_cases(asked: StorageSearchSettings) -> list[FileAccess]:
-    """Return what the predictions need."""
+    """Return the candidates that the predictions need."""
     return calibration(asked.ranks, asked.file_bytes, asked.files)
 
 
 def trials_in_time(asked: StorageSearchSettings, spent_s: float) -> int:
-    """Return how many trials the time has room for, if each takes as long as a measurement did so far."""
+    """Return how many trials fit into the time, if each takes as long as a measurement did so far."""
     if asked.time_s is None:
         return asked.trials
     return max(0, int((asked.time_s - spent_s) / spent_s * len(first_cases(asked))))
@@ -44,7 +44,7 @@ def trials_in_time(asked: StorageSearchSettings, spent_s: float) -> int:
 def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     """Return the record with predictions of all candidates and the trials that are still to be measured.
 
-    Raises ScopeError where the measurements say too little.
+    Raises ScopeError if the measurements are insufficient.
     """
     asked = tuning.settings
     predictor = fitted(first_cases(asked)[0], _rates(measured))
@@ -66,7 +66,7 @@ def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
 
 
 def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
-    """Return the record with all trials judged and the conclusion; ScopeError where nothing could be measured."""
+    """Return the record with all trials judged, and the conclusion; raises ScopeError if none was measured."""
     rates = {candidate: case for candidate, case in measured.items() if _valid(case)}
     if not rates:
         reason = next((case.reason for case in measured.values() if case.reason), NOT_MEASURED)
@@ -106,7 +106,7 @@ def _judged(trial: Trial, case: Summary | None, fastest: Summary) -> Trial:
 
 
 def _certainly_slower(case: Summary, fastest: Summary) -> bool:
-    """Compare in common launches by the paired test, in others by the intervals; a usual noise without either."""
+    """Compare common launches by the paired test, others by intervals; without either, assume typical noise."""
     slower = ratio(case.per_launch, fastest.per_launch)
     if slower.paired_launches:
         return chance(of_launches(fastest.per_launch, case.per_launch)) < SIGNIFICANCE

@@ -10,10 +10,10 @@ from hpcscope.models.scaling.speedup import Speedup
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each algorithm the largest problem of which communication certainly takes longer than computation.
+    """Find for each algorithm the largest problem whose communication takes significantly longer than computation.
 
-    Melas 2000, sec. 7.6.1: beyond that number of processes little is gained. It must hold on all larger numbers
-    too; all communication of an algorithm counts, distribution and collection included.
+    Melas 2000, sec. 7.6.1: beyond that number of ranks, little is gained. Communication must dominate on all
+    larger numbers of ranks, too. All communication of an algorithm counts, including distribution and collection.
     """
     curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
     for case in algorithm_cases(run):
@@ -34,7 +34,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _from(cases: list[ProgramCase]) -> ProgramCase | None:
-    """Return the first case from which on communication outweighs; None where the last one does not."""
+    """Return the first case from which communication dominates in all larger ones; None if not in the last."""
     first = None
     for case in reversed(cases):
         if not case.certainly_exceeds("communicate_s", "compute_s"):
@@ -44,7 +44,7 @@ def _from(cases: list[ProgramCase]) -> ProgramCase | None:
 
 
 def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
-    """Small problems communicate more than they compute everywhere; only the largest deserves advice."""
+    """Return advice only for the largest problem: small problems are communication-bound on any machine."""
     total = case.total
     communicate, compute = case.seconds("communicate_s"), case.seconds("compute_s")
     times = f"{units.quantity(communicate, 's')} against {units.quantity(compute, 's')}"

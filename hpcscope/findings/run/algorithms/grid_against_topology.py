@@ -1,4 +1,4 @@
-"""A matrix product whose process grid spans groups of hosts that are joined by a slow link."""
+"""A matrix product whose process grid spans groups of hosts that a slow link connects."""
 
 from dataclasses import dataclass, replace
 
@@ -20,9 +20,9 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.topology.topology import Topology
 
 TOO_MUCH = 1.25
-"""How many times longer the busiest uplink is busy than with the best grid."""
+"""Least ratio of the time for which the busiest uplink is busy to the same time on the best grid."""
 MATTERS = 0.2
-"""Share of the product's time during which the uplink is busy."""
+"""Least fraction of the product's time during which the uplink is busy."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _compared(run: Run, topology: Topology, case: Summary) -> Finding | None:
     least = min(mapped.busiest.seconds for mapped in every)
     if mine.busiest.seconds < TOO_MUCH * least or mine.busiest.seconds < MATTERS * case.median:
         return None
-    # Of those that are as good, one that was measured, else one of the same shape.
+    # Of equally good grids, prefer a measured one, then one with the same number of rows.
     good = [mapped for mapped in every if mapped.busiest.seconds <= 1.01 * least]
     measured = {mapped.grid: other for mapped in good if (other := _same_on(run, case, mapped.grid))}
     better = min(good, key=lambda one: (one.grid not in measured, one.grid.rows != product.grid.rows))

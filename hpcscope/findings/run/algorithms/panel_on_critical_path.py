@@ -1,4 +1,4 @@
-"""The panels of a LINPACK are on its critical path: few processes factor them while the others wait."""
+"""Panels are on the critical path of LINPACK: few ranks factor them while the others wait."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding
@@ -12,7 +12,7 @@ PARTS = ("panel_s", "broadcast_s")
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each number of processes whether panels delay the largest LINPACK."""
+    """Find for each number of ranks whether panels delay the largest LINPACK."""
     cases = [case for case in algorithm_cases(run) if case.total.benchmark == BENCHMARK and case.total.ranks > 1]
     largest = largest_of_each(
         cases,
@@ -23,7 +23,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _longest(case: ProgramCase) -> str | None:
-    """Return the part that certainly exceeds its share of the whole; of two the longer."""
+    """Return the part over LARGEST_SHARE of the total time at 95 % confidence; the longer if both are."""
     whole = case.total.ci_high
     over = [
         part

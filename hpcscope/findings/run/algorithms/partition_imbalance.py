@@ -1,4 +1,4 @@
-"""A parallel sort gives one process more than its share."""
+"""A parallel sort gives one rank more than its share."""
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -12,7 +12,7 @@ BOUND = 2.0
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each kind of input the sort with the largest partition, where it is certainly too large."""
+    """Find for each kind of input the sort with the largest partition, if that is too large at 95 % confidence."""
     uneven = [
         case
         for case in algorithm_cases(run)

@@ -1,4 +1,4 @@
-"""A process grid or block size with which linear algebra is slower than with another."""
+"""A process grid or block size that makes linear algebra slower than another choice does."""
 
 import math
 from collections import defaultdict
@@ -17,9 +17,9 @@ Words = Callable[[ProgramCase], str]
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark and number of processes the costliest choice, at the largest size with several.
+    """Find for each benchmark and number of ranks the costliest choice, at the largest size with several choices.
 
-    A grid that the benchmark chose by itself gives advice; one that was asked for gives information.
+    A grid that the benchmark chose by itself gives advice; a grid that the user requested gives information.
     """
     cases = [case for case in algorithm_cases(run) if all(name in case.total.parameters for name in GRID)]
     return [
@@ -47,7 +47,7 @@ def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int |
 
 
 def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words: Words) -> list[Finding]:
-    """Return a finding for each benchmark, transport and number of processes."""
+    """Return a finding for each benchmark, transport and number of ranks."""
     groups: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
     for case in cases:
         if code != "process-grid-unsuitable" or case.total.ranks > 1:
@@ -68,7 +68,7 @@ def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words:
 
 
 def _others(case: ProgramCase, varied: tuple[str, ...]) -> tuple[object, ...]:
-    """Return the common part of comparable cases."""
+    """Return the parameters that comparable cases have in common."""
     return (*but_for(case.total, *varied, *GRID), () if varied == GRID else _grid(case))
 
 

@@ -1,4 +1,4 @@
-"""Equal stripes of rows on hosts of different speed: the fast ones wait."""
+"""Equal row stripes on hosts of different speeds: the fast hosts wait."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,15 @@ from hpcscope.models.scaling.dealing import Dealing
 from hpcscope.names import FEW
 
 LEAST_GAIN = 0.1
-"""Least gain in time: equal hosts differ by less from run to run."""
+"""Least gain in time: between equal hosts, times differ by less from run to run."""
 ALIKE = 0.9
-"""Speeds of equal hosts, the slowest over the fastest."""
+"""Least ratio of the slowest to the fastest speed among hosts that count as equal."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark the largest problem that would be certainly faster with rows dealt by speed.
+    """Find for each benchmark the largest problem that rows by host speed make faster at 95 % confidence.
 
-    Where that was measured, its time decides; else the prediction.
+    If that was measured, the measured time decides; otherwise the prediction does.
     """
     faster = [
         dealing
@@ -35,7 +35,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _gain(one: Dealing) -> float:
-    """Return the fraction of the time that is certainly gained, whatever was predicted; 0 without an interval."""
+    """Return the fraction of time saved at 95 % confidence, measured, else predicted; 0 without an interval."""
     if one.time_s.low is None:
         return 0.0
     if one.measured_s is None:
@@ -49,7 +49,7 @@ def _unequal(one: Dealing) -> bool:
 
 
 def _others_agree(one: Dealing, dealings: Sequence[Dealing]) -> bool:
-    """Return whether every program on these hosts found the same one slow: else it was slow for a moment only."""
+    """Return whether every program on these hosts found the same host slow; if not, it was slow only briefly."""
     hosts = {share.host for share in one.shares}
     same = [other for other in dealings if {share.host for share in other.shares} == hosts]
     return all(_unequal(other) and _slowest(other) == _slowest(one) for other in same)

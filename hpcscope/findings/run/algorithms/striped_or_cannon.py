@@ -1,4 +1,4 @@
-"""Which of the two matrix products is faster, striped or Cannon, and why."""
+"""Which of two matrix products, striped or Cannon, is faster, and why."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -18,7 +18,7 @@ SMALLEST_EXCESS = 0.05
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each variant and each winner the case with the largest certain difference.
+    """Find for each variant and each winner the case with the largest significant difference.
 
     Melas 2000, sec. 7.6.1: striped sends fewer and longer messages, Cannon more and shorter ones.
     """
@@ -81,7 +81,7 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
 
 
 def why(faster: ProgramCase, slower: ProgramCase) -> str:
-    """Return the part with most of the difference; of communication, who sends more and longer messages."""
+    """Return the part with most of the difference; for communication, also the message counts and sizes."""
     part = _longest_part(faster, slower)
     longer = slower.seconds(part) - faster.seconds(part)
     text = f"{slower.name} {PARTS[part]} for {units.quantity(longer, 's')} longer"

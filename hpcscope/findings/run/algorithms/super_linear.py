@@ -1,4 +1,4 @@
-"""A program is more than p times as fast on p processes."""
+"""A program is more than p times as fast on p ranks."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -11,13 +11,13 @@ from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.statistics.summary import Summary
 
 LESS = 0.97
-"""All processes together certainly compute less than one where their sum is below this share of its time."""
+"""Below this ratio of all ranks' total computing time to one rank's, all ranks together clearly compute less."""
 MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_bytes_per_s", 3)}
-"""The benchmark metric that shows the caches, and its number of arrays."""
+"""For each benchmark that shows the caches: its metric, and its number of arrays."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each program and method the speedup that exceeds its number of processes by most."""
+    """Find for each program and method the speedup that exceeds its number of ranks by most."""
     best: dict[tuple[object, ...], tuple[Speedup, SpeedupPoint]] = {}
     for speedup in run.models.speedups:
         for point in speedup.points:
@@ -82,7 +82,7 @@ def _is(case: ProgramCase, speedup: Speedup, point: SpeedupPoint) -> bool:
 
 
 def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: ProgramCase | None) -> float | None:
-    """Return the computation of all processes over that of one: less in total is the effect of caches."""
+    """Return the total computing time of all ranks over one rank's time: a ratio below 1 is a cache effect."""
     if many is None or sequential is None or not sequential.seconds("compute_s"):
         return None
     return point.ranks * many.seconds("compute_s") / sequential.seconds("compute_s")
@@ -107,7 +107,7 @@ def _why(run: Run, speedup: Speedup, point: SpeedupPoint, share: float | None, c
 
 
 def _memory(run: Run, speedup: Speedup, point: SpeedupPoint) -> list[Evidence]:
-    """Return the working sets, and the node's memory bandwidth for sets of that size."""
+    """Return the working sets, and the node's memory latency and bandwidth for sets of about these sizes."""
     costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)
     if costs is None or not costs.touched_bytes(speedup.size):
         return []

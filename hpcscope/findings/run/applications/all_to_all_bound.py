@@ -7,13 +7,13 @@ from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, application_cases
 
 ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
-"""The applications whose exchanges are all all-to-alls, and their data."""
+"""The applications whose exchanges are all all-to-alls, and the data that they exchange."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each such application the most processes on which its all-to-alls outweigh computation.
+    """Find for each such application the most ranks on which its all-to-alls take longer than its computation.
 
-    Waiting for other processes does not count: it may have other causes.
+    Waiting for other ranks does not count: it may have other causes.
     """
     bound = [
         case

@@ -12,17 +12,17 @@ from hpcscope.samples.samples import CaseSamples, Floats
 FEWEST_ITERATIONS = 10
 """The last rank of a single exchange says nothing about the next."""
 FEWEST_RANKS = 3
-"""Fewest ranks: one of two is always last."""
+"""Fewest ranks: of two ranks, one is always last."""
 LATE = 0.8
-"""Share of the exchanges to which it arrives last; among equals that is a matter of chance."""
+"""Least fraction of exchanges at which a late rank arrives last; among equal ranks, chance decides who is last."""
 WAITED = 0.05
-"""Share of the time that the others wait."""
+"""Least fraction of the time that the others wait."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the ranks that arrive last at most exchanges of every launch while the others wait; their worst case.
+    """Find ranks that arrive last at most exchanges of every launch while the others wait; each rank's worst case.
 
-    Only iterative programs count: in the first step the process that gets its part last arrives last.
+    Only iterative programs count: in the first step, the rank that gets its part last arrives last.
     """
     worst: dict[tuple[str, int], tuple[float, float, CaseSamples]] = {}
     for launches in run.raw_samples.by_case().values():
@@ -46,7 +46,7 @@ def _iterates(case: Case) -> bool:
 
 
 def _late(samples: CaseSamples) -> tuple[int, float, float] | None:
-    """Return the late rank of a launch, its share of exchanges, and the share of the time that others wait."""
+    """Return the late rank of a launch, its fraction of exchanges, and the fraction of time that others wait."""
     for times in samples.times:
         last, idle = times.observed.get("last_arrival_share"), times.observed.get("idle_s")
         if last is None or idle is None or not times.counted.any():

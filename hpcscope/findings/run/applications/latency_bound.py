@@ -14,14 +14,14 @@ WHY = {
 }
 """The applications that are known to wait for many short messages, and why."""
 MUCH = 0.25
-"""Share of the whole time above which latency is worth a line."""
+"""Fraction of the total time above which latency is worth a line."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each such application the fewest processes on which latency certainly takes much of the time.
+    """Find for each such application the fewest ranks on which latency takes much of the time at 95 % confidence.
 
-    Each message that depends on the one before (`waits`, counted by the application) costs at least the latency of
-    the shortest ping-pong of the same run over the same transport.
+    Each message that depends on the previous one (`waits`, counted by the application) costs at least the latency
+    of the shortest ping-pong in the same run over the same transport.
     """
     bound = [
         (case, ping, share)
@@ -36,7 +36,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _shortest(run: Run, transport: str) -> Summary | None:
-    """Return the ping-pong of the shortest message."""
+    """Return the ping-pong with the shortest message."""
     cases = [case for case in run.measurements.calling("MPI_Send") if case.transport == transport]
     return min(cases, key=lambda summary: (run.measurements.size(summary), summary.median or 0.0), default=None)
 

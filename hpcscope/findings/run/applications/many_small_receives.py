@@ -12,21 +12,21 @@ from hpcscope.statistics.ratio import ratio
 from hpcscope.statistics.summary import Summary
 
 WAVES = {"application.npb_lu": "a row or a column of each plane from the preceding neighbors"}
-"""The applications whose processes pass on such messages, and what each message contains."""
+"""The applications whose ranks pass on such messages, and what each message contains."""
 SHORT_BYTES = 4096
 """Mean message size up to which latency dominates, not bandwidth."""
 MUCH = 0.25
-"""Share of the whole time above which receiving is worth a line."""
+"""Fraction of the total time above which receiving is worth a line."""
 SLOW = 2.0
-"""A receive that takes this multiple of the ping-pong needs another explanation than latency."""
+"""Multiple of the ping-pong time above which latency alone does not explain a receive."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each such application the fewest processes on which receives certainly take much of its time.
+    """Find for each such application the fewest ranks on which receives take much time at 95 % confidence.
 
-    Tessera, Benchmarking of a commercial Linux cluster, sec. 3.1: over the faster of two networks LU spent four
+    Tessera, Benchmarking of a commercial Linux cluster, sec. 3.1: over the faster of two networks, LU spent four
     times as long in its messages of about 1 KB as over the slower one. So a receive is compared with the ping-pong
-    of the same run. Waiting for a process that still computes does not count.
+    of the same run. Waiting for a rank that is still computing does not count.
     """
     bound = [
         (case, share)
@@ -40,13 +40,13 @@ def find(run: Run) -> list[Finding]:
 
 
 def _message_bytes(case: ProgramCase) -> float:
-    """Return the mean message size; 0 where none is sent."""
+    """Return the mean message size; 0 if no messages are sent."""
     sent = case.seconds("exchange_messages")
     return case.seconds("exchange_bytes") / sent if sent and case.seconds("waits") else 0.0
 
 
 def _ping_pong(run: Run, case: ProgramCase) -> Summary | None:
-    """Return the ping-pong with the nearest message size; None where none is within a factor of four."""
+    """Return the ping-pong with the nearest message size; None if no size is within a factor of four."""
     size = _message_bytes(case)
 
     def apart(summary: Summary) -> float:

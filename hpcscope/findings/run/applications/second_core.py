@@ -1,4 +1,4 @@
-"""An application computes hardly faster on two cores of a host than on one."""
+"""An application computes hardly faster on two cores of a host than on one core."""
 
 from collections import defaultdict
 
@@ -10,14 +10,14 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.ratio import ratio
 
 LITTLE = 1.2
-"""Speedup of computation by a second core that is hardly worth having; 2 is expected."""
+"""Speedup of the computation below which a second core is hardly worth having; 2 is expected."""
 
 
 def find(run: Run) -> list[Finding]:
     """Find applications whose computation, without messages and waiting, gains little from a second core.
 
-    Each of two processes has half of the work: where that takes as long as the whole on one, they compete, as a
-    rule for the memory that both read (`node.stream` shows it).
+    Each of two ranks has half of the work. If half the work takes as long as all of it on one rank, the ranks
+    compete, usually for memory (`node.stream` shows it).
     """
     groups: dict[tuple[object, ...], dict[int, ProgramCase]] = defaultdict(dict)
     for case in application_cases(run):

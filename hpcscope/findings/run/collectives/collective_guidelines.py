@@ -1,7 +1,7 @@
 """Performance guidelines of collectives (Träff, Gropp & Thakur 2010, sec. 3 and 4).
 
-Where a composition needs a size that was not measured, the next larger measured one replaces it: a program can
-always pad.
+If a composition needs a size that was not measured, the next larger measured size replaces it: a program can
+always pad its data.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ VARIABLE = {
     "MPI_Alltoall": "MPI_Alltoallv",
     "MPI_Reduce_scatter_block": "MPI_Reduce_scatter",
 }
-"""Collectives of equal blocks, and those with a length for each process."""
+"""Collectives of equal blocks, and their variants with a length for each rank."""
 
 
 def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "") -> Pairs:
-    """Compare routines at equal sizes; the one called `gathered` carries the blocks of all processes."""
+    """Compare routines at equal sizes; the routine named `gathered` carries the blocks of all ranks."""
 
     def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
         rights = calls.of(right)

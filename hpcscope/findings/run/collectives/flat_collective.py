@@ -10,16 +10,16 @@ from hpcscope.topology.topology import Group, Topology
 ONCE = ("MPI_Bcast", "MPI_Reduce", "MPI_Allreduce")
 """Collectives whose payload has to cross every trunk once (and back at the same time)."""
 SLOW_SHARE = 0.5
-"""A trunk is slow if it carries less than this share of the rate of one host below it."""
+"""A trunk is slow if it carries less than this fraction of the rate of one host below it."""
 TOO_OFTEN = 1.5
 BETTER = "collectives"
 
 
 def find(run: Run) -> list[Finding]:
-    """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
+    """Find collectives that take longer than topology-aware ones, or than one crossing of the slowest trunk.
 
-    Only the worst case of each benchmark is reported. If no topology-aware collective was measured, small
-    messages do not count: they are limited by latency, not by the trunk.
+    Only the worst case of each benchmark is reported. If no topology-aware collective was measured, small messages
+    do not count: they are limited by latency, not by the trunk.
     """
     if run.topology is None:
         return []
@@ -68,7 +68,7 @@ def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
 
 
 def _slowest_trunk(topology: Topology, hosts: list[str], shared: bool) -> Group | None:
-    """Return the group with the slowest uplink that separates the hosts and is slow for one host inside.
+    """Return the group with the slowest uplink that separates the hosts and is slow even for one host inside.
 
     `shared`: an uplink that is slow only when all hosts inside send at once counts, too.
     """
@@ -97,7 +97,7 @@ def _own_rate(topology: Topology, group: Group) -> float:
 
 
 def _across(topology: Topology, trunk: Group, hosts: list[str]) -> tuple[str, str]:
-    """Return a host on each side."""
+    """Return one host on each side of the trunk."""
     inside = _inside(topology, trunk, hosts)
     return inside[0], next(host for host in hosts if host not in inside and host in topology.group_of)
 

@@ -1,4 +1,4 @@
-"""Performance guidelines: pairs of operations of which the first must not be slower.
+"""Performance guidelines: pairs of operations in which the first must not be slower than the second.
 
 After Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS 21 (5), 698-709): a call
 must not be slower than a program that does the same with other calls.
@@ -26,13 +26,13 @@ class GuidelineComparison:
 
     @property
     def bound_s(self) -> float:
-        """The bound of the left side."""
+        """Upper bound on the left side's time."""
         then_s = self.then_times * (self.then.median or 0.0) if self.then else 0.0
         return self.times * (self.right.median or 0.0) + then_s
 
     @property
     def bound_of_launches_s(self) -> Floats:
-        """Bound for each launch; the launches of a sum are added in their order."""
+        """Bound for each launch; the two terms of a sum are added launch by launch, in their order."""
         right: Floats = self.times * np.array(self.right.launch_medians, dtype=np.float64)
         if self.then is None:
             return right
@@ -42,7 +42,7 @@ class GuidelineComparison:
         return both
 
     def in_launches(self, uncertainty_s: float = 0.0) -> Floats:
-        """Return left side over bound, plus `uncertainty_s`, in each launch that measured all of them."""
+        """Return the left side over (bound + `uncertainty_s`) in each launch that measured all sides."""
         sides = [self.left, self.right, *([self.then] if self.then else [])]
         left, right, *then = (case.per_launch.launches for case in sides)
         shared = sorted(left.keys() & right.keys() & (then[0].keys() if then else left.keys()))
@@ -60,7 +60,7 @@ class GuidelineCalls:
     catalog: Catalog
 
     def of(self, routine: str, free: Iterable[str] = ()) -> list[Summary]:
-        """Return the times of a routine as a plain program calls it; the `free` parameters may have any value."""
+        """Return the times of a routine as a plain program calls it; `free` parameters may have any value."""
         return [
             case
             for bound in self.catalog.bound_to(routine)
@@ -87,17 +87,17 @@ class Guideline:
 
 
 def size(summary: Summary) -> int:
-    """Return the message size in bytes; 0 where there is none."""
+    """Return the message size in bytes; 0 if there is none."""
     return int(summary.parameters.get("message_bytes", 0))
 
 
 def same_place(left: Summary, right: Summary) -> bool:
-    """Return whether two were measured on as many processes, over the same transport and in the same place."""
+    """Return whether two results have the same number of ranks, transport, placement and origin."""
     return (left.batch, left.origin) == (right.batch, right.origin)
 
 
 def slowest_pair(left: Summary, pairs: list[Summary]) -> Summary | None:
-    """Return the slowest of the messages that a call of many processes may be made of."""
+    """Return the slowest of the two-rank messages over the same transport as a call on many ranks."""
     return max(
         (pair for pair in pairs if (left.transport, left.origin) == (pair.transport, pair.origin)),
         key=lambda pair: pair.median or 0.0,

@@ -1,4 +1,4 @@
-"""A collective that should take logarithmically many steps grows linearly with the processes."""
+"""The time of a collective that should take O(log p) steps grows linearly with the number of ranks."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -10,14 +10,14 @@ from hpcscope.models.fitting.fit import Fit
 IN_STEPS = ("MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce")
 """Collectives that a tree performs in ceil(log2 p) steps."""
 FEWEST_PROCESSES = 8
-"""Below, a line and a logarithm hardly differ, and little is lost."""
+"""On fewer ranks, a line and a logarithm hardly differ, and little is lost."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find collectives for which the linear model is chosen, although the network carries concurrent messages.
+    """Find collectives for which the linear model is chosen although the network carries concurrent messages.
 
-    The logarithmic model has a cost per process, too: the linear one is chosen where steps explain nothing more.
-    One finding per collective, for the message that loses most.
+    The logarithmic model has a cost per rank, too: the linear model is chosen if the steps explain nothing more.
+    There is one finding per collective, for the message that loses most.
     """
     linear = [
         fit
@@ -33,7 +33,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _lost(fit: Fit) -> float:
-    """Return the share of the time on most processes that logarithmically many steps would save."""
+    """Return the fraction of the time on the largest number of ranks that logarithmic steps would save."""
     last = max(fit.points, key=lambda point: point.x)
     first = min(fit.points, key=lambda point: point.x)
     per_process = next((p.value for p in fit.parameters if p.name == "t_p_s"), 0.0)

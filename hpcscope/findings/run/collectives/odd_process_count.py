@@ -1,4 +1,4 @@
-"""A collective takes longer than on the next larger power of two processes."""
+"""A collective takes longer than on the next larger power of two ranks."""
 
 from collections.abc import Iterator
 from math import ceil, log2
@@ -12,15 +12,15 @@ from hpcscope.findings.settings import another_algorithm
 from hpcscope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.1
-"""Over the time of more processes; with logarithmic steps there is none."""
+"""Least excess over the time on more ranks; an algorithm with logarithmic steps has no excess."""
 LARGE_EXCESS = 0.5
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the worst case of each collective whose interval lies above that of the next larger power of two.
+    """Find the worst case of each collective whose interval is above the interval at the next larger power of two.
 
-    Fewer processes hold no more data, so the excess is due to the algorithm. With equal times, the intervals of
-    six launches each are disjoint in this order once in 924; they must also be 10 % apart.
+    Fewer ranks hold no more data, so the excess is due to the algorithm. If the times were equal, the intervals
+    from six launches each would be disjoint in this order once in 924 cases; they must also be 10 % apart.
     """
     times = [
         s

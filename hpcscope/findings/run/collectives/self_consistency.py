@@ -1,4 +1,4 @@
-"""An MPI call is slower than the same made of other MPI calls.
+"""An MPI call is slower than other MPI calls that do the same.
 
 Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS
 21 (5), 698-709). A guideline is one row of `GUIDELINES`.
@@ -30,15 +30,15 @@ from hpcscope.statistics.ratio import chance
 from hpcscope.statistics.summary import Summary
 
 EXCHANGE = "mpi.comms2"
-"""Two messages that cross, by MPI_Sendrecv."""
+"""Benchmark of two crossing messages by MPI_Sendrecv."""
 SMALLEST_EXCESS = 0.05
 EXCESS_OF_PARTS = 0.6
-"""How much longer a call must take than two others that were each measured alone. One after the other, a reduce
-and a broadcast of 256 KiB took 1.25 to 1.6 times the sum of their times: data lie in another cache."""
+"""Least relative excess of a call over the sum of two calls that were each measured alone. In succession, a
+reduce and a broadcast of 256 KiB took 1.25 to 1.6 times this sum, because the data are in another cache."""
 FALSE_DISCOVERIES = 0.05
-"""Share of false violations among those reported of a guideline (Benjamini & Hochberg 1995)."""
+"""Fraction of false violations among the reported violations of a guideline (Benjamini & Hochberg 1995)."""
 FEWEST_LAUNCHES = 4
-"""With four launches against four the smallest one-sided p of the rank test is 1/70; with six, 1/924."""
+"""With four launches against four, the smallest one-sided p of the rank test is 1/70; with six, it is 1/924."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class Violation:
 
     @property
     def smallest_excess(self) -> float:
-        """How much longer the left side must take to be worth a line."""
+        """Relative excess of the left side above which a violation is worth a line."""
         return SMALLEST_EXCESS if self.comparison.then is None else EXCESS_OF_PARTS
 
     @property
     def excess(self) -> float:
-        """How much longer the left side takes: 0.1 is 10 %."""
+        """Relative excess of the left side: 0.1 is 10 %."""
         each = self.comparison.in_launches()
         if each.size >= FEWEST_LAUNCHES:
             return float(np.median(each)) - 1
@@ -71,8 +71,8 @@ class Violation:
 def find(run: Run) -> list[Finding]:
     """Find violations that a test on launches confirms, corrected for all comparisons; one per guideline.
 
-    Launches with more processes than processors are left out. The uncertainty of the synchronized clock is added
-    to the right side.
+    Cases with more ranks than processors are left out. The uncertainty of the synchronized clock is added to the
+    right side.
     """
     times = [
         s
@@ -95,8 +95,8 @@ def find(run: Run) -> list[Finding]:
 def violations(calls: GuidelineCalls, uncertainty_s: float = 0.0) -> list[Violation]:
     """Return the confirmed violations of all guidelines.
 
-    The comparisons of each guideline are corrected together: over all guidelines the rank test of six launches,
-    whose p is never below 1/924, could confirm nothing that happens in a few cases only.
+    The comparisons are corrected per guideline. With a correction over all guidelines, the rank test of six
+    launches, whose p is never below 1/924, could not confirm a violation that happens in a few cases only.
     """
     return [violation for guideline in GUIDELINES for violation in _broken(guideline, calls, uncertainty_s)]
 
@@ -120,8 +120,7 @@ def _broken(guideline: Guideline, calls: GuidelineCalls, uncertainty_s: float) -
 def _p(comparison: GuidelineComparison, uncertainty_s: float) -> float:
     """Return the one-sided p that the left side is slower.
 
-    In common launches that of the paired test of their ratios; in different ones that of the rank test
-    (Mann-Whitney).
+    Common launches: paired test of the ratios. Different launches: rank test (Mann-Whitney).
     """
     each = comparison.in_launches(uncertainty_s)
     if each.size >= FEWEST_LAUNCHES:
@@ -164,7 +163,7 @@ def _barrier_against_exchanges(calls: GuidelineCalls) -> Iterator[GuidelineCompa
 
 
 def _scan_against_rounds(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
-    """Compare with prefixes over distant ranks: each receives from rank - 2^k and sends to rank + 2^k."""
+    """Compare with recursive doubling: in round k, each rank receives from rank - 2^k and sends to rank + 2^k."""
     exchanges, reductions = calls.of_benchmark(EXCHANGE), calls.of("MPI_Reduce_local")
     for left in calls.of("MPI_Scan"):
         right = slowest_pair(left, [exchange for exchange in exchanges if size(exchange) == size(left)])

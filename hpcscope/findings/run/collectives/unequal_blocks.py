@@ -12,10 +12,10 @@ LARGE_EXCESS = 1.0
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each collective the worst distribution whose interval lies above that of equal blocks.
+    """Find for each collective the worst distribution whose interval is above the interval of equal blocks.
 
-    The total bytes are the same. The largest block bounds the time from below, so a distribution that gives all to
-    one process is left out.
+    The total bytes are the same. The largest block bounds the time from below, so a distribution that gives
+    everything to one rank is left out.
     """
     times = [
         s

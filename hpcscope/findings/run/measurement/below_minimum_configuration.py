@@ -5,7 +5,7 @@ from hpcscope.findings.results import Run
 
 
 def find(run: Run) -> list[Finding]:
-    """Find what the cluster lacks, with the cases that were left out for it."""
+    """Find the resources that the cluster lacks, with the cases that were left out for lack of them."""
     lacks = run.record.lacks
     if not lacks:
         return []

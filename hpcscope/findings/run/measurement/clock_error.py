@@ -1,15 +1,15 @@
-"""The synchronized clocks of the hosts differ too much for the times measured with them."""
+"""The synchronized clocks of the hosts differ too much for the times that are measured with them."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 
 TOLERATED = 0.1
-"""Share of a collective's time by which the clocks may differ."""
+"""Fraction of a collective's time by which the clocks may differ."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find collectives (global definition) whose times are too short for the largest clock error seen."""
+    """Find collectives (global definition) whose times are too short for the largest observed clock error."""
     hosts = max((launch.clock_synchronization.hosts for launch in run.raw_samples.launches), default=1)
     errors = [launch.clock_synchronization.error_s for launch in run.raw_samples.launches]
     errors += [launch.clock_synchronization.error_at_end_s or 0.0 for launch in run.raw_samples.launches]

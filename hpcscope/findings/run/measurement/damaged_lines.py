@@ -1,4 +1,4 @@
-"""Lines of the samples are damaged: what they say was left out."""
+"""Lines of the samples are damaged: their contents were left out."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -7,7 +7,7 @@ SHOWN = 8
 
 
 def find(run: Run) -> list[Finding]:
-    """Find lines that differ from their checksums or that no version of Scope can have written."""
+    """Find lines that do not match their checksums or that no version of Scope can have written."""
     damaged = run.raw_samples.damaged
     if not damaged:
         return []

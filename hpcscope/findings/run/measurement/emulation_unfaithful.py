@@ -8,7 +8,7 @@ from hpcscope.machine.machine import EmulatedCluster, EmulatedLink
 
 
 def find(run: Run) -> list[Finding]:
-    """Find links of the lab whose measured rate differs from the declared one; one finding for all of them."""
+    """Find links of the lab whose measured rate differs from the declared rate; one finding for all of them."""
     lab = run.machine.lab
     off = [link for link in lab.links if not faithful(link)] if lab else []
     if lab is None or not off:

@@ -17,7 +17,7 @@ _ADVICE = {
 
 
 def find(run: Run) -> list[Finding]:
-    """Find every case that failed in some attempt, wrong data apart; one finding per case and kind of failure."""
+    """Find every case that failed in some attempt, except for wrong data; one finding per case and failure."""
     groups: dict[tuple[object, ...], list[CaseSamples]] = {}
     for failed in run.raw_samples.failures:
         if failed.status in _HAPPENED and not is_wrong(failed):
@@ -35,7 +35,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _of_another_program(several: list[PrintedFigure]) -> Finding:
-    """Say what the program that printed figures says against them."""
+    """Return the finding about values that failed their program's verification or whose output is truncated."""
     printed, record = several[0], several[0].record
     more = len({printed_figure.case.key for printed_figure in several}) - 1
     others = f" and {units.count(more, 'more case')}" if more else ""
@@ -82,7 +82,7 @@ def _finding(run: Run, several: list[CaseSamples]) -> Finding:
 
 
 def _why(failed: CaseSamples) -> str:
-    """Return the program's own reason, where it ended well enough to tell one."""
+    """Return the program's own reason, if it ended cleanly enough to report one."""
     return f": {failed.reason}" if failed.status == "failed" and failed.reason else ""
 
 

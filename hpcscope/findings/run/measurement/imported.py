@@ -1,4 +1,4 @@
-"""The figures are those of another program, which does not print everything."""
+"""The values were printed by another program, which does not print everything."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -8,7 +8,7 @@ SHOWN = 8
 
 
 def find(run: Run) -> list[Finding]:
-    """Say whose figures an imported run has, and what was not printed."""
+    """Report which program printed the values of an imported run, and what was not printed."""
     imported = run.record.imported
     if imported is None:
         return []

@@ -8,7 +8,7 @@ from hpcscope.statistics.summary import Summary
 
 TOLERATED = 0.05
 FEWEST = 3
-"""Late repetitions of a case: one of twelve is chance."""
+"""Fewest late repetitions of a case: one of twelve is chance."""
 
 
 def find(run: Run) -> list[Finding]:

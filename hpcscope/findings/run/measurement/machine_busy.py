@@ -5,10 +5,10 @@ from hpcscope.findings.results import Run
 from hpcscope.names import several
 
 QUIET = 0.25
-"""Share of the processors that may be busy before the run; half a process is always tolerated."""
+"""Fraction of the processors that may be busy before the run; half a process is always tolerated."""
 
 MOST_SHOWN = 8
-"""Hosts whose run queues are evidence, the busiest first."""
+"""Maximum number of hosts whose run queues are shown as evidence, the busiest first."""
 
 
 def find(run: Run) -> list[Finding]:

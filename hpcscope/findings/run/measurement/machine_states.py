@@ -1,4 +1,4 @@
-"""The machine changed its state during the run, and figures depend on it."""
+"""The machine changed its state during the run, and results depend on the state."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -12,11 +12,11 @@ from hpcscope.statistics.summary import Summary
 
 CAUSE = "states of the machine"
 LISTED = 8
-"""Cases in the evidence."""
+"""Maximum number of cases in the evidence."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the states of the machine where figures differ between them; one finding for the run."""
+    """Find the states of the machine if results differ between them; one finding for the run."""
     cases = one_of_each_case(run.headlines)
     mixed = sorted(
         (case for case in cases if case.state_mixture), key=lambda summary: -(summary.state_factor or 0.0)
@@ -46,7 +46,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def cause_of(cases: Sequence[Summary]) -> str:
-    """Return the cause of a finding about these cases: the states, where most of them mix states; else nothing."""
+    """Return the cause of a finding about these cases: machine states if most cases mix states, else empty."""
     return CAUSE if 2 * sum(case.state_mixture for case in cases) > len(cases) else ""
 
 

@@ -1,4 +1,4 @@
-"""Processes were not bound as requested, or share a processor."""
+"""Ranks were not bound as requested, or share a processor."""
 
 from collections import Counter
 
@@ -8,9 +8,9 @@ from hpcscope.samples.records import LaunchRecord
 
 
 def find(run: Run) -> list[Finding]:
-    """Find launches whose processes were not bound although requested, were not bound, or share a processor."""
+    """Find launches whose ranks escaped the requested binding, were not to be bound, or share a processor."""
     if run.machine.lab is not None:
-        return []  # all its hosts share these processors: there is nothing to bind
+        return []  # all hosts of a lab share one machine's processors: there is nothing to bind
     free = [
         launch
         for launch in run.raw_samples.launches
@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _threads_of_a_core(run: Run, host: str) -> int:
-    """Return the hardware threads per core: a process bound to a core may use all of them."""
+    """Return the hardware threads per core: a rank bound to a core may use all of them."""
     facts = run.host(host)
     return facts.processor.threads_per_core if facts else 1
 
@@ -42,7 +42,7 @@ def _loose(run: Run, launch: LaunchRecord) -> bool:
 
 
 def _stacked(run: Run, launch: LaunchRecord) -> list[tuple[str, tuple[int, ...]]]:
-    """Return (host, processors) of the cores to which several processes are bound."""
+    """Return (host, processors) of the cores to which several ranks are bound."""
     places = Counter(
         (p.host, tuple(p.processors))
         for p in launch.processes

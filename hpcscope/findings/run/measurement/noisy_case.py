@@ -7,12 +7,12 @@ from hpcscope.findings.run.evidence import one_of_each_case
 from hpcscope.findings.run.measurement import machine_states
 
 WIDE = 0.1
-"""Half width of the interval over the median above which a figure cannot be trusted."""
+"""Half width of the interval over the median above which a result cannot be trusted."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find cases whose interval over the launches is wide, or that have none; one finding for all of them."""
-    # Nothing was repeated in a mix of jobs, nor in what another program printed.
+    """Find cases whose interval over the launches is wide or missing; one finding for all of them."""
+    # A mix of jobs and the output of another program have no repetitions.
     sampled = [case for case in run.headlines if run.benchmarks[case.benchmark].native]
     measured = [case for case in sampled if case.origin != "imported"]
     cases = [case for case in one_of_each_case(measured) if not case.dimensionless]

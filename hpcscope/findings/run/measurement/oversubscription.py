@@ -1,4 +1,4 @@
-"""More processes than processors."""
+"""More ranks than processors."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ from hpcscope.samples.records import LaunchRecord
 
 
 def find(run: Run) -> list[Finding]:
-    """Find launches with more processes on a host than it has processors for; one finding for hosts alike."""
+    """Find launches with more ranks on a host than usable processors; one finding for hosts with equal numbers."""
     crowded: dict[str, list[tuple[int, LaunchRecord]]] = {}
     for launch in run.raw_samples.launches:
         for host, processes in Counter(p.host for p in launch.processes).items():

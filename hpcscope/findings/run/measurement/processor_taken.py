@@ -1,4 +1,4 @@
-"""Something else had the processors of the ranks: another process, or the hypervisor."""
+"""Something else used the processors of the ranks: another process, or the hypervisor."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,32 +11,32 @@ from hpcscope.samples.records import Disturbances
 from hpcscope.samples.samples import CaseSamples
 
 WAITED = 0.1
-"""Share of a visit that a rank waited for its processor: daemons and Scope's own supervisor need less."""
+"""Least fraction of a visit that a rank waited for its processor; daemons and Scope's supervisor cause less."""
 SHORTEST_WAIT_S = 2e-3
-"""A competitor's turn on a processor takes milliseconds."""
+"""Shortest wait that counts: a competitor's time slice lasts milliseconds."""
 STOLEN = 0.05
-"""Share of the host's processors that a hypervisor withheld."""
+"""Least fraction of the host's CPU time that a hypervisor withheld."""
 SMALLEST_STOLEN_S = 0.02
-"""The kernel counts steal time in ticks of 10 ms."""
+"""Smallest steal time that counts: the kernel counts it in ticks of 10 ms."""
 TOLERATED = 0.2
-"""Share of the visits that may be disturbed: Scope's own supervisor takes its turns, too."""
+"""Fraction of the visits that may be disturbed: Scope's own supervisor runs at times, too."""
 TOLERATED_IN_A_STATE = 0.05
-"""What is tolerated where the disturbed visits are those in a slow state of the machine."""
+"""Tolerated fraction if the disturbed visits explain a slow state of the machine."""
 MOSTLY = 3.0
-"""Visits in a slow state that are disturbed so many times as often as the others explain the state."""
+"""Disturbances explain a slow state if they are more than this many times as frequent in it."""
 
 
 @dataclass(frozen=True)
 class Taker:
-    """Who takes processors, and how a visit shows it."""
+    """Who takes processors, and how a visit shows that."""
 
     code: str
     title: str
     what: str
-    """What the evidence counts."""
+    """What the evidence counts, in words."""
     lost_s: Callable[[Disturbances], float | None]
     least: Callable[[float, int], float]
-    """Seconds lost that count in a visit of so many seconds on a host of so many processors."""
+    """Smallest CPU-time loss in seconds that counts, for this duration of a visit and this many processors."""
     advice: str
 
 
@@ -63,7 +63,7 @@ TAKERS = [
 def find(run: Run) -> list[Finding]:
     """Find who took processors in more than a fifth of the visits, or in a slow state of the machine.
 
-    Ranks that share processors tell nothing.
+    Cases with more ranks than processors are left out.
     """
     cases = [
         samples for samples in run.raw_samples.cases if samples.ok and not run.shares_processors(samples.case)
@@ -108,7 +108,7 @@ def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
 
 
 def _explains_a_state(run: Run, seen: list[CaseSamples], lost: list[float]) -> bool:
-    """Return whether visits in the slow state are disturbed much more often than those in the fast one."""
+    """Return whether visits in the slow state are disturbed much more often than visits in the fast state."""
     if len(run.course.states) < 2:
         return False
     states = [run.course.state_during(visit) for visit in seen]

@@ -1,4 +1,4 @@
-"""The figures were simulated, and how wrong that is where they were measured."""
+"""The values are simulated; the finding gives the errors of the cases that were also measured."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -7,7 +7,7 @@ SHOWN = 8
 
 
 def find(run: Run) -> list[Finding]:
-    """Say what was simulated, and the error of the cases that were measured, the largest first."""
+    """Report what was simulated, and the errors of the cases that were also measured, largest first."""
     record = run.simulation
     if record is None:
         return []

@@ -10,7 +10,7 @@ def find(run: Run) -> list[Finding]:
     lacking = {lack.resource for lack in run.record.lacks}
     for skipped in run.record.skipped:
         if skipped.resource in lacking:
-            continue  # said by minimum_configuration
+            continue  # reported by below_minimum_configuration
         reasons.setdefault(skipped.reason, []).append(f"{skipped.benchmark} {skipped.case}".strip())
     for launches in run.raw_samples.by_case().values():
         first = launches[0]

@@ -9,13 +9,13 @@ from hpcscope.samples.records import Clock
 from hpcscope.samples.samples import SamplesKey
 
 TIMER = "node.timer"
-"""It times the clock itself."""
+"""The benchmark that times the clock itself."""
 LARGEST_SHARE = 0.05
 """Fraction of a repetition that may be due to the resolution or overhead of the clock."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find clocks that go backwards, are no register timers, or are too coarse for the times."""
+    """Find clocks that go backwards, are not register timers, or are too coarse for the times."""
     clocks = [launch.clock for launch in run.raw_samples.launches]
     findings = []
     if backwards := [clock for clock in clocks if not clock.monotonic]:

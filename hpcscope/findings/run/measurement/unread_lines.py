@@ -1,4 +1,4 @@
-"""Lines of another program's output that were not understood: a figure may be among them."""
+"""Lines of another program's output that were not understood: they may contain a value."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -7,7 +7,7 @@ SHOWN = 8
 
 
 def find(run: Run) -> list[Finding]:
-    """Name the lines of an imported run that are in no figure and are no known head or comment."""
+    """Report the lines of an imported run that contain no recognized value, header or comment."""
     imported = run.record.imported
     if imported is None or not imported.unread_lines:
         return []

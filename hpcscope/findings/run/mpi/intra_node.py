@@ -1,4 +1,4 @@
-"""What MPI libraries print when they must do without shared memory, or without copies between processes."""
+"""What MPI libraries print if they cannot use shared memory, or copies between processes."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from hpcscope.findings.results import Run
 from hpcscope.names import several
 
 _MOST_CHARACTERS = 1 << 20
-"""Of an output that is looked at: a library may repeat its complaint with each message."""
+"""Maximum length of the output that is searched: a library may repeat its complaint for each message."""
 _KINDS = {
     "intra-node-memory-short": (
         re.compile(r"not enough space for (?P<what>/\S+) \(the shared-memory backing"),
@@ -22,7 +22,7 @@ _KINDS = {
         " `OMPI_MCA_smsc=^cma`; before Open MPI 5, `OMPI_MCA_btl_vader_single_copy_mechanism=none`.",
     ),
 }
-"""Complaint, title and advice of each code; as Open MPI 4.1.4 and 5.0.11 print them."""
+"""For each code: complaint, as Open MPI 4.1.4 and 5.0.11 print it, title and advice."""
 
 
 def find(run: Run) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""The overhead of the MPI library over the latency of the transport below it."""
+"""The overhead of the MPI library, relative to the latency of the transport below it."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding
@@ -6,19 +6,19 @@ from hpcscope.findings.results import Run
 from hpcscope.findings.run.rungs import RungLoss, losses, selecting_the_network
 
 EXPECTED = 0.6
-"""Share of the transport's latency in that of the library.
+"""Expected ratio of the transport's latency to the library's latency.
 
-Of healthy ones over TCP here 65 % or more; of the library whose cost Melas 2000 names, 51 % over Ethernet and 49 %
-over Myrinet (table 7.3)."""
+Healthy libraries over TCP reach 65 % or more here. The library whose cost Melas 2000 names reached 51 % over
+Ethernet and 49 % over Myrinet (table 7.3)."""
 MUCH = 0.4
 WORTH_S = 1e-6
-"""In shared memory, where a message takes far less than this itself, healthy libraries add 0.1 to 0.4 us here."""
+"""Least overhead that counts: over shared memory, healthy libraries add 0.1 to 0.4 us to a message here."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find ladders on which MPI certainly takes much longer than the transport below it, and by a microsecond.
+    """Find ladders on which MPI takes much longer than the transport at 95 % confidence, and by a microsecond.
 
-    Of several measurements the quickest counts, which the ladder shows: another one met something else.
+    Of several MPI rungs on a ladder only the fastest counts: something else delayed the others.
     """
     rung_losses = losses(run, "latency_s", ("mpi",), EXPECTED)
     return [

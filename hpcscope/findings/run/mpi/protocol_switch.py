@@ -8,14 +8,14 @@ from hpcscope.models.fitting.fit import Breakpoint, Fit
 from hpcscope.plan.case import Case
 
 SMALLEST_STEP = 0.1
-"""Share of the time; smaller jumps are not worth a line."""
+"""Least jump, as a fraction of the time; smaller jumps are not worth a line."""
 LARGE_STEP = 0.25
 MOVED = 4
 """Factor by which a trial moves the limit beyond the sizes next to the switch."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find breakpoints of chosen fits with a certain jump (its interval excludes zero) that matters."""
+    """Find breakpoints of chosen fits with a jump that matters and whose interval excludes zero."""
     return [
         _finding(run, fit, point)
         for fit in run.models.fits
@@ -26,14 +26,14 @@ def find(run: Run) -> list[Finding]:
 
 
 def step_share(fit: Fit, point: Breakpoint) -> float:
-    """Return the jump over the time without it, on the line before the break."""
+    """Return the jump as a fraction of the time that the line before the break predicts at the break."""
     line = next(segment for segment in fit.segments if segment.high == point.last_before)
     halfway = (point.last_before + point.first_after) / 2
     return point.jump_s.value / (line.latency_s.value + line.per_byte_s.value * halfway)
 
 
 def _is_known(run: Run, fit: Fit, point: Breakpoint) -> bool:
-    """Return whether the times beside a break have intervals: single figures of another program may be chance."""
+    """Return whether the times next to a break have intervals: single values of another program may be chance."""
     if run.record.imported is None:
         return True
     beside = [fit_point for fit_point in fit.points if fit_point.x in (point.last_before, point.first_after)]

@@ -1,4 +1,4 @@
-"""What arrived, or was computed, is wrong."""
+"""Received or computed data are wrong."""
 
 import re
 from collections import defaultdict
@@ -14,16 +14,16 @@ from hpcscope.plan.case import Case
 from hpcscope.samples.samples import CaseSamples
 
 _MOST = 8
-"""Cases that the evidence names."""
+"""Maximum number of cases that the evidence names."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find what failed its verification: one finding for each MPI routine, or benchmark without one."""
+    """Find cases that failed verification: one finding per MPI routine, or per benchmark without a routine."""
     return [_finding(run, *item) for item in by_routine(run).items()]
 
 
 def by_routine(run: Run) -> dict[str, list[CaseSamples]]:
-    """Return the visits whose data were wrong by what they called: an MPI routine, or a benchmark without one."""
+    """Return the visits with wrong data, grouped by what they called: an MPI routine, else the benchmark."""
     cases: dict[str, list[CaseSamples]] = defaultdict(list)
     for failure in run.raw_samples.failures:
         if is_wrong(failure):
@@ -78,7 +78,7 @@ def _visits(run: Run, visits: list[CaseSamples], case: Case) -> str:
 
 
 def _right(run: Run, called: str, case: Case) -> list[str]:
-    """Return the other routines that delivered as many bytes between the same ranks, each time right."""
+    """Return the other routines that delivered the same number of bytes on the same ranks, always correctly."""
     sizes = run.benchmarks.of_role(case.benchmark, case.parameters, "size")
     ok: dict[str, bool] = {}
     for samples in run.raw_samples.cases:

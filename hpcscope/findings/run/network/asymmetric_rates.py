@@ -1,4 +1,4 @@
-"""The two directions of a path have different rates, or share one medium."""
+"""The two directions of a path have different rates, or they share one medium."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -9,15 +9,15 @@ from hpcscope.statistics.summary import Summary
 SYMMETRY, DUPLEX, PROCESSOR = "symmetry", "duplex", "processor_share"
 OUT, IN, BOTH = "out_bytes_per_s", "in_bytes_per_s", "both_bytes_per_s"
 ALIKE = 0.7
-"""Slower direction over the faster one; `scope topology discover` draws the same line."""
+"""Least ratio of the slower to the faster direction; the limit of `scope topology discover` is 1/1.5."""
 FULL = 0.7
-"""Both ways at once over the sum of each alone: 1 on a full duplex path, 1/2 on one medium."""
+"""Least ratio of the rate of both ways at once to the sum of each alone: 1 if full duplex, 1/2 on one medium."""
 IDLE = 0.8
-"""Share of the time up to which a processor is not what both directions share; 0: the kernel did not say."""
+"""CPU load below which the processor is not what both directions share; 0: the kernel did not report the load."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find paths that are certainly asymmetric, or certainly half duplex; one finding for each of the two."""
+    """Find paths that are asymmetric or half duplex at 95 % confidence; one finding for each kind."""
     measured = [
         cases
         for cases in figures_by_case(run, DUPLEX)

@@ -1,4 +1,4 @@
-"""A layer delivers much less bandwidth than the one below it."""
+"""A layer delivers much less bandwidth than the layer below it."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding
@@ -9,12 +9,12 @@ from hpcscope.plan.case import transport_words
 from hpcscope.settings.transports import ACTIVE_MESSAGES
 
 TOLERATED = 0.7
-"""Share of the layer below; less is worth a line."""
+"""Fraction of the bandwidth of the layer below; less is worth a line."""
 MUCH = 0.4
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the network and MPI rungs that certainly retain less than 70 % of the layer below."""
+    """Find rungs of frames, network and MPI below 70 % of the layer below at 95 % confidence."""
     layers = ("frames", "network", "mpi")
     return [_finding(run, loss) for loss in losses(run, "bandwidth_bytes_per_s", layers, TOLERATED)]
 
@@ -47,7 +47,7 @@ def _subject(loss: RungLoss) -> str:
 
 
 def _without_library(loss: RungLoss) -> bool:
-    """Whether the loss is that of the operating system's ways between two processes of a host."""
+    """Return whether the operating system's paths between two processes of a host cause the loss."""
     return loss.rung.layer == "network" and "memory" in loss.ladder.path
 
 

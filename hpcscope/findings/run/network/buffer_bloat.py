@@ -1,4 +1,4 @@
-"""Small messages wait for tens of milliseconds in queues that streams on the same path have filled."""
+"""Small messages wait for tens of milliseconds in queues that streams on the same path fill."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -7,21 +7,21 @@ from hpcscope.findings.run.two_hosts import figures_by_case, lower, upper
 from hpcscope.statistics.summary import Summary
 
 ADDED_S = 0.02
-"""Wait in a queue that a switch with buffers for its own speed does not cause, even on the slowest of links."""
+"""Least added wait: a queue sized for the link's own speed causes less, even on the slowest link."""
 AT_LEAST = 5.0
-"""Round trip under load over that without it."""
+"""Least ratio of the round trip under load to the round trip without load."""
 LOADED, ALONE, RATE = "round_trip_s", "isolated_s", "bandwidth_bytes_per_s"
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the cases whose round trip is certainly that much longer under load; one finding for all."""
+    """Find the cases whose round trip is significantly longer under load, by these limits; one for all."""
     measured = [cases for cases in figures_by_case(run, LOADED) if ALONE in cases]
     hit = [cases for cases in measured if _is_bloated(cases[LOADED], cases[ALONE])]
     return [_finding(run, hit, len(measured))] if hit else []
 
 
 def _is_bloated(loaded: Summary, alone: Summary) -> bool:
-    # A bound without an interval over launches is no certainty.
+    # Only bounds from intervals over launches count.
     return lower(loaded) - upper(alone) >= ADDED_S and certainly_longer(loaded, alone, AT_LEAST - 1)
 
 

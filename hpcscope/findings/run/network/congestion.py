@@ -1,4 +1,4 @@
-"""An exchange that certainly takes longer while others, with whom it shares only the network, communicate."""
+"""An exchange takes significantly longer while other ranks, which share only the network with it, communicate."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -6,13 +6,13 @@ from hpcscope.models.communication.congestion import Congestion
 from hpcscope.statistics.estimate import in_unit
 
 AT_LEAST = 1.5
-"""Impact factor: below, ordinary queues explain it."""
+"""Least impact factor: ordinary queues explain smaller ones."""
 CONTROL = "none"
-"""The value of a load that is none."""
+"""The parameter value that stands for no load."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the impact factors that are certainly large, and larger than those of no load; one finding for all."""
+    """Find impact factors that are large at 95 % confidence and larger than without load; one finding for all."""
     known = [congestion for congestion in run.models.congestion if not run.shares_processors(congestion.case)]
     hit = [congestion for congestion in known if not _is_control(congestion) and _certain(congestion, known)]
     return [_finding(hit, known)] if hit else []
@@ -28,7 +28,7 @@ def _certain(congestion: Congestion, known: list[Congestion]) -> bool:
 
 
 def _controls(congestion: Congestion, known: list[Congestion]) -> list[float]:
-    """Return the upper bounds of the same exchange beside no load."""
+    """Return the upper bounds on the impact factor of the same exchange without load."""
     return [
         other.median.high or other.median.value
         for other in known

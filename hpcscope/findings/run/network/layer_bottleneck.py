@@ -1,8 +1,8 @@
 """Which layer limits the messages of a network: the wire, the protocol or the library (Melas 2000, sec. 7.2.7).
 
-The thesis saw a slow wire saturated by any software, a fast one left idle by TCP/IP (13 % of Myrinet), and a
-lean protocol that moved the loss into the library; with a faster wire n_1/2 grew, because the start-up time
-remained. So long messages are judged by what each layer retains of the bandwidth below it, short ones by what each
+In the thesis, any software saturated a slow wire, TCP/IP left a fast one idle (13 % of Myrinet), and a lean
+protocol moved the loss into the library. With a faster wire, n_1/2 grew, because the start-up time remained. So
+long messages are judged by the fraction of the bandwidth below that each layer delivers, short ones by what each
 layer adds to the start-up time, and n_1/2 separates the two.
 """
 
@@ -21,7 +21,7 @@ from hpcscope.plan.case import Case
 Layer = Literal["wire", "protocol", "library"]
 
 SATURATED = 0.8
-"""Share of the limit that counts as all of it: Ethernet gave the thesis 0.84 to 0.87 of 1.186 MB/s (table 7.4)."""
+"""Fraction of the limit that counts as saturation: in the thesis, Ethernet reached 0.84 to 0.87 (table 7.4)."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Three:
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the limiting layer on each path between hosts where the figures separate the layers."""
+    """Find the limiting layer on each path between hosts, if the results separate the layers."""
     ladders = run.models.ladders
     findings: dict[str, Finding] = {}
     latencies = {ladder.path: ladder for ladder in reversed(ladders) if ladder.quantity == "latency_s"}
@@ -50,7 +50,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _three(ladder: Ladder) -> Three | None:
-    """Take the limit as the wire, or raw frames where the limit is unknown; None where a rung has no figure."""
+    """Return the rungs, with the limit, else raw frames, as the wire; None if a rung has no value."""
     rungs = {rung.layer: rung for rung in ladder.rungs if rung.value}
     wire = rungs.get("limit") or rungs.get("frames")
     if wire is None or "network" not in rungs or "mpi" not in rungs or "memory" in ladder.path:
@@ -59,7 +59,7 @@ def _three(ladder: Ladder) -> Three | None:
 
 
 def _long(three: Three) -> Layer | None:
-    """Judge long messages; None where the intervals do not separate the losses."""
+    """Return the layer that limits long messages; None if the intervals do not separate the losses."""
     wire, protocol, library = (_bounds(rung) for rung in (three.wire, three.protocol, three.library))
     if library[0] > wire[1]:
         return None  # the library uses another path
@@ -82,9 +82,9 @@ def _bounds(rung: LadderRung) -> tuple[float, float]:
 
 
 def _short(three: Three) -> tuple[Layer, float] | None:
-    """Return the layer that adds most to the time of the smallest message, and its share of that time.
+    """Return the layer that adds most to the time of the smallest message, and its fraction of that time.
 
-    None where a layer takes less time than the one below it: they did not use the same path.
+    None if a layer takes less time than the one below it: they did not use the same path.
     """
     wire, protocol, library = (rung.value or 0.0 for rung in (three.wire, three.protocol, three.library))
     if not wire <= protocol <= library:
@@ -126,7 +126,7 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
 
 
 def _n_half(run: Run, ladder: Ladder, rung: LadderRung) -> FittedParameter | None:
-    """Return the fitted n_1/2 of the curve of a rung."""
+    """Return the fitted n_1/2 of the curve that a rung belongs to."""
     for fit in run.models.fits:
         if fit.chosen and _is_of(run, fit, ladder, rung):
             return next((parameter for parameter in fit.parameters if parameter.name == "n_half_bytes"), None)

@@ -13,7 +13,7 @@ FEWEST_LAUNCHES = 4
 
 
 def find(run: Run) -> list[Finding]:
-    """Find pair benchmarks whose local case certainly takes longer than the remote one; one finding for each."""
+    """Find pair benchmarks that take significantly longer intra-node than inter-node; one finding for each."""
     pairs = [s for s in run.headlines if s.ranks == 2 and s.unit == "s" and s.definition != "observed"]
     remote = {but_for(s, "placement"): s for s in pairs if s.placement.one_per_host}
     slower: dict[str, list[tuple[Summary, Summary]]] = {}

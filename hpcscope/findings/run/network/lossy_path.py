@@ -1,4 +1,4 @@
-"""A path loses packets: on its own, or only when streams fill it."""
+"""A path loses packets, either without load or only when streams fill it."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -8,17 +8,17 @@ from hpcscope.statistics.summary import Summary
 
 LOADED, RATE = "retransmitted_share", "bandwidth_bytes_per_s"
 IDLE = "lost_share"
-"""Metric for the loss of packets that nothing else accompanies."""
+"""Metric for the packet loss without other traffic."""
 AT_LEAST_LOADED = 0.02
-"""Share of packets; a queue that a stream fills now and then loses less."""
+"""Least fraction of lost packets; a queue that a stream fills now and then loses less."""
 AT_LEAST_IDLE = 0.001
-"""Share of packets: one in a million is much for a cable, and TCP is slow from here on."""
+"""Least fraction of lost packets: 1e-6 is already much for a cable, and TCP is slow at this loss or more."""
 BY_ITSELF = 0.25
-"""Share of the loss under load from which on the link explains it."""
+"""The link explains the loss under load if it loses more than this fraction of it without load."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the path that certainly loses packets without load, and the loads that certainly lose more."""
+    """Find the path that loses packets without load at 95 % confidence, and the loads that lose more."""
     idle = [cases[IDLE] for cases in figures_by_case(run, IDLE)]
     lossy = [case for case in idle if lower(case) > AT_LEAST_IDLE]
     loads = figures_by_case(run, LOADED)
@@ -32,7 +32,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _explained(loaded: Summary, idle: list[Summary]) -> bool:
-    """Return whether the same path loses as much without load."""
+    """Return whether the loss of the same path without load explains the loss under load."""
     return any((case.median or 0.0) > BY_ITSELF * (loaded.median or 0.0) for case in _same_path(loaded, idle))
 
 

@@ -1,4 +1,4 @@
-"""Packets that both hosts take for allowed never arrive, and nobody says so."""
+"""Packets that the MTU of both hosts allows never arrive, and no message reports it."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -8,11 +8,11 @@ from hpcscope.statistics.summary import Summary
 DELIVERED, MTU, TOLD = "delivered_share", "mtu_bytes", "told"
 OUT, IN = "largest_out_bytes", "largest_in_bytes"
 FEWEST = 3
-"""Repetitions that must all agree: each tries every size several times, so that loss does not explain them."""
+"""Fewest repetitions, which must all agree: each tries every size several times, so loss does not explain them."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the paths that deliver full packets in no repetition, without any message about it."""
+    """Find the paths that do not deliver full packets in any repetition, without any message about it."""
     measured = [cases for cases in figures_by_case(run, DELIVERED) if {MTU, TOLD, OUT, IN} <= set(cases)]
     return [_finding(run, cases) for cases in measured if _is_black_hole(cases)]
 

@@ -1,4 +1,4 @@
-"""A path without load stalls again and again."""
+"""A path without load stalls repeatedly."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding
@@ -8,11 +8,11 @@ from hpcscope.statistics.summary import Summary
 
 SHARE, LONGEST, OFTEN = "stopped_share", "longest_stop_s", "stops_per_s"
 AT_LEAST = 0.02
-"""Share of the time; single late interrupts stay below."""
+"""Least fraction of the time; single late interrupts cause less."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the paths that certainly stand still for that share of the time; the worst of them."""
+    """Find the path that stalls longest, if that is more than this fraction at 95 % confidence."""
     measured = [cases for cases in figures_by_case(run, SHARE) if {LONGEST, OFTEN} <= set(cases)]
     hit = [cases for cases in measured if lower(cases[SHARE]) > AT_LEAST]
     return [_finding(run, max(hit, key=lambda summaries: summaries[SHARE].median or 0.0))] if hit else []

@@ -1,4 +1,4 @@
-"""Hosts that are slower than their peers: one or several, in all launches or in some."""
+"""Hosts that are slower than their peers: one or several hosts, in all launches or in some."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -16,47 +16,47 @@ FEWEST_EQUALS = 4
 FEWEST_LAUNCHES = 3
 SMALLEST_LOSS = 0.03
 LEVEL = 0.01
-"""Share of healthy clusters of one kind of hosts in which any host is taken for slow."""
+"""False-alarm rate: fraction of healthy clusters of equal hosts in which some host is called slow."""
 THRESHOLD = 5.0
-"""Standard deviations between equal hosts that a slow one exceeds."""
+"""A slow host's excess is at least this many standard deviations of equal hosts."""
 NATURAL = 1.5
-"""Hosts differ by nature if their means scatter so many times as the noise of their launches lets them."""
+"""Hosts differ by nature if their means scatter by more than this multiple of what the launch noise explains."""
 LEAST_SPREAD = 0.01
-"""Hosts that agree to this share are equal; a smaller spread is not used."""
+"""Hosts that agree within this fraction are equal; a smaller spread is not used."""
 SMALLEST_GAP, WIDE = 0.05, 3.0
-"""Two groups of hosts are so far apart, and so many times the width of either."""
+"""Least distance between two groups of hosts, and least ratio of this distance to the wider group's width."""
 FEWEST_FAST = 1 / 3
-"""Share of the hosts that must be as fast as one another to be the standard of the others."""
+"""Least fraction of the hosts in the fast group for it to be the standard of the others."""
 CLEAR = 5.0
-"""Slow launches are counted if their excess is so many times the scatter of launches."""
+"""Slow launches are counted if their excess is more than this multiple of the launch noise."""
 CELLS = 1024
-"""Cells of the grid on which sums of excesses are counted."""
+"""Number of cells of the grid on which sums of excesses are computed."""
 CAUSE = "hosts slower than their peers"
 
 
 @dataclass(frozen=True)
 class HostComparison:
-    """One host beside its peers, over all launches."""
+    """One host compared with its peers, over all launches."""
 
     host: str
     excess: float
-    """Logarithm of its time over that of the typical host: the median over the launches in which it is slow."""
+    """Logarithm of its time over the typical host's time: the median over the launches in which it is slow."""
     chance: float
-    """Probability that any host of a healthy cluster has such a mean excess; at most 1."""
+    """Probability that some host of a healthy cluster has a mean excess this large; at most 1."""
     slow_launches: int
-    """0: it is not slow."""
+    """Launches in which the host is slow; 0 if it is not a slow host."""
     launches: int
     peers: int
-    """Hosts that are not slow."""
+    """Number of hosts that are not slow."""
 
     @property
     def lost(self) -> float:
-        """The share of the time of a job on all hosts, of all launches, that waits for it."""
+        """Fraction of the time of a job on all hosts, averaged over all launches, spent waiting for this host."""
         return (1 - exp(-self.excess)) * self.slow_launches / self.launches
 
 
 def find(run: Run) -> list[Finding]:
-    """Find hosts whose own work certainly takes longer than that of hosts of the same kind."""
+    """Find hosts whose own work takes significantly longer than on other hosts of the same kind."""
     return [
         _finding(run, comparison)
         for group in _equals(run)
@@ -66,7 +66,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def compare(excesses: list[dict[str, float]], group: list[str]) -> list[HostComparison]:
-    """Compare the hosts of a group, given for each launch each host's log excess over the typical host."""
+    """Compare the hosts of a group, given each host's log excess over the typical host in each launch."""
     if len(excesses) < FEWEST_LAUNCHES or len(group) < FEWEST_EQUALS:
         return []
     table = np.array([[launch[host] for host in group] for launch in excesses])
@@ -74,10 +74,10 @@ def compare(excesses: list[dict[str, float]], group: list[str]) -> list[HostComp
     table = table - np.median(table[:, standard], axis=1, keepdims=True)
     means = table.mean(axis=0)
     typical = float(np.median(means[standard]))
-    # One slow launch is chance: what is left without it must be an excess, too.
+    # One slow launch may be chance: the excess must remain without the slowest launch.
     lasting = (table.sum(axis=0) - table.max(axis=0)) / (len(table) - 1) - typical
     found = {place: (float(means[place]) - typical, 1.0, 0) for place in range(len(group))}
-    # The slowest first: a host that is found slow does not hide the next one.
+    # Slowest first, so that a host that is found slow does not hide the next one.
     for place in np.argsort(-means).tolist():
         if lasting[place] > -log(1 - SMALLEST_LOSS):
             found[place] = _judged(table, place, standard[standard != place], float(lasting[place]))
@@ -89,9 +89,9 @@ def compare(excesses: list[dict[str, float]], group: list[str]) -> list[HostComp
 def _judged(table: Floats, place: int, others: Integers, lasting: float) -> tuple[float, float, int]:
     """Return the excess of a host, the chance of its mean excess, and in how many launches it is slow.
 
-    The chance is that of a permutation test (Edgington & Onghena 2007, Randomization Tests, ch. 3): in a launch
-    any of the equal hosts may be as slow as this one was. It holds for any scatter, also where all hosts are slow
-    now and then. Hosts that differ by nature are not exchangeable: the excess must be large beside that, too.
+    The chance is from a permutation test (Edgington & Onghena 2007, Randomization Tests, ch. 3): in each launch
+    any equal host may be as slow as this one. It is valid for any scatter, even if all hosts are slow at times.
+    Hosts that differ by nature are not exchangeable: the excess must be large compared with this spread, too.
     """
     launches, hosts = table.shape
     own, peers = table[:, place], table[:, others]
@@ -111,7 +111,7 @@ def _judged(table: Floats, place: int, others: Integers, lasting: float) -> tupl
 
 
 def _chance_of_sum(table: Floats) -> float:
-    """Return the probability that one value drawn from each row adds up to the sum of the first column or more."""
+    """Return the probability that values drawn one from each row sum to at least the sum of the first column."""
     step = max(float(np.ptp(table)), LEAST_SPREAD) / CELLS
     cells = np.round((table - table.min()) / step).astype(np.int64)
     length = 1 << (len(table) * (CELLS + 1)).bit_length()
@@ -120,9 +120,9 @@ def _chance_of_sum(table: Floats) -> float:
 
 
 def _standard(typical: Floats) -> Integers:
-    """Return the hosts that the others are held against: all, or the faster of two groups that lie far apart.
+    """Return the hosts that the others are compared with: all, or the faster of two groups that are far apart.
 
-    Where many hosts are slow the middle of all is one of them, or between the groups.
+    If many hosts are slow, the median of all hosts is a slow host or between the groups.
     """
     order = np.argsort(typical)
     ordered = typical[order]
@@ -144,7 +144,7 @@ def _equals(run: Run) -> list[list[str]]:
 
 
 def _excesses(run: Run, group: list[str]) -> list[dict[str, float]]:
-    """Return for each launch on all hosts of the group the log excess of each, the median over its cases."""
+    """Return for each launch on all hosts of the group each host's log excess, the median over its cases."""
     places = {
         (launch.launch, launch.attempt): {
             p.rank: facts.name if (facts := run.host(p.host)) and facts.name in group else ""
@@ -168,7 +168,7 @@ def _excesses(run: Run, group: list[str]) -> list[dict[str, float]]:
 def _own_work(run: Run, samples: CaseSamples) -> list[tuple[Times, Floats]]:
     """Return the local work of each rank: node benchmarks, and the computing phase of programs.
 
-    The time of an exchange says nothing about the host that waits.
+    The time of an exchange says nothing about the host that is waiting.
     """
     if not samples.ok:
         return []

@@ -8,16 +8,16 @@ from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
 from hpcscope.models.measurements import shared_processors
 
 SHORT_BYTES = 1024
-"""Up to this size latency dominates the time of a message, beyond it increasingly its bytes."""
+"""Up to this size, latency dominates the time of a message; for larger messages, bytes count increasingly."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the outliers of the pair matrices, each once, in the matrix that shows it most clearly."""
+    """Find the outliers of the pair matrices, each one once, in the matrix that shows it most clearly."""
     outliers = [
         (kind, slow, matrix)
         for matrix in run.models.pairs
         for kind, slow in _all(matrix)
-        # Else what differs is which two hosts share a processor.
+        # If hosts share processors, short messages only show which hosts share one.
         if kind != "groups" or matrix.message_bytes > SHORT_BYTES or not _hosts_share_processors(run)
     ]
     clearest = largest_of_each(
@@ -64,7 +64,7 @@ def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatri
 
 
 def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tuple[str, str, str]:
-    """Return code, beginning of the title and advice."""
+    """Return the code, the beginning of the title and the advice."""
     if kind == "pair":
         return (
             "slow-pair",

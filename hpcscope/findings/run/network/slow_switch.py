@@ -1,4 +1,4 @@
-"""Hosts, switches, rails, paths or pairs that a sample of random pairs shows to be slower than their peers."""
+"""Hosts, switches, rails, paths or pairs that are slower than their peers in a sample of random pairs."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from hpcscope.models.communication.random_pairs import RandomPairs
 from hpcscope.names import plural
 
 NAMED = 8
-"""Members that are named; `models.json` names all."""
+"""Maximum number of members that a finding names; `models.json` names all."""
 
 
 @dataclass(frozen=True)
 class SampleKind:
-    """What can be slow: its code, its words and what to do."""
+    """A kind of slow component: its code, its title for one and for many, and its advice."""
 
     code: str
     one: str
@@ -56,7 +56,7 @@ PATHS = SampleKind(
 
 
 def find(run: Run) -> list[Finding]:
-    """Find what is slow in the samples, one finding for each kind, in the sample that shows most of it."""
+    """Find what is slow in the samples: one finding per kind, from the sample with the most outliers."""
     outliers = [(*outlier, sample) for sample in run.models.random_pairs for outlier in _all(sample) if outlier[2]]
     most = largest_of_each(outliers, lambda one: (one[0].code, one[1]), lambda one: len(one[2]))
     return [_finding(*outlier) for outlier in most]
@@ -78,7 +78,7 @@ def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: Ran
     words = kind.one if len(slow) == 1 else kind.many
     words = words.format(names=names, number=len(slow), of=of, kind=name, kinds=plural(name))
     worst = slow[0].excess
-    # Of several the largest excess, for whose interval there is no room.
+    # For several outliers the title gives the largest excess, without its interval for lack of room.
     bounds = (worst.low, worst.high) if len(slow) == 1 else ()
     longer = ("" if bounds else "up to ") + units.longer(worst.value, *bounds)
     chance = [attribute.chance for attribute in sample.attributes if kind is PATHS and attribute.name == name]

@@ -14,12 +14,12 @@ from hpcscope.statistics.summary import Summary
 
 REQUEST = "network.request"
 DELAYED_S = 10e-3
-"""A wait so much longer than a round trip is a timer's: receivers delay acknowledgements by 40 to 200 ms."""
+"""A timer causes waits this much longer than a round trip: receivers delay acknowledgements by 40 to 200 ms."""
 FIRST_WINDOW = 10
 """Segments that a connection may send before the first acknowledgement (RFC 6928)."""
 SMALLEST_EXCESS = 0.25
 ROUND_TRIPS = 0.5
-"""Least wait of a request, in round trips, where an acknowledgement holds it up."""
+"""Least wait in round trips: of a request that an acknowledgement holds up, or of slow start."""
 
 
 def find(run: Run) -> list[Finding]:
@@ -36,8 +36,8 @@ def _stalls(run: Run, cases: list[Summary]) -> Iterator[Finding]:
         nodelay = pieces.parameters.get("nodelay")
         launches = [launch for launch in run.raw_samples.launches if launch.batch == pieces.batch]
         if nodelay == "off" and len({process.host for launch in launches for process in launch.processes}) == 1:
-            continue  # every Linux does so on its loopback, which says nothing about the cluster
-        # A second send costs time, too: without TCP_NODELAY the same sends with it are the measure.
+            continue  # every Linux does this on its loopback interface, which says nothing about the cluster
+        # A second send costs time, too: sends without TCP_NODELAY are compared with the same sends with it.
         change: dict[str, Value] = {"pieces": 1} if nodelay == "on" else {"nodelay": "on"}
         plain = _differing(pieces, cases, change)
         trip_s = _round_trip_s(pieces, cases)
@@ -107,7 +107,7 @@ def _slow_starts(run: Run, cases: list[Summary]) -> Iterator[Finding]:
 
 
 def _rounds(run: Run, case: Summary) -> int:
-    """Return in how many round trips a doubling window holds the request; 0 where the first one does."""
+    """Return how many extra round trips a doubling window takes; 0 if the first window holds the request."""
     link = link_between(run.machine)
     segment = (link.mtu_bytes if link else 1500) - TCP_IP_TIMESTAMPS.header_bytes
     windows = int(case.parameters["message_bytes"]) / (FIRST_WINDOW * segment)
@@ -115,7 +115,7 @@ def _rounds(run: Run, case: Summary) -> int:
 
 
 def _differing(case: Summary, cases: list[Summary], change: dict[str, Value]) -> Summary | None:
-    """Return the case that differs from another in these parameters alone."""
+    """Return the case that differs from the given one only in these parameters."""
     wanted = {**case.parameters, **change}
     return next(
         (

@@ -1,4 +1,4 @@
-"""Equal streams between two hosts certainly get unequal shares of the path."""
+"""Equal streams between two hosts get significantly unequal fractions of the path's bandwidth."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -8,11 +8,11 @@ from hpcscope.statistics.summary import Summary
 
 METRIC = "fairness"
 FAIR = 0.8
-"""Jain's index of four streams of which one gets nearly nothing is 0.75."""
+"""Least value of Jain's index; it is 0.75 if one of four streams gets nearly nothing."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the loads whose streams share unfairly in all launches alike; one finding for all."""
+    """Find the loads whose streams get unequal rates at 95 % confidence; one finding for all."""
     measured = [case for case in run.headlines if case.metric == METRIC]
     hit = [case for case in measured if upper(case) < FAIR]
     return [_finding(run, hit, measured)] if hit else []

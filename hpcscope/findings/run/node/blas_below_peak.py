@@ -1,4 +1,4 @@
-"""Matrix multiplication by the BLAS is far below the peak of the processor."""
+"""Matrix multiplication with the BLAS is far below the peak of the processor."""
 
 from hpcscope import units
 from hpcscope.build.blas import CORETYPE
@@ -13,12 +13,12 @@ from hpcscope.statistics.summary import Summary
 PRODUCT, PEAK = "node.matrix_multiply", "node.peak"
 TUNED = 0.8
 EXPECTED = 0.7
-"""Share of the peak that a tuned library reaches with matrices of some hundred rows."""
+"""Fraction of the peak that a tuned library reaches for N of some hundred."""
 LARGE_ENOUGH = 500
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the largest products of each precision on one rank that are certainly below 70 % of the peak."""
+    """Find the largest products of each precision on one rank below 70 % of the peak at 95 % confidence."""
     measured = run.measurements
     peaks = {_key(s): s for s in measured.of(PEAK, "flops_per_s", {"instructions": "widest"}) if s.ranks == 1}
     products = [

@@ -13,12 +13,12 @@ BITS_OF_CORE = {
 }
 """Vector width of the kernels that OpenBLAS has for x86-64 processors (its kernel/x86_64)."""
 LIBRARIES = {"blas", "lapack", "scalapack"}
-"""What benchmarks of linear algebra require."""
+"""Requirements of linear-algebra benchmarks."""
 CAUSE = "kernels of the BLAS"
 
 
 def find(run: Run) -> list[Finding]:
-    """Compare the vector width of the chosen kernels with that of the first host, which chose them."""
+    """Compare the vector width of the chosen kernels with the first host's, on which the library chose them."""
     blas = run.machine.build.blas if run.machine.build else None
     if blas is None or blas.name != "OpenBLAS" or not run.machine.hosts or not _is_used(run):
         return []
@@ -48,7 +48,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _is_used(run: Run) -> bool:
-    """Whether the run measured linear algebra: to others the kernels make no difference."""
+    """Return whether the run measured linear algebra: to other benchmarks the kernels make no difference."""
     measured = {summary.benchmark for summary in run.statistics}
     return any(LIBRARIES.intersection(run.benchmarks[name].requires) for name in measured)
 

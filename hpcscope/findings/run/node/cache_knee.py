@@ -1,4 +1,4 @@
-"""The same work takes longer from some size on: the working set no longer fits into a cache."""
+"""The same work takes longer above some size: the working set no longer fits into a cache."""
 
 from collections import defaultdict
 from itertools import pairwise
@@ -19,9 +19,9 @@ CACHES = "size of the caches"
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each algorithm the largest certain step in the time of one process per unit of work.
+    """Find for each algorithm the largest significant step in the time per unit of work on one rank.
 
-    Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping, which is a finding of its own.
+    Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping, which has its own finding.
     """
     due_to_memory = swapped(run)
     all_known = all_costs(run.benchmarks)
@@ -87,7 +87,7 @@ def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: 
 
 
 def _variants(large: ProgramCase) -> list[Evidence]:
-    """Return how long all variants of the case compute, which access memory in other orders."""
+    """Return the computing times of the other variants of the case, which access memory in other orders."""
     alike = [
         case
         for case in algorithm_cases(large.run)

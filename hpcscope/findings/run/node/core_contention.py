@@ -1,4 +1,4 @@
-"""A core computes more slowly when all others compute too, although they use no memory."""
+"""A core computes more slowly when all other cores compute, too, although they use no memory."""
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -9,16 +9,16 @@ from hpcscope.statistics.summary import Summary
 
 PEAK = "node.peak"
 EXPECTED = 0.9
-"""Share of its rate that a core is expected to keep."""
+"""Least fraction of its rate that a core is expected to keep."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find arithmetic on registers that certainly loses more than 10 % per core when all cores are busy."""
+    """Find register arithmetic that loses over 10 % per core with all cores busy, at 95 % confidence."""
     rates = [s for s in run.measurements.of(PEAK, "flops_per_s") if run.computes_undisturbed(s)]
     one_core = {_kind(s): s for s in rates if s.ranks == 1}
     all_cores = largest_of_each((s for s in rates if s.ranks > 1), _kind, lambda s: s.ranks)
     findings = [_finding(run, one_core[_kind(s)], s) for s in all_cores if _kind(s) in one_core]
-    # One finding is enough: the worst of precisions and instructions.
+    # One finding is enough: the worst over all precisions and instructions.
     return sorted((f for f in findings if f is not None), key=lambda f: -(f.lost or 0))[:1]
 
 

@@ -1,4 +1,4 @@
-"""Data were copied between a device and memory of the host at another NUMA node."""
+"""Data were copied between a device and host memory at another NUMA node."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -8,7 +8,7 @@ TRANSFER = "device.transfer"
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the devices that copied from or to memory far from them; one finding for each."""
+    """Find the devices that copied from or to distant memory; one finding per device."""
     near = {
         (host.name, device.pci_address): device.numa_node for host in run.machine.hosts for device in host.devices
     }

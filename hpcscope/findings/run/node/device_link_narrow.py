@@ -1,4 +1,4 @@
-"""A device whose link to the host uses fewer lanes than both ends have."""
+"""The link of a device to its host uses fewer lanes than both ends have."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run

@@ -1,4 +1,4 @@
-"""A device whose link ran at an older generation of PCI Express than both ends can, while data were copied."""
+"""The link of a device ran at an older PCI Express generation than both ends support, while data were copied."""
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -7,7 +7,7 @@ from hpcscope.findings.run.node.device_far_memory import TRANSFER
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the devices whose fastest link under load was too slow. Drivers slow the link of an idle device."""
+    """Find devices whose fastest link under load was too slow. Drivers slow down the link of an idle device."""
     fastest = [
         max(copies, key=_generation)
         for visits in by_device(run).values()

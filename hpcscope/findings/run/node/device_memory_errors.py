@@ -1,4 +1,4 @@
-"""A device whose memory had errors while it was measured, corrected or not, as its ECC counted them."""
+"""The memory of a device had errors, corrected or not, while it was measured, according to its ECC counters."""
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
@@ -9,7 +9,7 @@ EVER = ("device_uncorrected_errors_ever", "device_corrected_errors_ever")
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the devices with new errors; old ones are evidence alone."""
+    """Find the devices with new errors; earlier errors are only evidence."""
     findings = []
     for visits in by_device(run).values():
         uncorrected, corrected = (sum(visit.number(name) or 0 for visit in visits) for name in NEW)

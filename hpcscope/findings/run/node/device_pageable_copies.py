@@ -1,4 +1,4 @@
-"""Copies between a device and pageable memory of the host are much slower than those of pinned memory."""
+"""Copies between a device and pageable host memory are much slower than copies with pinned memory."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Finding
@@ -10,12 +10,12 @@ from hpcscope.statistics.summary import Summary
 
 TRANSFER = "device.transfer"
 TOLERATED = 0.7
-"""Share of the rate of pinned memory; less is worth a line."""
+"""Fraction of the rate with pinned memory; less is worth a line."""
 SIZE = "transfer_bytes"
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the direction of large copies in which pageable memory certainly loses most."""
+    """Find the direction of large copies in which pageable memory loses most, at 95 % confidence."""
     measured = run.measurements.of(TRANSFER, "bandwidth_bytes_per_s")
     of_devices = (each for each in measured if not _on_processors(run, each))
     rates = largest_of_each(of_devices, lambda each: but_for(each, SIZE), lambda each: int(each.parameters[SIZE]))

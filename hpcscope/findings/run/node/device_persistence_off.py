@@ -1,15 +1,15 @@
-"""The driver of a device starts anew with each program, because nothing keeps it loaded."""
+"""The driver of a device restarts for each program, because nothing keeps it loaded."""
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.device_visits import by_device
 
 LEAST_MS = 1000
-"""A start that takes less costs no program much."""
+"""Shortest start that is worth a line, in milliseconds."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each device without persistence mode the longest start of its driver, if it is long."""
+    """Find for each device without persistence mode the longest start of its driver, if that is long."""
     return [
         Finding(
             code="device-persistence-off",

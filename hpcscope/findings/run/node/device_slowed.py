@@ -1,11 +1,11 @@
-"""A device whose clock was lowered while it was measured, by heat or by its power limit."""
+"""The clock of a device was lowered while it was measured, because of heat or its power limit."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 
 SLOWED_SHARE = 0.05
-"""Least share of a visit, its preparation and verification included, in which a clock was lowered."""
+"""Least fraction of a visit, including its preparation and verification, during which the clock was lowered."""
 CAUSES = {
     "device_slowed_by_heat_ns": ("heat", "Check the device's fans and its air or water inlet, and remove dust."),
     "device_slowed_by_power_ns": (
@@ -14,11 +14,11 @@ CAUSES = {
         "raised.",
     ),
 }
-"""Settings of a case that say how long it was slowed, what that is called, and what to do."""
+"""For each setting that says how long a case was slowed: the name of the cause, and what to do."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each cause the case in which a device was slowed longest."""
+    """Find for each cause the case in which a device was slowed for the largest fraction of the time."""
     found: list[Finding] = []
     for setting, (cause, advice) in CAUSES.items():
         visits = [

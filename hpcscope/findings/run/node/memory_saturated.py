@@ -1,4 +1,4 @@
-"""A part of the cores of a host already saturates its memory."""
+"""Some of a host's cores already saturate its memory."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from hpcscope.statistics.summary import Summary
 STREAM = "node.stream"
 FROM_MEMORY = "node.stream_memory"
 REACHED = 0.95
-"""Share of the bandwidth of all cores above which the memory counts as saturated."""
+"""Fraction of the bandwidth of all cores at or above which the memory counts as saturated."""
 FEWER = 0.75
-"""Share of the cores that must suffice; with proportional bandwidth they would reach this share only."""
+"""Largest fraction of the cores that may suffice; if bandwidth scaled, they would reach only this fraction."""
 SHARED = 0.5
-"""With all cores busy, a core below this share of its own bandwidth is starved."""
+"""With all cores busy, a core below this fraction of its own bandwidth is starved."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,24 @@ class Scaling:
 
     @property
     def whole(self) -> Summary:
-        """All cores."""
+        """The triad on all cores."""
         return self.points[-1]
 
     def enough(self) -> Summary | None:
-        """Return the smallest number of cores that certainly saturates the memory; None if that is nearly all."""
+        """Return the fewest cores that saturate the memory at 95 % confidence; None if that is nearly all."""
         for point in self.points[:-1]:
             if point.ranks <= FEWER * self.whole.ranks and _low(share(point, self.whole)) >= REACHED:
                 return point
         return None
 
     def per_core(self) -> Estimate | None:
-        """Return the share of its own bandwidth that a core gets with all cores busy; None if not measured."""
+        """Return the fraction of its own bandwidth that a core gets with all cores busy; None if not measured."""
         case = self.points[0]
         return share(self.whole, case).scaled(1 / self.whole.ranks) if case.ranks == 1 else None
 
 
 def find(run: Run) -> list[Finding]:
-    """Find hosts whose memory is saturated by a part of their cores; one finding for each kind of host."""
+    """Find hosts whose memory some of their cores saturate; one finding for each kind of host."""
     findings = []
     for scaling in _scalings(run):
         enough = scaling.enough()
@@ -65,9 +65,9 @@ def share(of: Summary, whole: Summary) -> Estimate:
 
 
 def _scalings(run: Run) -> list[Scaling]:
-    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays.
+    """Return the triad from memory for each placement: with arrays by STREAM's rule, else with the largest arrays.
 
-    The baseline follows the rule with several ranks only: one would take seconds.
+    The baseline follows STREAM's rule only on several ranks: on one rank it would take seconds.
     """
     caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
     sizes: dict[Placement, dict[float, list[Summary]]] = defaultdict(lambda: defaultdict(list))

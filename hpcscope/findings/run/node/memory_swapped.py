@@ -1,4 +1,4 @@
-"""The working set no longer fits into the memory: pages are read back from a disk, again and again."""
+"""The working set no longer fits into memory: pages are repeatedly read back from a disk."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,29 +16,29 @@ from hpcscope.statistics.summary import Summary
 
 CODE = "memory-swapped"
 FEWEST_FAULTS = 100
-"""In a visit: programs and libraries that are read when they are first used cause some dozens."""
+"""Fewest major faults in a visit: programs and libraries cause some dozens when they are first used."""
 FAULTS_PER_S = 50.0
-"""A disk answers some hundred times a second at least: with fewer faults the case hardly waited for it."""
+"""Fewest major faults per second: a disk serves at least some hundred, so a case with fewer hardly waited."""
 
 
 @dataclass(frozen=True)
 class Swapping:
-    """What a case's visits tell of pages that were read from a disk."""
+    """How many pages a case's visits read back from a disk."""
 
     faults: int
-    """In all its visits, of all ranks."""
+    """Major page faults of all ranks in all visits."""
     duration_s: float
 
     @property
     def per_s(self) -> float:
-        """Major faults in a second."""
+        """Major page faults per second."""
         return self.faults / self.duration_s if self.duration_s > 0 else 0.0
 
 
 def find(run: Run) -> list[Finding]:
-    """Find cases in which most visits waited for pages from a disk, as a knee over smaller ones that did not.
+    """Find cases in which most visits waited for pages from a disk, with their slowdown over smaller cases.
 
-    Melas 2000, sec. 7.5.2: memory swapping seen as a knee. Cases that use files read them and tell nothing.
+    Melas 2000, sec. 7.5.2: memory swapping seen as a knee. Cases that use files read pages and are left out.
     """
     seen = swapped(run)
     summaries: dict[Key, list[Summary]] = defaultdict(list)
@@ -53,7 +53,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def swapped(run: Run) -> dict[Key, Swapping]:
-    """Return the cases of which over half of the visits swapped."""
+    """Return the cases in which more than half of the visits swapped."""
     visits: dict[Key, list[CaseSamples]] = defaultdict(list)
     for case in run.raw_samples.cases:
         if case.ok and "file_system" not in run.benchmark(case.case).requires:
@@ -82,7 +82,7 @@ def _figure(run: Run, summaries: list[Summary]) -> Summary:
 
 
 def _is_per_unit_of_work(run: Run, case: Summary) -> bool:
-    """Return whether problems of different sizes compare in this figure: a larger one takes longer anyway."""
+    """Return whether this result is comparable between sizes; the time of a larger problem is always longer."""
     metric = run.benchmark(case).metric.get(case.metric)
     return case.better == "higher" or (metric is not None and metric.quantity == "time_per_step")
 
@@ -90,7 +90,7 @@ def _is_per_unit_of_work(run: Run, case: Summary) -> bool:
 def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary, Estimate] | None:
     """Return the next smaller case that did not swap, and how much slower the large one is per unit of work.
 
-    None where no such case was measured, and for times of whole problems.
+    None if no such case was measured, and for times of whole problems.
     """
     if not _is_per_unit_of_work(run, large):
         return None

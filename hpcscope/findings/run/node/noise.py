@@ -10,11 +10,11 @@ from hpcscope.statistics.summary import Summary
 NOISE = "node.noise"
 TOLERATED = 0.01
 EXPLAINS = (0.5, 1.25)
-"""Beats of a period per interruption, for the period to be named: more beats than interruptions are no period."""
+"""The period is named if its beats per interruption are in this range; with more beats it is not a period."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find noise that is certainly above 1 % on the worst rank; one finding for each kind of host."""
+    """Find noise above 1 % at 95 % confidence on the worst rank; one finding per kind of host."""
     noisy = [
         s
         for s in run.headlines

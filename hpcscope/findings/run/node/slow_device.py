@@ -1,4 +1,4 @@
-"""One device is slower than equal ones that did the same at the same time, in every launch."""
+"""In every launch, one device is slower than equal devices that did the same work at the same time."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from hpcscope.machine.machine import Device
 from hpcscope.samples.samples import CaseSamples
 
 SLOWER = 0.05
-"""Least share by which it takes longer than the median of the others."""
+"""Least relative excess over the median time of the other devices."""
 FEWEST = 3
-"""Devices, and visits: of two devices neither is the odd one."""
+"""Minimum number of devices and of visits: with two devices, neither can be called the outlier."""
 TIME = "device_s"
 
 
@@ -31,7 +31,7 @@ def find(run: Run) -> list[Finding]:
 
 
 def _worst(run: Run, visit: CaseSamples) -> tuple[tuple[str, int], Device, float] | None:
-    """Return host and number of the slowest of equal devices with a rank each, itself, and its excess."""
+    """Return (host, number) of the slowest of equal devices with one rank each, the device, and its excess."""
     seen = next((times for times in visit.times if TIME in times.observed and times.counted.any()), None)
     if not visit.ok or seen is None or visit.settings.get("ranks_on_device") != 1 or len(seen.ranks_kept) < FEWEST:
         return None
@@ -47,7 +47,7 @@ def _worst(run: Run, visit: CaseSamples) -> tuple[tuple[str, int], Device, float
 
 
 def _place(run: Run, visit: CaseSamples, rank: int) -> tuple[str, int]:
-    """Return the host of a rank and the number of its device: ranks of a host take them in turn."""
+    """Return the host of a rank and the number of its device: the ranks of a host take its devices in order."""
     host = host_of(run, visit, rank)
     before = sum(host_of(run, visit, other) == host for other in range(rank))
     return host, int(visit.case.parameters.get("device", 0)) + before

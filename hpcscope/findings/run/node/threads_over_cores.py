@@ -1,4 +1,4 @@
-"""The BLAS threads of all processes on a host outnumber its processors."""
+"""The BLAS threads of all ranks on a host outnumber its processors."""
 
 from collections import Counter
 
@@ -6,15 +6,15 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 
 VARIABLES = {"OpenBLAS": "OPENBLAS_NUM_THREADS", "MKL": "MKL_NUM_THREADS", "BLIS": "BLIS_NUM_THREADS"}
-"""Each library reads its own variable first; a run sets those that are not set to 1."""
+"""Each library reads its own variable first; a run sets to 1 the variables that the environment does not set."""
 LIBRARIES = {"blas", "lapack", "scalapack"}
 """Requirements of benchmarks that spend their time in the BLAS."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the host on which most threads of BLAS cases had to share a processor.
+    """Find the host with the most BLAS threads per processor.
 
-    More processes than processors is another finding (`oversubscription`).
+    More ranks than processors have their own finding (`oversubscription`).
     """
     blas = run.machine.build.blas if run.machine.build else None
     name = VARIABLES.get(blas.name if blas else "", "OMP_NUM_THREADS")

@@ -12,11 +12,11 @@ from hpcscope.statistics.ratio import ratio
 from hpcscope.statistics.summary import Summary
 
 DOMINATES = 2.0
-"""Factor by which cold buffers slow the operation; above it, first touch is most of the time."""
+"""Ratio of the times with cold and warm buffers above which first touch is most of the time."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each operation the case in which fresh memory certainly costs more than half of the time, by most.
+    """Find for each operation the case in which first touch takes most time, over half at 95 % confidence.
 
     Melas 2000, sec. 7.5.1: demand paging halved the bandwidth of large broadcasts on the BIP cluster.
     """

@@ -9,13 +9,13 @@ HUGE = "glibc.malloc.hugetlb"
 
 
 def advice(run: Run, fresh_s: float, used_s: float) -> str:
-    """Return the advice, with its gain; huge pages only where the run did not have them already."""
+    """Return the advice, with its gain; huge pages are advised only if the run did not have them already."""
     gain = f"{units.quantity(fresh_s, 's')} would become {units.quantity(used_s, 's')}"
     return f"Allocate buffers once and reuse them: {gain}.{_huge_pages(run)}"
 
 
 def advice_for_rate(run: Run, fresh: float, used: float) -> str:
-    """Return the same where rates in B/s are known."""
+    """Return the same advice for rates in B/s."""
     gain = f"{units.quantity(fresh, 'B/s')} would become {units.quantity(used, 'B/s')}"
     return f"Allocate buffers once and reuse them: {gain}.{_huge_pages(run)}"
 

@@ -1,4 +1,4 @@
-"""An operation of a program reaches only a part of the bandwidth of the library's messages."""
+"""An operation of a program reaches only a fraction of the bandwidth of the library's messages."""
 
 from statistics import median
 
@@ -16,27 +16,27 @@ from hpcscope.statistics.estimate import in_percent
 from hpcscope.statistics.summary import Summary
 
 TOLERATED = 0.7
-"""Share of the library's bandwidth; less is worth a line."""
+"""Fraction of the library's bandwidth; less is worth a line."""
 MUCH = 0.3
-"""The thesis found 29 to 63 % (Melas 2000, sec. 7.5): less than its worst cluster."""
+"""Fraction of the library's bandwidth; less is much. The thesis found 29 to 63 % (Melas 2000, sec. 7.5)."""
 MESSAGES = "messages at the speed of the ping-pong"
 FIRST_TOUCH = "first touch of cold buffers"
 PACKING = "packing of columns"
 REST = "contention, copies, the library's algorithm or slower links"
 UNKNOWN = "several causes, which only cases with warm buffers could separate"
-"""Names of the parts; the last two are of the rest."""
+"""Names of the parts; the last two are alternative names for the rest."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find operations on a ladder that retain less than 70 % of the library's bandwidth, others less than 30 %."""
+    """Find operations below 70 % of the library's bandwidth if on a ladder, and below 30 % if not."""
     rung_losses = losses(run, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
     return [_finding(run, loss) for loss in rung_losses] + [_of_parts(run, parts) for parts in _worst(run)]
 
 
 def _worst(run: Run) -> list[OperationParts]:
-    """Return the case of each operation not on a ladder that certainly retains least, below 30 %.
+    """Return for each operation that is not on a ladder the case that delivers least, significantly below 30 %.
 
-    Cases whose parts are known come first: only these can be explained.
+    Cases whose parts are known come first, because only these can be explained.
     """
     on_ladders = {place.benchmark.name for place in run.benchmarks.standing("transfer")}
     slow = [
@@ -69,7 +69,7 @@ def _of_parts(run: Run, operation_parts: OperationParts) -> Finding:
     with_used = operation_parts.messages_s.value / max(
         operation_parts.time_s.value - (operation_parts.first_touch_s or 0.0), 1e-12
     )
-    # With warm buffers it is no worse than others: then nothing but the buffers is to blame.
+    # If warm buffers alone would raise the operation above the threshold, only first touch is to blame.
     is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
     return Finding(
         code="operation-below-ping-pong",
@@ -146,7 +146,7 @@ def _benchmark(run: Run, rung: LadderRung) -> str:
 def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
     """Return the rate of the same operation with warm buffers, which separates memory from messages.
 
-    Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
+    If that was not measured on the same path, it is estimated from the cost per cold byte on other paths.
     """
     times = {case.key: case for case in run.measurements.headlines if case.unit == "s" and case.work}
     fresh = next((case for case in times.values() if case.label == rung.name), None)

@@ -1,4 +1,4 @@
-"""The page cache answered instead of the storage: the warning of Melas 2000, appendix E.5."""
+"""The page cache answered instead of the storage, as Melas 2000, appendix E.5, warns."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -10,15 +10,15 @@ from hpcscope.statistics.summary import Summary
 CAUSE = "page cache"
 RESIDENT = "resident_share"
 TOLERATED = 0.05
-"""Share of a file that may stay in memory where the storage was to be measured."""
+"""Fraction of a file that may stay in memory when the storage is to be measured."""
 KEPT = ("cached", "other_rank")
 """Values of `cache` under which a file may be in memory."""
 UNFLUSHED_GAIN = 1 / 3
-"""Writes that lack a third of the rate when they are flushed were writes to memory."""
+"""Writes that lose more than a third of their rate when they are flushed were writes to memory."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find reads of files that lay in memory, and writes that ended there."""
+    """Find reads of files that were in memory, and writes that ended in memory."""
     resident = {case.key: case for case in rates(run, RESIDENT)}
     reads = [
         (case, resident[case.key])

@@ -10,7 +10,7 @@ AT_LEAST = 0.1
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark the case in which collective access certainly costs most more than it brings."""
+    """Find for each benchmark the largest significant loss of collective against independent access."""
     losses = most_lost(pairs(run, "access", "collective", "independent"), AT_LEAST)
     return [_finding(run, loss) for loss in losses]
 

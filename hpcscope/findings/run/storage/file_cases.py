@@ -1,4 +1,4 @@
-"""The cases of a run that access files, and pairs of them that differ in one choice."""
+"""The cases of a run that access files, and pairs of cases that differ in one choice."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -18,37 +18,37 @@ RATE = "bandwidth_bytes_per_s"
 
 @dataclass(frozen=True)
 class FileLoss:
-    """A case that is certainly slower than another one."""
+    """A case that is significantly slower than another one."""
 
     slow: Summary
     fast: Summary
     share: Ratio
-    """What the slow one has of the rate of the fast one."""
+    """Rate of the slow case as a fraction of the fast case's rate."""
 
     @property
     def lost(self) -> float:
-        """The share of the fast one's rate that is lost."""
+        """The fraction of the fast case's rate that is lost."""
         return 1 - self.share.value
 
     @property
     def kept(self) -> str:
-        """The share in words: `44 % [43, 46]`."""
+        """The fraction that is left, in words: `44 % [43, 46]`."""
         return in_percent(self.share)
 
 
 def rates(run: Run, metric: str = RATE) -> list[Summary]:
-    """Return a rate of every case that accesses files of a file system; metadata has rates of its own."""
+    """Return one rate of every case that accesses files in a file system; metadata cases have other metrics."""
     names = {benchmark.name for benchmark in run.benchmarks if benchmark.level == LEVEL}
     return [case for case in run.headlines if case.benchmark in names and case.metric == metric and case.median]
 
 
 def writes(run: Run, case: Summary) -> bool:
-    """Return whether a case writes, by the rungs that its benchmark declares; others read."""
+    """Return whether a case writes, according to the rungs that its benchmark declares; other cases read."""
     return any(rung.pattern == WRITE for rung in run.benchmark(case).rungs)
 
 
 def groups(run: Run, parameter: str, metric: str = RATE) -> Iterator[dict[object, Summary]]:
-    """Yield the cases that are equal but for one parameter, by its value: at least two of them."""
+    """Yield groups of at least two cases that differ only in one parameter, by its value."""
     found: dict[object, dict[object, Summary]] = defaultdict(dict)
     for case in rates(run, metric):
         if parameter in case.parameters:
@@ -57,22 +57,22 @@ def groups(run: Run, parameter: str, metric: str = RATE) -> Iterator[dict[object
 
 
 def pairs(run: Run, parameter: str, one: str, other: str, metric: str = RATE) -> Iterator[tuple[Summary, Summary]]:
-    """Yield the cases that are equal but for one parameter with these two values."""
+    """Yield pairs of cases that differ only in one parameter, which has these two values."""
     for group in groups(run, parameter, metric):
         if one in group and other in group:
             yield group[one], group[other]
 
 
 def certainly_slower(case: Summary, other: Summary, at_least: float) -> Ratio | None:
-    """Return what one rate is of another, where it certainly lacks more than a share of it; else None."""
-    # Of rates the greater one is what of times is the longer one.
+    """Return the ratio of one rate to another if it is significantly lower by more than `at_least`; else None."""
+    # The higher rate takes the place of the longer time.
     if not certainly_longer(other, case, at_least / (1 - at_least)):
         return None
     return ratio(case.per_launch, other.per_launch)
 
 
 def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[FileLoss]:
-    """Return for each benchmark the first case of a pair that certainly lacks most of the second one's rate."""
+    """Return for each benchmark the largest significant loss of a pair's first case against the second."""
     losses = (
         FileLoss(slow, fast, share)
         for slow, fast in candidates
@@ -82,5 +82,5 @@ def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) ->
 
 
 def where(case: Summary) -> dict[str, str | int | float]:
-    """Return the place of a finding about a case."""
+    """Return the location of a finding about a case."""
     return {"benchmark": case.benchmark, "ranks": case.ranks, "transport": case.transport}

@@ -1,4 +1,4 @@
-"""A flush costs nothing: the data of fsync are not on the storage when it returns."""
+"""A flush costs nothing: the data are not on the storage when fsync returns."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -9,13 +9,13 @@ from hpcscope.statistics.ratio import ratio
 
 SYNC = "sync_s"
 FREE = 0.9
-"""Fraction of the rate without a flush: what reaches more of it with a flush was not flushed."""
+"""A write that keeps more than this fraction of its unflushed rate with a flush was not flushed."""
 SHARE_OF_TIME = 0.01
-"""A flush that takes a smaller share of the time has written nothing."""
+"""A flush that takes less than this fraction of the time has written nothing."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the largest flushed write that certainly took no longer than the same without a flush."""
+    """Find the largest flushed write that, at 95 % confidence, took no longer than without a flush."""
     flushes = {case.key: case for case in rates(run, SYNC)}
     found = []
     for flushed, buffered in pairs(run, "sync", "fsync", "none"):

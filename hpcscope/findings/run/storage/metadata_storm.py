@@ -1,4 +1,4 @@
-"""Processes that create, look up or remove files in one folder hinder each other."""
+"""Ranks that create, look up or remove files in one directory hinder each other."""
 
 from hpcscope.catalog.benchmark import Metric
 from hpcscope.findings.finding import Finding
@@ -11,7 +11,7 @@ AT_LEAST = 0.5
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the operation that certainly loses half or more of its rate where all work in one folder."""
+    """Find the operation that loses most, significantly over half, if all ranks share one directory."""
     losses = [
         (loss, metric)
         for metric in _metrics(run)
@@ -41,7 +41,7 @@ def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
 
 
 def _metrics(run: Run) -> list[Metric]:
-    """Return the rates of operations on files, of benchmarks whose processes may share a folder."""
+    """Return the rates of file operations in benchmarks whose ranks may share a directory."""
     found = {
         metric.name: metric
         for benchmark in run.benchmarks

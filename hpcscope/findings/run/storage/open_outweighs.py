@@ -12,13 +12,13 @@ from hpcscope.statistics.summary import Summary
 
 PHASES = ("open_s", "close_s")
 AT_LEAST = 0.25
-"""Share of the time."""
+"""Least fraction of the time."""
 WORTH_S = 1e-3
-"""Shorter opens matter to no program that moves data."""
+"""Shorter opens do not matter to a program that moves data."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark and interface the case that certainly opens and closes longest, by its time."""
+    """Find for each benchmark and interface the case with the largest fraction of open and close time."""
     opening = []
     for figures in figures_by_case(run, PHASES[0]):
         total = figures.get("time_s")

@@ -1,4 +1,4 @@
-"""One file for all processes is slower than a file for each: its locks serialize them."""
+"""One file for all ranks is slower than a file for each rank: its locks serialize the ranks."""
 
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
@@ -9,7 +9,7 @@ AT_LEAST = 0.25
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark the case in which a shared file certainly loses most against files of their own."""
+    """Find for each benchmark the largest significant loss of a shared file against one file per rank."""
     several = [pair for pair in pairs(run, "file", "shared", "per_process") if pair[0].ranks > 1]
     return [_finding(run, loss) for loss in most_lost(several, AT_LEAST)]
 

@@ -1,4 +1,4 @@
-"""Some processes take far longer for as much data: a slow client, or a slow server behind some files."""
+"""Some ranks take far longer for the same amount of data: a slow client, or a slow server of some files."""
 
 from dataclasses import dataclass
 
@@ -12,25 +12,25 @@ from hpcscope.samples.samples import CaseSamples, Floats
 from hpcscope.statistics.summary import Summary
 
 FACTOR = 2.0
-"""Multiple of the typical process's time: what takes longer is slow."""
+"""A rank that takes longer than this multiple of the typical rank's time is slow."""
 FEWEST_RANKS, FEWEST_LAUNCHES = 4, 3
 MOST_SLOW = 0.5
-"""Share of the processes that may be slow; with more of them the others are fast."""
+"""Largest fraction of the ranks that may be slow; with more slow ranks, the others are fast instead."""
 
 
 @dataclass(frozen=True)
 class UnevenClients:
-    """A case in which some processes are slow."""
+    """A case in which some ranks are slow."""
 
     summary: Summary
     factors: Floats
-    """Each process's time over that of the typical one, shape (launches, ranks)."""
+    """Each rank's time over the typical rank's time, shape (launches, ranks)."""
     hosts: list[str]
     """Host of each rank."""
 
     @property
     def slow_hosts(self) -> list[str]:
-        """The hosts all of whose processes are slow in every launch."""
+        """The hosts whose ranks are all slow in every launch."""
         always = np.all(self.factors > FACTOR, axis=0).tolist()
         fast = {host for host, slow in zip(self.hosts, always, strict=True) if not slow}
         slow = [host for host in dict.fromkeys(self.hosts) if host not in fast]
@@ -38,12 +38,12 @@ class UnevenClients:
 
     @property
     def worst(self) -> float:
-        """The factor of the slowest process: the median over the launches."""
+        """The factor of the slowest rank: the median over the launches."""
         return float(np.median(self.factors.max(axis=1)))
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the most uneven case of all whose processes have processors of their own."""
+    """Find the most uneven case whose ranks have their own processors; a case with slow hosts comes first."""
     cases = run.raw_samples.by_case()
     clients = [
         uneven

@@ -1,4 +1,4 @@
-"""Small transfers reach a fraction of the bandwidth of large ones."""
+"""Small transfers reach only a fraction of the bandwidth of large ones."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ NEARLY = 0.9
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark the small transfers that lose most, where that is certainly half or more."""
+    """Find for each benchmark the small transfers that lose most, if that is significantly over half."""
     best = {}
     for cases in by_size(run):
         fastest = max(cases.values(), key=lambda case: case.median or 0.0)
@@ -27,13 +27,13 @@ def find(run: Run) -> list[Finding]:
 
 
 def by_size(run: Run) -> Iterator[dict[int, Summary]]:
-    """Yield cases that are equal but for the size of their transfers, by that size."""
+    """Yield groups of cases that differ only in the size of their transfers, by that size."""
     for group in groups(run, PARAMETER):
         yield {size_of(case): case for case in group.values()}
 
 
 def size_of(case: Summary) -> int:
-    """Return the bytes of each transfer of a case."""
+    """Return the size of each transfer of a case in bytes."""
     return int(str(case.parameters[PARAMETER]))
 
 

@@ -1,4 +1,4 @@
-"""A launch takes far longer than another one for the same: where its files lie, or who else uses the servers."""
+"""A launch takes far longer than another for the same work: its files are on a slow server, or others use it."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from hpcscope.samples.samples import CaseSamples
 from hpcscope.statistics.summary import Summary
 
 FACTOR = 3.0
-"""Between the slowest repetition of the fast launch and the fastest one of the slow launch."""
+"""Least ratio of the slow launch's fastest repetition to the fast launch's slowest repetition."""
 FEWEST_LAUNCHES = 3
 
 
@@ -24,11 +24,11 @@ class UnevenLaunches:
     medians_s: list[float]
     """Time of the slowest rank in each launch: the median over the repetitions."""
     factor: float
-    """By which all repetitions of the slowest launch exceed all of the fastest, at the least."""
+    """Least factor by which any repetition of the slowest launch exceeds any repetition of the fastest launch."""
 
 
 def find(run: Run) -> list[Finding]:
-    """Find the case whose launches differ most, unless the machine's own speed does."""
+    """Find the case whose launches differ most, unless changes of the machine's speed explain it."""
     cases = run.raw_samples.by_case()
     launches = [
         uneven

@@ -1,4 +1,4 @@
-"""More processes gain nothing: the part of the storage that all share is saturated."""
+"""More ranks gain nothing: the part of the storage that all ranks share is saturated."""
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
@@ -9,7 +9,7 @@ from hpcscope.statistics.estimate import Estimate
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark the fastest way to access files whose saturation was measured, not predicted."""
+    """Find for each benchmark the fastest way to access files among those whose saturation was measured."""
     measured = [
         (saturation, enough, limit)
         for saturation in run.models.saturations

@@ -1,4 +1,4 @@
-"""Transfers that are no multiple of the file system's block are slower than smaller ones that are."""
+"""Transfers that are not a multiple of the file system's block are slower than smaller aligned transfers."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,17 @@ from hpcscope.findings.run.storage.small_transfers import by_size, size_of
 from hpcscope.statistics.summary import Summary
 
 BLOCK_BYTES = 4096
-"""A page: the cache of Linux has no smaller units."""
+"""A page: the smallest unit of the page cache of Linux."""
 AT_LEAST = 0.1
 
 
 def find(run: Run) -> list[Finding]:
-    """Find for each benchmark the unaligned transfers that certainly lose most against smaller aligned ones."""
+    """Find for each benchmark the largest significant loss of unaligned transfers against smaller aligned ones."""
     return [_finding(run, loss) for loss in most_lost(_beside_aligned(run), AT_LEAST)]
 
 
 def _beside_aligned(run: Run) -> Iterator[tuple[Summary, Summary]]:
-    """Yield cases of unaligned transfers, with the case of the next smaller aligned ones."""
+    """Yield each case of unaligned transfers with the case of the next smaller aligned transfers."""
     for cases in by_size(run):
         for size, case in cases.items():
             smaller = [other for other in cases if other < size and other % BLOCK_BYTES == 0]

@@ -1,10 +1,10 @@
 """Cannon's algorithm on an r x c grid: L = lcm(r, c) products of blocks, between which A moves left and B up.
 
-T_tot = T_init + T_scatter + T_comp + T_shift + T_gather (Melas 2000, F.2) with T_scatter = 2 (p - 1) (t_s + t_w
-N^2 / p): the root keeps its own blocks, where the thesis counts p messages; T_shift = L (c - 1) / c messages of
-N^2 / (r L) and L (r - 1) / r of N^2 / (c L), which is 2 (side - 1) of N^2 / p on a square grid; all processes
-shift at once, so that the thesis's 4 sqrt(p) for each shift counts too much; T_comp = t_c(N / L) N^3 / p, where
-t_c is that of the inner loop's length; T_gather = (p - 1) (t_s + t_w N^2 / p).
+T_tot = T_init + T_scatter + T_comp + T_shift + T_gather (Melas 2000, F.2). T_scatter = 2 (p - 1) (t_s + t_w
+N^2 / p): the root keeps its own blocks, but the thesis counts p messages. T_shift = L (c - 1) / c messages of
+N^2 / (r L) and L (r - 1) / r of N^2 / (c L), which is 2 (side - 1) of N^2 / p on a square grid: all ranks shift
+at once, so the thesis's 4 sqrt(p) per shift is too much. T_comp = t_c(N / L) N^3 / p, with t_c for the length of
+the inner loop. T_gather = (p - 1) (t_s + t_w N^2 / p).
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class Cannon(matmul.Product):
     source = "Melas 2000, appendix F.2, corrected; Lee, Robertson & Fortes 1997 for grids that are not square"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the whole matrices' work, the scatter, the products, the shifts, the gather."""
+        """Yield the root's work on whole matrices, the scatter, the products, the shifts and the gather."""
         rows, columns = problem.grid
         rounds = lcm(rows, columns)
         matrix = DOUBLE_BYTES * problem.size**2

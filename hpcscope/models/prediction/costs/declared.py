@@ -17,7 +17,7 @@ from hpcscope.models.prediction.costs.steps import (
 
 
 def numbers(settings: Mapping[str, Value]) -> dict[str, float]:
-    """Return the parameters that expressions may name: those that are numbers."""
+    """Return the parameters that expressions may name: the numeric ones."""
     return {name: float(value) for name, value in settings.items() if isinstance(value, int | float)}
 
 
@@ -40,19 +40,19 @@ class Declared(Costs):
         self._ranks = benchmark.ranks
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
-        """Return the units of work that one process has in a phase."""
+        """Return the units of work that one rank has in a phase."""
         names = self._names(problem) | {self._size: size, "p": 1.0}
         work = [step for step in self._of(problem) if (step.kind, step.phase) == ("work", phase)]
         return sum(evaluate(step.count, names) for step in work)
 
     def refuses(self, problem: Problem) -> str:
-        """Say which numbers of ranks the benchmark can use."""
+        """Return which numbers of ranks the benchmark can use, if it cannot use this one; else an empty text."""
         if self._ranks.allows(problem.ranks):
             return ""
         return f"{problem.ranks} ranks: must be {self._ranks.description}"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the declared steps in their order; what is sent only among several processes."""
+        """Yield the declared steps in their order; communication only among several ranks."""
         names = self._names(problem)
         for step in self._of(problem):
             if step.kind != "work" and problem.ranks == 1:

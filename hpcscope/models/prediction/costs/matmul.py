@@ -13,10 +13,10 @@ def units(phase: Phase, size: float) -> float:
 
 
 class Product(Costs):
-    """The time of one process for a product of N x N matrices, and the possible grids."""
+    """The time of one rank for a product of N x N matrices, and the possible grids."""
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
-        """Return N^3 or N^2."""
+        """Return N^3 for the product and N^2 for everything else."""
         return units(phase, size)
 
     def touched_bytes(self, size: float) -> float:
@@ -25,23 +25,23 @@ class Product(Costs):
 
 
 def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[LocalWork]:
-    """Yield the root's work on whole matrices, which does not depend on the number of processes."""
+    """Yield the root's work on whole matrices, which does not depend on the number of ranks."""
     for phase in phases:
         yield LocalWork(phase, units(phase, problem.size), problem.size)
 
 
 def largest_block(problem: Problem) -> tuple[int, int]:
-    """Return rows and columns of the largest block of the product; blocks differ by one."""
+    """Return the rows and columns of the largest block of the product; extents of blocks differ by one."""
     rows, columns = problem.grid
     return ceil(problem.size / rows), ceil(problem.size / columns)
 
 
 def overlaps(problem: Problem) -> bool:
-    """Say whether messages go on behind the product: at best they are hidden altogether."""
+    """Return whether messages overlap with the product: at best they are hidden completely."""
     return problem.variant in ("overlapped", "tuned")
 
 
 def collect(problem: Problem) -> Iterator[Messages]:
-    """Yield the blocks of the product on their way to the root."""
+    """Yield the messages that collect the blocks of the product on the root."""
     share = DOUBLE_BYTES * problem.size**2 / problem.ranks
     yield Messages("collect", problem.ranks - 1, share, overlaps(problem))

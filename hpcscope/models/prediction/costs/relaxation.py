@@ -1,9 +1,9 @@
 """Relaxation of N x N points on an r x c grid, I iterations (Melas 2000, F.4, corrected).
 
-T_scatter = (p - 1) (t_s + t_w 8 (m + 2) (w + 2)) for blocks of m x w points with their ring; T_comp = I t_cal m
-w at the rate of a block's size; each iteration has its exchange, 2 messages of 8 w bytes where there are rows
-above and below and 2 of 8 m bytes where there are columns beside (one each in a grid of two), and its reduce
-and broadcast of 8 bytes (the thesis counts both once, and p steps for each), or its allreduce (`tuned`);
+T_scatter = (p - 1) (t_s + t_w 8 (m + 2) (w + 2)) for blocks of m x w points with their halo. T_comp = I t_cal m w
+at the rate of this block size. Each iteration has an exchange: 2 messages of 8 w bytes if there are rows above and
+below, and 2 of 8 m bytes if there are columns on both sides (one each in a grid of two). It also has a reduce and
+a broadcast of 8 bytes (the thesis counts both once, with p steps each), or an allreduce (`tuned`).
 T_gather = (p - 1) (t_s + t_w 8 m w).
 """
 
@@ -31,7 +31,7 @@ class Relaxation(Costs):
     source = "Melas 2000, F.4, corrected"
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
-        """Return the points that are visited."""
+        """Return the number of points that are updated."""
         return size**2 * (_iterations(problem) if phase == "compute" else 1)
 
     def touched_bytes(self, size: float) -> float:
@@ -39,7 +39,7 @@ class Relaxation(Costs):
         return 2 * DOUBLE_BYTES * size**2
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the root's work, the scatter, the sweeps, halos and largest changes, the gather."""
+        """Yield the root's work, the scatter, the sweeps, the halos, the largest changes and the gather."""
         rows, columns = problem.grid
         height, width = ceil(problem.size / rows), ceil(problem.size / columns)
         iterations = _iterations(problem)

@@ -1,9 +1,9 @@
-"""Shallow water on the sphere by spectral transforms, on a grid of P x Q processes (Worley & Foster 1994).
+"""Shallow water on the sphere by spectral transforms, on a grid of P x Q ranks (Worley & Foster 1994).
 
-A step transforms four fields from spectral coefficients to the grid and five back; `shallow_water.md` beside the
-program states the operations, and what each algorithm sends. Processes of a row share lines of longitudes, those
-of a column latitudes. Shares differ by at most one pair of latitudes, longitude or wave number: operations are
-those of the process that has most, messages those of the one that sends most bytes.
+A step transforms four fields from spectral coefficients to the grid and five back. `shallow_water.md` next to the
+program states the operations, and what each algorithm sends. Ranks of a row share lines of longitudes, ranks of a
+column share latitudes. Shares differ by at most one pair of latitudes, longitude or wave number: operations are
+counted on the rank with most operations, messages on the rank that sends most bytes.
 """
 
 from collections.abc import Iterator
@@ -26,25 +26,25 @@ from hpcscope.models.prediction.costs.steps import (
 )
 
 POINTS = {21: (64, 32), 42: (128, 64), 63: (192, 96), 85: (256, 128), 106: (320, 160), 170: (512, 256)}
-"""Longitudes and latitudes of the grid of each truncation."""
+"""Longitudes and latitudes of the grid for each truncation."""
 READ, WRITTEN = 4, 5
-"""Fields that are transformed to the grid, and from it."""
+"""Number of fields that are transformed to the grid, and from it."""
 
 FLOPS_OF_FOURIER = 3.4
 """Factor of n log2 n for a transform of n points, within a sixth for the radices 8, 4, 2, 3 and 5."""
 FLOPS_OF_SPLIT = 12
 FLOPS_OF_BUTTERFLY = 10
-"""Operations per complex point in a stage of a distributed transform: a sum and a turn."""
+"""Operations per complex point in a stage of a distributed transform: an addition and a rotation."""
 FLOPS_OF_TURN = 40
 """A sine and a cosine, for each longitude of a stage."""
 FLOPS_OF_COPY = 4
-"""Operations per double packed or unpacked: what a pass of radix 4 computes for each that it reads and writes."""
+"""Operations per double packed or unpacked: the same as a radix-4 pass needs per double read and written."""
 FLOPS_OF_PRODUCTS = 13
 FLOPS_OF_ADVANCE = 58
 
 
 class GridPlace(NamedTuple):
-    """A place on the grid of processes."""
+    """A place on the grid of ranks."""
 
     row: int
     column: int
@@ -52,41 +52,41 @@ class GridPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Sharing:
-    """A truncation on P x Q processes."""
+    """A truncation on P x Q ranks."""
 
     truncation: int
     rows: int
     columns: int
     distributed: bool
-    """Whether the processes of a row share lines, instead of transposing them."""
+    """Whether the ranks of a row share lines, instead of transposing them."""
     legendre: str
 
     @property
     def longitudes(self) -> int:
-        """Return the longitudes of a whole line."""
+        """The number of longitudes of a whole line."""
         return POINTS[self.truncation][0]
 
     @property
     def pairs(self) -> int:
-        """Pairs of latitudes of the sphere."""
+        """The number of pairs of latitudes of the sphere."""
         return POINTS[self.truncation][1] // 2
 
     def pairs_of(self, row: int) -> int:
-        """Return the pairs of latitudes of a row of processes."""
+        """Return the number of pairs of latitudes of a row of ranks."""
         return _part(self.pairs, self.rows, row)
 
     def lines_of(self, at: GridPlace) -> int:
-        """Return the pairs of latitudes whose lines a process transforms."""
+        """Return the number of pairs of latitudes whose lines a rank transforms."""
         pairs = self.pairs_of(at.row)
         return pairs if self.shares_lines else _part(pairs, self.columns, at.column)
 
     def longitudes_of(self, column: int) -> int:
-        """Return the longitudes of a column of processes."""
+        """Return the number of longitudes of a column of ranks."""
         return _part(self.longitudes, self.columns, column)
 
     @property
     def shares_lines(self) -> bool:
-        """Whether a line is transformed by all processes of a row."""
+        """Whether all ranks of a row transform a line together."""
         return self.distributed and self.columns > 1
 
     def mirrored(self, column: int) -> int:
@@ -96,7 +96,7 @@ class Sharing:
 
     @cached_property
     def blocks(self) -> list[list[list[int]]]:
-        """The wave numbers of each row in each column, dealt to and fro."""
+        """The wave numbers of each row in each column, distributed back and forth."""
         blocks: list[list[list[int]]] = []
         for residue in self._residues:
             dealt: list[list[int]] = [[] for _ in range(self.rows)]
@@ -107,22 +107,22 @@ class Sharing:
         return blocks
 
     def wavenumbers(self, column: int) -> int:
-        """Return how many wave numbers a column of processes has."""
+        """Return how many wave numbers a column of ranks has."""
         return sum(map(len, self.blocks[column]))
 
     def coefficients(self, column: int, row: int | None = None) -> int:
-        """Return the spectral coefficients of one block, or of a whole column."""
+        """Return the number of spectral coefficients of one block, or of a whole column."""
         blocks = self.blocks[column] if row is None else [self.blocks[column][row]]
         return sum(self.truncation + 2 - number for block in blocks for number in block)
 
     @property
     def processes(self) -> Iterator[GridPlace]:
-        """All places."""
+        """All places on the grid of ranks."""
         return (GridPlace(row, column) for row in range(self.rows) for column in range(self.columns))
 
     @property
     def _residues(self) -> list[int]:
-        """The wave numbers of each column: m = residue, residue + Q, ...; bit-reversed where lines are shared."""
+        """The wave numbers of each column: m = residue, residue + Q, ...; bit-reversed if lines are shared."""
         bits = ceil_log2(self.columns)
         if not self.distributed or not bits:
             return list(range(self.columns))
@@ -144,7 +144,7 @@ class ShallowWater(Costs):
         return _steps(problem) * _flops(whole, GridPlace(0, 0), _levels(problem))
 
     def refuses(self, problem: Problem) -> str:
-        """Say which shares would be empty, or which lines cannot be shared."""
+        """Return which shares would be empty, or which lines cannot be shared; empty if the problem can run."""
         if problem.size not in POINTS:
             return f"truncation {problem.size}: must be {', '.join(map(str, POINTS))}"
         if reason := super().refuses(problem):
@@ -171,7 +171,7 @@ class ShallowWater(Costs):
         )
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the operations of the process that has most, and what the one sends that sends most bytes."""
+        """Yield the operations of the rank with most, and the messages of the rank that sends most bytes."""
         sharing, levels = _sharing(problem), _levels(problem)
         flops = max(_flops(sharing, at, levels) for at in sharing.processes)
         yield LocalWork("compute", _steps(problem) * flops, problem.size)
@@ -180,7 +180,7 @@ class ShallowWater(Costs):
 
 
 def _row(sharing: Sharing, at: GridPlace, problem: Problem) -> Iterator[Messages | CollectiveStep]:
-    """Yield what a process sends along its row: for the transforms of lines."""
+    """Yield what a rank sends along its row for the transforms of lines."""
     if sharing.columns == 1:
         return
     read, written = 2 * _levels(problem) * READ, 2 * _levels(problem) * WRITTEN
@@ -211,7 +211,7 @@ def _row(sharing: Sharing, at: GridPlace, problem: Problem) -> Iterator[Messages
 
 
 def _column(sharing: Sharing, at: GridPlace, problem: Problem) -> Iterator[Messages | CollectiveStep]:
-    """Yield what a process sends along its column: for the transforms of latitudes."""
+    """Yield what a rank sends along its column for the transforms of latitudes."""
     rows, steps = sharing.rows, _steps(problem)
     if rows == 1:
         return
@@ -238,7 +238,7 @@ def _column(sharing: Sharing, at: GridPlace, problem: Problem) -> Iterator[Messa
 
 
 def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | CollectiveStep:
-    """Return one in each step, by the library or by messages that travel during the computation."""
+    """Return one all-to-all per step, by the library or by messages that travel during the computation."""
     bytes_ = DOUBLE_BYTES * doubles / (processes - 1)
     if _nonblocking(problem):
         return Messages("exchange", _steps(problem) * (processes - 1), bytes_, hidden=True)
@@ -246,7 +246,7 @@ def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | 
 
 
 def _flops(sharing: Sharing, at: GridPlace, levels: int) -> float:
-    """Return the operations of a process in one step."""
+    """Return the operations of a rank in one step."""
     values = levels * (READ + WRITTEN)
     pairs, longitudes = sharing.pairs_of(at.row), sharing.longitudes_of(at.column)
     points, wavenumbers = sharing.longitudes, sharing.truncation + 1
@@ -258,7 +258,7 @@ def _flops(sharing: Sharing, at: GridPlace, levels: int) -> float:
     if sharing.columns > 1:
         copied = 4.0 * sharing.wavenumbers(at.column) * pairs
         if not sharing.shares_lines:
-            # What stays at its process is not packed.
+            # Data that stay on their rank are not packed.
             copied = copied * (sharing.columns - 1) / sharing.columns + 2 * sharing.lines_of(at) * points
         added += FLOPS_OF_COPY * copied * values
     line = FLOPS_OF_FOURIER * points * log2(max(points, 2)) + FLOPS_OF_SPLIT * wavenumbers
@@ -289,7 +289,7 @@ def _sharing(problem: Problem) -> Sharing:
 
 
 def _most_rows(problem: Problem) -> int:
-    """Return the rows by default: as many as latitudes allow."""
+    """Return the default number of rows: the largest that the latitudes and the number of ranks allow."""
     most = min(problem.ranks, POINTS[problem.size][1] // 2)
     return next(rows for rows in range(most, 0, -1) if problem.ranks % rows == 0)
 

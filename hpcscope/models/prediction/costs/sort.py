@@ -1,13 +1,13 @@
-"""Parallel sorting by regular sampling: n items of w bytes on p processes (Melas 2000, F.3, corrected).
+"""Parallel sorting by regular sampling: n items of w bytes on p ranks (Melas 2000, F.3, corrected).
 
-T_scatter = (p - 1) (t_s + t_w w n / p) where the thesis has a single start-up; local sort of n / p; gather of p
-samples from each and broadcast of p - 1 pivots, 8 bytes each; T_all = (p - 1) (t_s + 4 t_w) and T_allv = (p -
-1) (t_s + t_w w n / p^2): all processes send at once, each a p-th of its list to each other, where the thesis
-has p^2 messages of n / p one after another; last stage; T_gatherv = (p - 1) (t_s + t_w w n / p) and its sizes.
+T_scatter = (p - 1) (t_s + t_w w n / p), where the thesis has a single start-up; local sort of n / p; gather of p
+samples from each rank and broadcast of p - 1 pivots, 8 bytes each; T_all = (p - 1) (t_s + 4 t_w) and T_allv = (p -
+1) (t_s + t_w w n / p^2): all ranks send at once, each 1/p of its list to each other rank, where the thesis has p^2
+messages of n / p one after another; last stage; T_gatherv = (p - 1) (t_s + t_w w n / p) and its sizes.
 
-The last stage joins p sorted runs of n / p items. A merge has ceil(log2 p) levels, at what a level of the plain
-sort costs one process (glibc's qsort merges); the plain variant sorts again, which passes through all lower
-levels of sorted items, too: at what one process takes for sorted input.
+The last stage joins n / p items from p sorted runs. A merge has ceil(log2 p) levels, each of which costs a level
+of the plain sort on one rank (glibc's qsort merges). The plain variant sorts again, which also passes through all
+lower levels of sorted items: it costs the time of one rank for sorted input.
 """
 
 from collections.abc import Iterator
@@ -36,11 +36,11 @@ class Sort(Costs):
     source = "Melas 2000, appendix F.3, corrected; Li et al. 1993"
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
-        """Return n log2 n comparisons of the plain sort, n items of everything else."""
+        """Return n log2 n comparisons for the plain sort, n items for everything else."""
         return size * log2(max(size, 2)) if phase == "compute" and problem.variant == "plain" else size
 
     def touched_bytes(self, size: float) -> float:
-        """Return the bytes of the items, and of as many to sort them into."""
+        """Return the bytes of the items, and of a second buffer to sort them into."""
         return 2 * ITEM_BYTES * size
 
     def steps(self, problem: Problem) -> Iterator[Step]:
@@ -57,7 +57,7 @@ class Sort(Costs):
         yield CollectiveStep("exchange", "MPI_Bcast", 1, SAMPLE_BYTES * (ranks - 1), ranks)
         yield Messages("exchange", ranks - 1, ITEM_BYTES)
         yield Messages("exchange", ranks - 1, ITEM_BYTES * mine / ranks)
-        # Each process receives into fresh memory, like one process that scatters to itself.
+        # Each rank receives into cold memory, like one rank that scatters to itself.
         yield LocalWork("exchange", mine, mine, rate_of="distribute")
         yield from self._last_stage(problem, mine)
         yield Messages("collect", ranks - 1, ITEM_BYTES)

@@ -1,4 +1,4 @@
-"""The steps that make up the time of a program: work at the rate of one process, and all that it sends."""
+"""The steps that make up the time of a program: work at the rate of one rank, and all messages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,29 +12,29 @@ DOUBLE_BYTES = 8
 
 @dataclass(frozen=True)
 class LocalWork:
-    """Work of a phase at the rate at which one process does it on a problem of `like`."""
+    """Work of a phase, at the rate at which one rank does it on a problem of size `like`."""
 
     phase: Phase
     units: float
     like: float
-    """The size whose rate counts: that of one block, not of the whole."""
+    """The size whose rate counts: the size of one block, not of the whole problem."""
     of: dict[str, Value] = field(default_factory=dict)
-    """Parameters in which the run on one process differs, `variant=plain` for example."""
+    """Parameters in which the run on one rank differs, for example `variant=plain`."""
     rate_of: Phase | None = None
-    """The phase whose rate counts, where it is another."""
+    """The phase whose rate counts, if it is another phase."""
     passes: float = 1.0
-    """How often it passes through the memory that it touches, at least."""
+    """Least number of passes through the memory that the work touches."""
 
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages one after another over the path, each of the same size."""
+    """Messages of the same size, one after another over the path."""
 
     phase: Phase
     count: float
     bytes: float
     hidden: bool = False
-    """They go on behind the computation."""
+    """Whether they overlap with the computation."""
 
     @property
     def sent_bytes(self) -> float:
@@ -44,7 +44,7 @@ class Messages:
 
 @dataclass(frozen=True)
 class CollectiveStep:
-    """A collective of the library, repeated."""
+    """A repeated collective of the library."""
 
     phase: Phase
     routine: str
@@ -53,14 +53,14 @@ class CollectiveStep:
     bytes: float
     ranks: int
     fresh: bool = False
-    """Into buffers that are used for the first time: as an operation on cold buffers, where that was measured."""
+    """Whether its buffers are cold: it costs an operation on cold buffers, if that was measured."""
     messages: int = 0
-    """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
-    stand for a collective that was not measured. 0: those of a binomial tree stand for it."""
+    """The messages that a rank sends one after another while it receives, as in an all-to-all. They stand for a
+    collective that was not measured. 0: the messages of a binomial tree stand for it."""
 
     @property
     def count(self) -> float:
-        """Return the number of messages that stand for all."""
+        """Return the number of messages that stand for all repetitions."""
         return self.times * (self.messages or ceil_log2(self.ranks))
 
     @property
@@ -71,7 +71,7 @@ class CollectiveStep:
 
 @dataclass(frozen=True)
 class NeighborExchange:
-    """Messages to all neighbors, posted together while as many arrive, as in a stencil program; repeated."""
+    """Messages to and from all neighbors, posted together, as in a stencil program; repeated."""
 
     phase: Phase
     times: float
@@ -82,7 +82,7 @@ class NeighborExchange:
 
     @property
     def count(self) -> float:
-        """Return the number of messages that a process sends."""
+        """Return the number of messages that a rank sends."""
         return self.times * self.neighbors
 
     @property
@@ -95,7 +95,7 @@ Step = LocalWork | Messages | CollectiveStep | NeighborExchange
 
 
 def crossing(phase: Phase, count: float, bytes_: float) -> CollectiveStep:
-    """Return messages that are sent while others are received: what an all-to-all of two processes is."""
+    """Return messages that are sent while others are received, as an all-to-all on two ranks."""
     return CollectiveStep(phase, "MPI_Alltoallv", count, bytes_, 2, messages=1)
 
 
@@ -106,47 +106,47 @@ class Problem:
     size: int
     ranks: int
     parameters: dict[str, Value]
-    """Without the size."""
+    """All parameters except the size."""
     counts: dict[str, float] = field(default_factory=dict)
-    """The metrics of role `count` on one process, where they were measured."""
+    """The metrics of role `count` on one rank, if they were measured."""
 
     @property
     def variant(self) -> str:
-        """The way the local work is done."""
+        """The variant of the local work."""
         return str(self.parameters.get("variant", "plain"))
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Rows and columns of the processes: as asked, else as square as their number allows."""
+        """Rows and columns of the process grid: as requested, else as square as possible."""
         return grid_extents(self.parameters, self.ranks)
 
 
 class Costs(Protocol):
-    """The costs of an algorithm: one file of this package that has an instance named `COSTS`."""
+    """The costs of an algorithm; each file of this package has an instance named `COSTS`."""
 
     name: str
-    """The name for people."""
+    """The display name."""
     benchmark: str
     source: str
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
-        """Return how much work one process has in a phase at a size; any unit, the same for all sizes."""
+        """Return how much work one rank has in a phase at a size; any unit, the same for all sizes."""
         ...
 
     def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of those that declare it
-        """Return how much memory one process works on at a size; 0 where that is not declared."""
+        """Return how much memory one rank works on at a size; 0 if that is not declared."""
         return 0.0
 
     def refuses(self, problem: Problem) -> str:
-        """Say why the algorithm cannot run so: unless it says more, that there is no such grid; else empty."""
+        """Return why the algorithm cannot run, by default because the grid is impossible; empty if it can."""
         rows = int(problem.parameters.get("grid_rows", 0))
         return f"grid_rows={rows} does not divide {problem.ranks} ranks" if rows and problem.ranks % rows else ""
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the steps that follow one after another on the busiest process."""
+        """Yield the successive steps of the busiest rank."""
         ...
 
 
 def ceil_log2(count: int) -> int:
-    """Return the steps of a binomial tree among this number of processes."""
+    """Return the steps of a binomial tree among this number of ranks."""
     return (count - 1).bit_length()

@@ -1,8 +1,8 @@
-"""One level of Strassen's algorithm on seven processes (Melas 2000, appendix C), or all of it on one.
+"""One level of Strassen's algorithm on seven ranks (Melas 2000, appendix C), or all of it on one rank.
 
-Process 0 sends an operand of A to each of the six others, process 2 one of B, both at once: six messages of
-q = 8 m^2 bytes, m = ceil(N / 2). Each process makes one of the seven products. The second session, in which the
-products go to where they are added, has 6 messages of q one after another in the order of Table C.2 and 3 in that
+Rank 0 sends an operand of A to each of the six others, and rank 2 an operand of B, at the same time: six messages
+of q = 8 m^2 bytes, m = ceil(N / 2). Each rank computes one of the seven products. The second session sends the
+products to the ranks that add them: 6 messages of q one after another in the order of Table C.2, or 3 in the order
 of Table C.3. The quarters of the result stay where they are.
 """
 
@@ -24,15 +24,15 @@ class Strassen(matmul.Product):
     source = "Melas 2000, appendix C, products P5 and P6 corrected"
 
     def refuses(self, problem: Problem) -> str:
-        """Say that there are seven products."""
+        """Return that 1 or 7 ranks are needed, for any other number; else an empty text."""
         return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} ranks: must be 1 or {PRODUCTS}"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the matrices' making, the first session, a seventh of the products, the second session."""
+        """Yield the initialization, the first session, a seventh of the products, the second session."""
         half = ceil(problem.size / 2)
         quarter = DOUBLE_BYTES * half**2
         alone = problem.ranks == 1
-        # Two processes make a matrix each at once; one process makes both.
+        # Two ranks initialize one matrix each at the same time; a single rank initializes both.
         yield LocalWork("initialize", problem.size**2 / (1 if alone else 2), problem.size)
         yield LocalWork("compute", problem.size**3 / problem.ranks, problem.size)
         if not alone:

@@ -1,10 +1,10 @@
-"""The row and column striped product on an r x c grid.
+"""The row and column striped matrix product on an r x c grid.
 
-T_tot = T_init + T_scatter + T_bcast + T_comp + T_gather (Melas 2000, F.1) with T_scatter = (r - 1) (t_s + t_w
-N^2 / r) + (c - 1) (t_s + t_w N^2 / c): A in r stripes, B in c, the root keeps its own (the thesis's factor (col
-+ row) (t_s + t_w N^2) sends each matrix once for every stripe); T_bcast = ceil(log2 c) (t_s + t_w N^2 / r) +
-ceil(log2 r) (t_s + t_w N^2 / c); T_comp = t_c(N) N^3 / p: the inner loop runs over all of N; T_gather = (p - 1)
-(t_s + t_w N^2 / p).
+T_tot = T_init + T_scatter + T_bcast + T_comp + T_gather (Melas 2000, F.1). T_scatter = (r - 1) (t_s + t_w N^2 / r)
++ (c - 1) (t_s + t_w N^2 / c): A in r stripes and B in c; the root keeps its own (the thesis's factor (col + row)
+(t_s + t_w N^2) sends each matrix once for every stripe). T_bcast = ceil(log2 c) (t_s + t_w N^2 / r) + ceil(log2 r)
+(t_s + t_w N^2 / c). T_comp = t_c(N) N^3 / p: the inner loop runs over all of N. T_gather = (p - 1) (t_s + t_w N^2
+/ p).
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Striped(matmul.Product):
     source = "Melas 2000, F.1, corrected"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the whole matrices' work, the scatter, the broadcasts, the product, the gather."""
+        """Yield the root's work on whole matrices, the scatter, the broadcasts, the product and the gather."""
         rows, columns = problem.grid
         matrix = DOUBLE_BYTES * problem.size**2
         hidden = matmul.overlaps(problem)

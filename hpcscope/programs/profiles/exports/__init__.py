@@ -1,6 +1,6 @@
-"""Formats in which profiles leave Scope: one file each, found by walking this package.
+"""Export formats for profiles: one module each, found by walking this package.
 
-Each has `write(runs)`, which returns the text of one or more merged profiles.
+Each module has `write(runs)`, which returns the text for one or more merged profiles.
 """
 
 import importlib
@@ -24,5 +24,5 @@ def writer(name: str) -> Writer:
 
 
 def place(merged: Merged, site: int | None) -> list[str]:
-    """Return the frames of a call site, outermost first; empty where it is not known."""
+    """Return the frames of a call site, outermost first; empty if the site is not known."""
     return merged.sites[site].frames[::-1] if site is not None else []

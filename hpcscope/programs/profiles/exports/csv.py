@@ -1,4 +1,4 @@
-"""All calls as comma-separated values, a line each (RFC 4180), times in seconds."""
+"""All calls as comma-separated values (RFC 4180), one line per group of equal calls, with times in seconds."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def write(runs: Sequence[Merged]) -> str:
-    """Return the calls of all runs; `run` counts them from 0, `least_bytes` is where the size class begins."""
+    """Return the calls of all runs; `run` numbers runs from 0, `least_bytes` is the start of the size class."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\r\n")
     lines.writerow(COLUMNS)

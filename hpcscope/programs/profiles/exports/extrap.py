@@ -1,7 +1,7 @@
-"""Extra-P's JSON Lines: a measurement on each line, the number of processes as the parameter.
+"""Extra-P's JSON Lines: one measurement per line, with the number of ranks as the parameter.
 
-A line is `{"params": {"p": 4}, "callpath": "main->MPI_Send", "metric": "time", "value": 1.2}`, as Extra-P's
-documentation of file formats has it; several runs of one program on unlike numbers of processes make a model.
+A line is `{"params": {"p": 4}, "callpath": "main->MPI_Send", "metric": "time", "value": 1.2}`, as in Extra-P's
+documentation of file formats; a model needs runs of one program on several numbers of ranks.
 """
 
 import json
@@ -13,7 +13,7 @@ from hpcscope.programs.profiles.records import Merged
 
 
 def write(runs: Sequence[Merged]) -> str:
-    """Return the lines of all runs; times are means over the processes, in s."""
+    """Return the lines of all runs; times are means over the ranks, in s."""
     return "".join(json.dumps(line) + "\n" for merged in runs for line in _lines(merged))
 
 

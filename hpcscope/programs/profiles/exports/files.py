@@ -1,4 +1,4 @@
-"""Files as comma-separated values, a line per file and layer (RFC 4180), times in seconds."""
+"""Files as comma-separated values (RFC 4180), one line per file and layer, with times in seconds."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ COLUMNS = (
 
 
 def write(runs: Sequence[Merged]) -> str:
-    """Return the files of all runs; `run` counts them from 0, an empty path stands for all other files."""
+    """Return the files of all runs; `run` numbers the runs from 0, an empty path means all other files."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\r\n")
     lines.writerow(("run", "ranks", *COLUMNS))

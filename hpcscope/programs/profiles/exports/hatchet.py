@@ -1,4 +1,4 @@
-"""Hatchet's literal form: a tree of frames with metrics, as `GraphFrame.from_literal` reads it.
+"""Hatchet's literal format: a tree of frames with metrics, for `GraphFrame.from_literal`.
 
 Bhatele, Brink & Gamblin, Hatchet: pruning the overgrowth in parallel profiles, SC 2019.
 """
@@ -24,18 +24,18 @@ class _Node:
     children: dict[str, _Node] = field(default_factory=dict)
 
     def below(self, names: Sequence[str]) -> _Node:
-        """Return the frame that a path leads to."""
+        """Return the frame at the end of a path."""
         node = self
         for name in names:
             node = node.children.setdefault(name, _Node())
         return node
 
     def inclusive_s(self) -> float:
-        """Return its time and the time of all below it."""
+        """Return the time of the frame and all frames below it."""
         return self.time_s + sum(child.inclusive_s() for child in self.children.values())
 
     def literal(self, name: str) -> dict[str, Any]:
-        """Return the node as Hatchet spells it."""
+        """Return the node in Hatchet's format."""
         return {
             "frame": {"name": name, "type": "function"},
             "metrics": {
@@ -49,7 +49,7 @@ class _Node:
 
 
 def write(runs: Sequence[Merged]) -> str:
-    """Return a root for each run; times of all processes, in s."""
+    """Return a root for each run; times are sums over all ranks, in s."""
     return json.dumps([_tree(merged) for merged in runs], indent=1) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""The figures of the page: one file per kind, each from the results of a run to figures without color."""
+"""The figures of a run's report: each module turns results of the run into one kind of figure, without colors."""

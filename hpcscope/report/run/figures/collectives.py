@@ -1,4 +1,4 @@
-"""All collectives of the library beside each other."""
+"""All collectives of the library side by side."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ _PANELS = 3
 
 
 def figures(run: Run) -> Iterator[Figure | DotPlot]:
-    """Yield the times of all collectives on the most processes: by message size, and at a few sizes."""
+    """Yield the times of all collectives on the most ranks: by message size, and at a few sizes."""
     lines = _lines(run)
     if not lines:
         return
@@ -57,7 +57,7 @@ def figures(run: Run) -> Iterator[Figure | DotPlot]:
 
 
 def _lines(run: Run) -> dict[str, list[Summary]]:
-    """Return the plain cases of each collective with a size, on the most processes that most of them have."""
+    """Return the default cases of each collective with a size, on the largest rank count that is common."""
     cases: dict[str, list[Summary]] = {}
     for benchmark in run.benchmarks:
         times = run.benchmarks.time_metric(benchmark.name)

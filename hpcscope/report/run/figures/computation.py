@@ -1,4 +1,4 @@
-"""Computation, communication and idle time of applications by number of processes."""
+"""Computation, communication and idle time of applications by number of ranks."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ FEWEST_COUNTS = 2
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield a figure for each class, variant and transport on several numbers of processes."""
+    """Yield a figure for each class, variant and transport that ran on several rank counts."""
     mine = [application for application in run.models.applications if application.subject.benchmark == benchmark]
     several = [application for application in mine if len(application.points) >= FEWEST_COUNTS]
     for index, one in enumerate(several):
@@ -44,7 +44,7 @@ def _figure(run: Run, application: Application, key: str) -> Figure:
 
 
 def _shown(application: Application, metric: str) -> list[tuple[ApplicationPoint, Estimate]]:
-    """Return the parts above 0, which a logarithmic axis can show: one process has no communication."""
+    """Return the parts above 0, which a logarithmic axis can show; a single rank has no communication."""
     found = [(point, getattr(point, metric)) for point in application.points]
     return [(point, bounds) for point, bounds in found if bounds is not None and bounds.value > 0]
 

@@ -13,17 +13,17 @@ from hpcscope.samples.samples import Samples
 from hpcscope.statistics.course import MEASURES, Course, Measure, seconds_of
 
 MOST_LAUNCHES = 80
-"""Whose begins are drawn; more would hide the points."""
+"""Maximum number of launches whose starts are drawn; more lines would hide the points."""
 TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 LOWEST, HIGHEST = 0.5, 10.0
-"""Frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
+"""Default range of the axis, wider only for states farther apart; a descheduled sentinel may take any time."""
 
 Point = tuple[float, float]
-"""Seconds since the begin of the run, and how many times as long as typical."""
+"""Seconds since the start of the run, and the time relative to the typical time."""
 
 
 def figures(run: Run) -> Iterator[Figure]:
-    """Yield the strip of a run whose course is known."""
+    """Yield the strip of a run with a known course or with sentinel measurements."""
     course, samples = run.course, run.raw_samples
     if not (course.moments or samples.sentinels):
         return
@@ -60,7 +60,7 @@ def figures(run: Run) -> Iterator[Figure]:
 
 
 def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) -> list[Point]:
-    """Return a measure of the sentinel relative to its median in the fastest state, for each kind of launch."""
+    """Return a measure of the sentinel relative to its median in the fastest state, per kind of launch."""
     batches: dict[tuple[int, int], Batch] = {
         (record.launch, record.attempt): record.batch for record in samples.launches
     }

@@ -45,21 +45,21 @@ from hpcscope.report.wording import definition, model, points_shown, sentence
 from hpcscope.statistics.summary import Summary
 
 _NOTE_SHARE = 0.22
-"""Share of the axis that a note takes."""
+"""Fraction of the axis that a note takes, on the logarithmic scale."""
 _LEAST_STEP = 0.1
-"""Step of a marked break, at least, relative to the time behind it: smaller ones do not recur in the next run."""
+"""Minimum step of a marked break, relative to the time after it; smaller steps do not recur in the next run."""
 _MOST_BREAKS = 4
-"""More are counted instead of listed."""
+"""If there are more breaks, the caption counts them instead of listing them."""
 _MOST_RANKS = 4
-"""Numbers of processes that are drawn."""
+"""Maximum number of rank counts that are drawn."""
 _MOST_APART = 100
-"""Neighboring sizes whose points are joined: nothing is known of what lies between others."""
+"""Maximum ratio of neighboring sizes whose points are joined; between sizes farther apart nothing is known."""
 _NOTE_ROW = 0.055
-"""Height of a line of notes above a figure, as a share of the figure."""
+"""Height of a line of notes above a figure, as a fraction of the figure's height."""
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the metrics of a benchmark by size, split where too full; metrics of one panel stand side by side."""
+    """Yield the metrics of a benchmark by size, split if too full; the metrics of one panel are side by side."""
     usable = results(run, benchmark)
     columns = [
         list(_panels(run, [case for case in usable if case.metric == name], f"{benchmark}-{name}"))
@@ -70,10 +70,10 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 
 def _panels(run: Run, group: list[Summary], key: str) -> Iterator[Figure]:
-    """Yield the series with enough points; the others may have been swept over another parameter."""
+    """Yield the series with enough points; series with fewer may have been swept over another parameter."""
     index = 0
     if level(group[0].benchmark) != "node":
-        # All numbers of processes are in the figures by processes.
+        # The figures by number of ranks show all rank counts.
         drawn = spread(values(group, "ranks"), _MOST_RANKS)
         group = [case for case in group if case.ranks in drawn]
     names = series_factors(group, None)
@@ -153,7 +153,7 @@ def points_and_band(
         places = [place(float(case.parameters[variable]), xs) for case in piece]
         medians = [case.median or 0.0 for case in piece]
         lows = [case.estimate.bounds[0] for case in piece]
-        if not units.is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
+        if not units.is_share(line[0].metric):  # a logarithmic axis cannot show zero or less
             lows = [low if low > 0 else median / 100 for low, median in zip(lows, medians, strict=True)]
         bands.append((places, lows, [case.ci_high or case.median or 0.0 for case in piece]))
         x += [*places, None]
@@ -196,9 +196,9 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
 
 
 def chosen_fits(fits: Iterable[Fit], case: Summary, over: str, swept: str) -> Iterator[Fit]:
-    """Yield the chosen fits of a case over a variable, of all its metrics; `swept`: the parameter that varies.
+    """Yield the chosen fits over a variable for all metrics of a case; `swept`: the parameter that varies.
 
-    A change of protocol shows in all metrics. Fits over ranks have no number of them.
+    A change of protocol shows in all metrics. Fits over ranks match cases with any number of ranks.
     """
 
     def fixed(subject: Case) -> tuple[object, ...]:
@@ -221,7 +221,7 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
         edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
         shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
         shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
-        # Notes of neighboring breakpoints must not overlap.
+        # Notes on neighboring breakpoints must not overlap.
         if right >= noted[row % 2] * span**_NOTE_SHARE:
             noted[row % 2] = right
             annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
@@ -230,7 +230,7 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
 
 
 def certain_breaks(fit: Fit) -> list[Breakpoint]:
-    """Return the breaks worth a mark: where the time steps for certain by a tenth of that behind the break."""
+    """Return the breaks worth a mark: the time jumps by a tenth of the time after the break at 95 % confidence."""
     behind_s = {point.x: point.measured for point in fit.points}
     return [
         step
@@ -242,7 +242,7 @@ def certain_breaks(fit: Fit) -> list[Breakpoint]:
 
 
 def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
-    """Mark the sizes of the data caches of every kind of host, as one core sees them."""
+    """Mark the data cache sizes of every kind of host, as one core sees them."""
     sizes = {
         (cache.level, cache.size_bytes)
         for host in machine.hosts
@@ -267,7 +267,7 @@ def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plo
 
 
 def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
-    """Draw the limit of each ladder with one of these cases, at the sizes of the ladders."""
+    """Draw the limit of each ladder that contains one of these cases, at the sizes of the ladders."""
     first, labels = group[0], {case.label for case in group}
     points: dict[str, list[tuple[float, float]]] = {}
     for ladder in ladders:
@@ -290,7 +290,7 @@ def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[fl
 def _lines(
     lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float], catalog: Catalog
 ) -> Iterator[Plot]:
-    """Draw the limits of the protocols of this figure by size; for messages between two ranks."""
+    """Draw by size the limits of this figure's protocols, for messages between two ranks."""
     first = group[0]
     bounded = [place for pattern in EXCHANGES for place in catalog.standing(pattern, "network")]
     if first.benchmark not in {place.benchmark.name for place in bounded}:
@@ -307,7 +307,7 @@ def _lines(
 
 
 def limit_line(line: Limit, xs: Sequence[float]) -> Plot:
-    """Return a limit at the sizes that lie within `xs`."""
+    """Return a limit at the sizes within the range of `xs`."""
     points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
     return scatter(
         [place(point.message_bytes, xs) for point in points],

@@ -1,4 +1,4 @@
-"""Distributions of the samples by launch, for cases where the median is not enough."""
+"""Distributions of the samples by launch, for cases that the median alone does not describe."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,7 +12,7 @@ from hpcscope.statistics.summary import Summary
 from hpcscope.statistics.values import seconds_behind
 
 _STEPS = 160
-"""Points of a curve, more than a screen resolves."""
+"""Maximum number of points in a curve, more than a screen resolves."""
 
 Reason = tuple[str, int, Callable[[Summary], float]]
 _REASONS: list[Reason] = [
@@ -21,7 +21,7 @@ _REASONS: list[Reason] = [
 ]
 _FROM_LADDER = 3
 _FEWEST_SAMPLES = 10
-"""Fewest samples of a distribution."""
+"""Minimum number of samples in a distribution."""
 
 
 def figures(run: Run) -> Iterator[Figure]:

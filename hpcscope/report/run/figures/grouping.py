@@ -11,17 +11,17 @@ from hpcscope.report.order import case_key, factors, value_key, varying
 from hpcscope.statistics.summary import Summary
 
 MOST_SERIES = 6
-"""More lines in one figure cannot be distinguished."""
+"""Maximum number of lines in a figure; more cannot be distinguished."""
 FEWEST_POINTS = 3
-"""Fewer points are no curve."""
+"""Minimum number of points in a curve."""
 
 _NUMBERED = ("round", "root")
-"""Numbers that are only names."""
+"""Parameters whose numbers are only names."""
 _SPLIT_FIRST = ("transport", "placement")
 
 
 def swept(summaries: Sequence[Case]) -> str | None:
-    """Return the numeric parameter with the most values; None if that has fewer than three."""
+    """Return the numeric parameter with the most values; None if it has fewer than three values."""
     taken: dict[str, set[float]] = defaultdict(set)
     for case in summaries:
         for name, value in case.parameters.items():
@@ -32,7 +32,7 @@ def swept(summaries: Sequence[Case]) -> str | None:
 
 
 def panels(summaries: Sequence[Summary], variable: str) -> list[list[Summary]]:
-    """Split summaries until no panel has too many series."""
+    """Split summaries into panels that do not have too many series."""
     names = series_factors(summaries, variable)
     if len(series(summaries, names)) <= MOST_SERIES:
         return [list(summaries)]

@@ -7,9 +7,9 @@ from hpcscope import units
 from hpcscope.report.figure import Plot, log_ticks, number, tick
 
 _NARROWEST = 1.3
-"""The scale spans at least this factor, so that noise does not look like a pattern."""
+"""Minimum ratio of the ends of the scale, so that noise does not look like a pattern."""
 _PARTED = 40
-"""Up to this many cells in a row are drawn with gaps."""
+"""Maximum number of cells in a row that are drawn with gaps between them."""
 
 
 def cells(

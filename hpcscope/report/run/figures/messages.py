@@ -1,4 +1,4 @@
-"""Messages of every size on every layer: the two figures of the first screen."""
+"""The two figures on the first screen: latency and bandwidth by message size on every layer."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from hpcscope.statistics.summary import Summary
 
 MOST_LINES = 6
 _LAYERS = ("mpi", "frames", "network")
-"""The library first: it is what programs use."""
+"""The MPI library comes first, because programs use it."""
 
 
 def figures(run: Run) -> Iterator[Figure]:
@@ -35,7 +35,7 @@ def figures(run: Run) -> Iterator[Figure]:
 
 
 def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
-    """Return the lines of each layer by name, each in the order of its sizes, the longest first."""
+    """Return the lines by name, grouped by layer with the longest lines first; each line is sorted by size."""
     found: dict[str, dict[str, list[Summary]]] = {layer: defaultdict(list) for layer in _LAYERS}
     taken: set[object] = set()
     for layer in _LAYERS:

@@ -16,7 +16,7 @@ _MOST_CASES = 24
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the parts of an operation on cold buffers, with the ping-pong as reference."""
+    """Yield the parts of an operation on cold buffers, with the ping-pong as the reference."""
     parts = [operation for operation in run.models.operations if operation.subject.benchmark == benchmark][
         :_MOST_CASES
     ]

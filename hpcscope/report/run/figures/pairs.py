@@ -1,4 +1,4 @@
-"""The pair matrix: message times between every two processes, with slow processes and pairs marked."""
+"""The pair matrix: message times between every two ranks, with slow ranks and pairs marked."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,17 +12,17 @@ from hpcscope.report.wording import sentence
 from hpcscope.units import count
 
 _FEWEST = 3
-"""Two processes are a single pair, which needs no matrix."""
+"""Minimum number of ranks: two ranks are a single pair, which needs no matrix."""
 _WRITTEN = 16
-"""Up to this many processes the cells contain the times."""
+"""Maximum number of ranks at which the cells contain the times."""
 _HALF = 6
-"""Up to this many processes the matrix takes half the width of the page."""
+"""Maximum number of ranks at which the matrix takes half of the page width."""
 _NAMED = 32
-"""Up to this many processes all are named on the axes, and the table is the matrix itself."""
+"""Maximum number of ranks at which the axes name all ranks and the table is the matrix itself."""
 _SLOWEST = 100
-"""Rows of the table of a larger matrix."""
+"""Maximum number of rows in the table of a larger matrix."""
 _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
-"""Height of a cell and of the whole, in pixels."""
+"""Height of a cell, and smallest and largest height of the whole, in pixels."""
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
@@ -58,7 +58,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Leave out a host that is the same for all."""
+    """Leave out the host name if all ranks are on the same host."""
     hosts = {name.partition(" rank ")[0] for name in names if " rank " in name}
     if len(hosts) != 1 or not all(" rank " in name for name in names):
         return list(names)
@@ -66,7 +66,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
-    """Name all processes of a small matrix; of a large one, the slow ones and some in between."""
+    """Name all ranks of a small matrix; in a large matrix, name the slow ranks and some in between."""
     marked = {matrix.names.index(name) for slow in matrix.slow_processes for name in slow.members}
     places = set(range(len(names)))
     if len(names) > _NAMED:
@@ -82,7 +82,7 @@ def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
 
 
 def _outlines(matrix: PairMatrix) -> Iterator[Plot]:
-    """Frame rows and columns of slow processes, cells of slow pairs, and the smaller group."""
+    """Frame rows and columns of slow ranks, cells of slow pairs, and the smaller group."""
     last = len(matrix.names) - 0.5
     for slow in matrix.slow_processes:
         for name in slow.members:

@@ -15,7 +15,7 @@ _MOST_CASES = 4
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the largest case of each variant of a program on the most ranks, at most four."""
+    """Yield the case of each variant of a program with the most ranks and the largest size; at most four."""
     mine = [rank for rank in run.models.phases if rank.subject.benchmark == benchmark]
     largest: dict[tuple[object, ...], PhasesByRank] = {}
     for phases_by_rank in mine:

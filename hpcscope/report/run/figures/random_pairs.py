@@ -1,4 +1,4 @@
-"""Random pairs of a large cluster: a map of the hosts by their switches, and one of the paths between groups."""
+"""Random pairs of a large cluster: a map of hosts by switch, and a map of the paths between groups."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,15 +14,15 @@ from hpcscope.report.wording import sentence
 from hpcscope.units import count
 
 _ROWS = 400
-"""Rows of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""
+"""Maximum number of rows in the map of hosts; the map of 10,000 hosts takes some hundred kilobytes per size."""
 _WIDTH = 64
-"""Hosts in a row where nobody knows their switches."""
+"""Hosts per row if their switches are not known."""
 _NAMED = 5
-"""Slow ones that a caption names."""
+"""Maximum number of slow hosts, paths or pairs that a caption names."""
 _SLOWEST = 100
-"""Rows of the table."""
+"""Maximum number of rows in the table."""
 _CELL, _LOWEST, _HIGHEST = 4, 260, 900
-"""Height of a row and of the whole, in pixels."""
+"""Height of a row, and smallest and largest height of the whole, in pixels."""
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
@@ -121,7 +121,7 @@ def _what(sample: RandomPairs) -> str:
 
 
 def _rows(sample: RandomPairs) -> list[tuple[str, list[int]]]:
-    """Return the processes of every switch, in the order of the ranks; blocks of ranks where nobody knows them."""
+    """Return the ranks of every switch in ascending order; blocks of ranks if the switches are not known."""
     switches = next((attribute for attribute in sample.attributes if attribute.name == "switch"), None)
     if switches is None:
         ranks = range(len(sample.names))
@@ -136,7 +136,7 @@ def _rows(sample: RandomPairs) -> list[tuple[str, list[int]]]:
 def _chosen(
     rows: list[tuple[str, list[int]]], sample: RandomPairs
 ) -> tuple[list[tuple[str, list[int]]], list[str]]:
-    """Return the rows that are shown, those with the slowest hosts; and in words what was left out."""
+    """Return the rows to show, which contain the slowest hosts, and in words what was left out."""
     if len(rows) <= _ROWS:
         return rows, []
     worst = sorted(range(len(rows)), key=lambda place: -max(sample.excess[rank] or 0 for rank in rows[place][1]))

@@ -1,4 +1,4 @@
-"""Times by number of processes, with the chosen models."""
+"""Times by number of ranks, with the chosen models."""
 
 from collections.abc import Iterator
 
@@ -25,12 +25,12 @@ from hpcscope.report.wording import definition, equation, points_shown
 from hpcscope.statistics.summary import Summary
 
 LEVELS = ("mpi", "operation", "algorithm", "application", "storage")
-"""Levels whose benchmarks are drawn by number of processes."""
+"""Levels whose benchmarks are drawn by number of ranks."""
 _SIZES = 4
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the times of a benchmark by number of ranks, where there are at least two."""
+    """Yield the times of a benchmark by number of ranks if there are at least two rank counts."""
     if level(benchmark) not in LEVELS:
         return
     times = [case for case in results(run, benchmark) if case.unit == "s"]
@@ -81,7 +81,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
 
 
 def _varied(group: list[Summary]) -> list[Summary]:
-    """Keep the series with at least two numbers of processes."""
+    """Keep the series with at least two rank counts."""
     lines = series(group, series_factors(group, "ranks"))
     return [case for line in lines if len({summary.ranks for summary in line}) > 1 for case in line]
 

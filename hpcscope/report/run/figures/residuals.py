@@ -10,7 +10,7 @@ from hpcscope.report.figure import Figure, Plot, Table, count_axis, place, scatt
 from hpcscope.report.wording import model
 
 _MOST = 8
-"""Series in a figure."""
+"""Maximum number of series in a figure."""
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
@@ -23,7 +23,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 
 def _parts(fits: Sequence[Fit], catalog: Catalog) -> list[list[Fit]]:
-    """Divide the fits so that no figure has too many series, unless a single fit has."""
+    """Divide the fits so that no figure has too many series, unless a single fit has too many."""
     parts: list[list[Fit]] = []
     for fit in fits:
         if not parts or len(_series([*parts[-1], fit], catalog)) > _MOST:
@@ -60,7 +60,7 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
 
 
 def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[FitPoint]]]:
-    """Return the points of each fit, separately for each number of processes where that is a variable too."""
+    """Return the points of each fit, separately for each number of ranks if the fit also varies over ranks."""
     groups: dict[tuple[int, str], list[FitPoint]] = {}
     for index, fit in enumerate(fits):
         for point in fit.points:
@@ -88,14 +88,14 @@ def _row(fit: Fit, point: FitPoint, sizes: bool, catalog: Catalog) -> list[str]:
 
 
 def _name(fit: Fit, point: FitPoint, catalog: Catalog) -> str:
-    """Return the label of a point's case, on its own ranks where these vary, too."""
+    """Return the label of a point's case, with the point's number of ranks if the fit also varies over ranks."""
     if point.ranks is None:
         return subject(fit)
     return subject(fit.model_copy(update={"subject": fit.subject.without(catalog, ranks=point.ranks)}))
 
 
 def subject(fit: Fit | NotFitted) -> str:
-    """Return the label of a fit's case, and the metric where a benchmark recorded it besides its time."""
+    """Return the label of a fit's case, and the metric if the benchmark recorded it in addition to its time."""
     observed = fit.definition == "observed"
     return f"{fit.subject.label}: {units.named(fit.metric)}" if observed else fit.subject.label
 

@@ -1,4 +1,4 @@
-"""Rooflines: what a processor or a device computes, over the operations for each byte that it moves."""
+"""Rooflines: arithmetic rate of a core or device over the operations per byte of memory traffic."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ from hpcscope.report.run.results import has_default_problem, results
 from hpcscope.statistics.summary import Summary
 
 _ROOM = 2.0
-"""The roof is drawn so many times beyond the points."""
+"""Factor by which the roof extends beyond the points and its corner."""
 
 Point = tuple[float, Summary]
-"""Operations per byte, and the rate."""
+"""Operations per byte, and the arithmetic rate."""
 
 
 class Roof(NamedTuple):
-    """Where the roof and the points of a figure come from."""
+    """Sources of the roof and of the points in a figure."""
 
     key: str
     title: str
     level: str
-    """Of the benchmarks that are points."""
+    """Level of the benchmarks that are drawn as points."""
     layer: Layer
-    """On which the two patterns of the roof have their rungs."""
+    """Layer with the results of the roof's two patterns."""
     arithmetic: Pattern
     memory: Pattern
 
@@ -40,7 +40,7 @@ ROOFS = (
 
 
 def figures(run: Run) -> Iterator[Figure]:
-    """Yield the rooflines whose roof and points under it were measured on one rank."""
+    """Yield the rooflines whose roof and points were measured on one rank."""
     for roof in ROOFS:
         yield from _figure(run, roof)
 
@@ -96,7 +96,7 @@ def _points(name: str, line: list[Point], slot: int) -> Plot:
 
 
 def _lines(run: Run, level: str) -> dict[str, list[Point]]:
-    """Return the cases on one process whose declared work has both operations and bytes, by benchmark."""
+    """Return the one-rank cases whose declared work has both operations and bytes, by benchmark."""
     found: dict[str, list[Point]] = defaultdict(list)
     for benchmark in run.benchmarks:
         if benchmark.level != level:
@@ -116,7 +116,7 @@ def _quantity(run: Run, case: Summary) -> str:
 
 
 def _memory(run: Run, of: Roof) -> Summary | None:
-    """Return the rate of the largest arrays: smaller ones may be in a cache."""
+    """Return the rate for the largest arrays; smaller arrays may be in a cache."""
     return max(
         _limits(run, of, of.memory, "B/s"),
         key=lambda case: (run.benchmarks.size(case.benchmark, case.parameters) or 0, case.median or 0.0),
@@ -125,7 +125,7 @@ def _memory(run: Run, of: Roof) -> Summary | None:
 
 
 def _limits(run: Run, of: Roof, pattern: Pattern, unit: str) -> list[Summary]:
-    """Return the limits of one process, with the default precision and other choices of the problem."""
+    """Return the limits for one rank; for arithmetic, with the default problem (precision, ...)."""
     return [
         case
         for place in run.benchmarks.standing(pattern, of.layer)

@@ -1,4 +1,4 @@
-"""Bandwidth of files over the number of processes that access them, with the fitted law."""
+"""File bandwidth over the number of ranks that access files, with the fitted law."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ COLUMNS = ["case", "one rank", "saturated", "reaches 90 % on", "remarks"]
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the ways to access files by a benchmark, those on the most numbers of processes first."""
+    """Yield a benchmark's ways to access files, the ways with the most rank counts first."""
     kinds: dict[str, list[Saturation]] = defaultdict(list)
     for saturation in run.models.saturations:
         if saturation.subject.benchmark == benchmark:

@@ -17,7 +17,7 @@ from hpcscope.statistics.summary import Summary
 _PANELS = 4
 _MOST_ROWS = 40
 _HALF_ROWS = 6
-"""Up to this many rows take half the width of the page."""
+"""Maximum number of rows at which a figure takes half of the page width."""
 _FEWEST_CHOICES = 3
 
 Row = tuple[str, Summary]
@@ -25,7 +25,7 @@ Rows = tuple[str, list[Row]]
 
 
 def choices(run: Run, benchmark: str) -> Iterator[DotPlot]:
-    """Yield the first metric of a benchmark by a parameter of three or more choices, at four sizes."""
+    """Yield the first metric of a benchmark by a parameter with three or more choices, at four sizes."""
     usable = results(run, benchmark)
     main = next((case.metric for case in usable), None)
     times = [case for case in usable if case.metric == main]
@@ -133,7 +133,7 @@ def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str
 
 
 def _common(group: list[Summary], variable: str) -> list[Value]:
-    """Return the sizes at which the most choices were measured."""
+    """Return the sizes at which the largest number of choices was measured."""
     counts = {size: sum(case.parameters[variable] == size for case in group) for size in values(group, variable)}
     most = max(counts.values())
     return [size for size, number_of in counts.items() if number_of == most]
@@ -149,7 +149,7 @@ def beside(
     with_definition: bool = False,
     wide: bool = True,
 ) -> DotPlot:
-    """Return panels of rows; `names` are the factors of the table."""
+    """Return panels of rows as one figure; `names` are the factors in its table."""
     summaries = [case for _, rows in panels for _, case in rows]
     return DotPlot(
         key=key,

@@ -17,11 +17,11 @@ from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 COLUMNS = ["size", "ranks", "time", "speedup", "efficiency", "relative to the best sequential time", "remarks"]
 LAW = ["serial fraction", "critical number", "most cost-effective number"]
-"""Properties of all points of a size."""
+"""Columns that have the same value for all points of a size."""
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield a figure for each variant of a program with times of one process and of several."""
+    """Yield a figure for each variant of a program that was timed on one rank and on several."""
     kinds: dict[str, list[Speedup]] = defaultdict(list)
     for speedup in run.models.speedups:
         if speedup.subject.benchmark == benchmark and speedup.sequential_baseline:
@@ -35,7 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 
 def compared(run: Run) -> Iterator[DotPlot]:
-    """Yield the speedups of all programs on their largest number of processes, a panel for each number."""
+    """Yield the speedup of each program on its largest number of ranks, with a panel for each number."""
     panels: dict[int, list[Mark]] = defaultdict(list)
     rows: list[list[str]] = []
     for curve in run.models.speedups:
@@ -169,7 +169,7 @@ def _points(one: Speedup, slot: int) -> Plot:
 
 
 def _name(speedup: Speedup) -> str:
-    """Return the name of a series; the title names the class of an application."""
+    """Return the name of a series: its size, or `measured` without one."""
     return f"size {speedup.size}" if speedup.size else "measured"
 
 

@@ -1,4 +1,4 @@
-"""Stacked bars of the parts of a time, one row for each case or rank."""
+"""Stacked bars of the parts of a time, with one row for each case or rank."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from hpcscope.report.figure import Plot, number
 
 
 def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) -> Plot:
-    """Return the bars of one part: its name, its style, and its time in s in each row."""
+    """Return the bars of one part, from its name, its style slot and its time in s in each row."""
     return {
         "type": "bar",
         "orientation": "h",
@@ -22,7 +22,7 @@ def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) 
 
 
 def layout(rows: int, axis: Plot, share: bool) -> Plot:
-    """Return the layout of stacked rows; with `share`, in percent of each row."""
+    """Return the layout of stacked rows; with `share`, each row adds up to 100 %."""
     return {
         "barmode": "stack",
         **({"barnorm": "percent"} if share else {}),

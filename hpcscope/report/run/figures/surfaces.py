@@ -1,4 +1,4 @@
-"""Times, and rates of files, by size and number of processes: a heat map, and of times a surface too."""
+"""Times, and rates of files, by size and number of ranks: heat maps, and 3-D surfaces of times."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,18 @@ from hpcscope.report.wording import definition, equation, model
 from hpcscope.statistics.summary import Summary
 
 _UNITS = {"mpi": "s", "operation": "s", "storage": "B/s"}
-"""The levels that are drawn, and the unit of what is drawn."""
+"""The levels that are drawn, with the unit of the drawn metrics."""
 _FEWEST = 3
-"""Fewest sizes, and fewest numbers of processes; of files two numbers are enough."""
+"""Minimum number of sizes and of rank counts; for files, two rank counts suffice."""
 _WRITTEN = 9
-"""Up to this many sizes the cells contain the times."""
+"""Maximum number of sizes at which the cells contain the values."""
 
 Grid = dict[tuple[float, int], Summary]
-"""Summaries by size and number of processes."""
+"""Summaries by size and number of ranks."""
 
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
-    """Yield the time, or the rate, of each variant that was swept over both."""
+    """Yield the time or rate of each variant that was swept over both sizes and ranks."""
     unit = _UNITS.get(level(benchmark), "")
     usable = [case for case in results(run, benchmark) if case.unit == unit]
     for name in dict.fromkeys(case.metric for case in usable):
@@ -72,7 +72,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
 
 
 def places(title: str, at: Sequence[float], texts: Sequence[str]) -> Plot:
-    """Return an axis whose ticks are names: the texts at these places."""
+    """Return an axis with names as ticks: the texts at these positions."""
     return {
         "title": {"text": title},
         "role": "category",
@@ -115,7 +115,7 @@ def _surface(
     variable: str,
     by: str,
 ) -> Plot:
-    """Return the plot in three dimensions: the measured points, and the surface of the model or through them."""
+    """Return the 3-D plot: the measured points, and a surface of the model or, without one, of the points."""
     across = [math.log2(place(size, sizes)) for size in sizes]
     measured = {at: case.median for at, case in grid.items() if case.median}
     low, high = scale([*measured.values(), *(value for value in fitted.values() if value > 0)])
