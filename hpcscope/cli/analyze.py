@@ -5,7 +5,7 @@ from hpcscope.errors import UsageError
 
 
 def command(run: WrittenRunFolder) -> None:
-    """Derive statistics, models, findings and the report of a run from its samples or profiles again."""
+    """Derive a run's statistics, models, findings and report again, from its samples or profiles."""
     from hpcscope.engine import analysis
 
     kind = analysis.kind_of(run)

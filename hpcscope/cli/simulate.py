@@ -52,8 +52,8 @@ def command(
         str | None,
         typer.Option(
             metavar="'PROGRAM ...'",
-            help="Your own program with its arguments, compiled with smpicc, smpicxx or smpif90; shows its time "
-            "on each number of ranks.",
+            help="Your own program with its arguments, compiled with smpicc, smpicxx or smpif90; gives its time "
+            "for each number of ranks.",
         ),
     ] = None,
     *,

@@ -70,7 +70,7 @@ def load(
     *,
     given: Given,
 ) -> None:
-    """Load trunks and bisection; compare their rates to the file.
+    """Load trunks and bisection; compare the rates with the file.
 
     Loads are 10, 50, 80 and 100 % of the predicted rate. The rate at which data arrive is compared with the
     prediction, and small messages are timed during the load.

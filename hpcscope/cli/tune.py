@@ -63,9 +63,9 @@ def storage(
 ) -> None:
     """Find the fastest way to access files here.
 
-    These ways differ in the number of ranks, one file or many, POSIX or MPI-IO, transfer size and hints. The
-    bandwidths of all ways are predicted from a few measured ones; then the best ways are measured. The run
-    directory also holds tune-storage.json, tuning.txt and best.toml.
+    The choices are number of ranks, one file or many, POSIX or MPI-IO, transfer size and hints. The bandwidths of
+    all combinations are predicted from a few measured ones; then the best are measured. The run directory
+    also holds tune-storage.json, tuning.txt and best.toml.
     """
     from hpcscope.cli.progress import run_progress
     from hpcscope.engine.tune import storage

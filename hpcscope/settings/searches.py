@@ -49,10 +49,10 @@ class StorageSearch(SettingsTable):
         Several(Whole(1, MOST_RANKS), metavar="1,2,4"),
         "Numbers of ranks to choose from; default: powers of two.",
     )
-    trials: int = setting(6, _trials, "Number of ways to measure; Scope takes the best predictions.")
+    trials: int = setting(6, _trials, "Number of combinations to measure, best predictions first.")
     time_s: float | None = setting(
         None,
         Duration(30 * DAY_S),
-        "Time limit of the search. A shorter search measures fewer ways; the calibration always runs.",
+        "Time limit of the search. A shorter search measures fewer combinations; the calibration always runs.",
     )
     launches: int = setting(6, *_launches)

@@ -49,7 +49,7 @@ class SimulationSettings(SettingsTable):
     share_memory: bool = setting(
         False,
         Flag(),
-        "Let all ranks share one buffer in benchmarks that do not compute, even if memory does not run out. "
+        "Let all ranks share one buffer in benchmarks that do not compute, even if memory would suffice. "
         "Scope then does not verify data.",
     )
     own_cores: bool = setting(

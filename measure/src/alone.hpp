@@ -1,4 +1,4 @@
-// A case as a program of its own: run once, with no messages but its own, to be profiled and run in campaigns.
+// Runs one case as a program of its own, once and without any other messages, for profiles and campaigns.
 #pragma once
 
 #include <cstdio>
@@ -32,7 +32,7 @@ inline AskedCase asked(const std::string& text) {
 }
 
 // Prints the time of the case and whether its result is right; returns the exit code. Throws std::invalid_argument
-// for an unknown benchmark or a wrong parameter, Unavailable where the case cannot run here. Collective.
+// for an unknown benchmark or a wrong parameter, Unavailable if the case cannot run here. Collective.
 inline int run_alone(const Options& options, const Communicator& world) {
   const auto [name, values] = asked(options.alone);
   const Declaration& declaration = find_benchmark(name).declaration;
@@ -43,7 +43,7 @@ inline int run_alone(const Options& options, const Communicator& world) {
 
   TickClock ticks(options.clock);
   ticks.calibrate(calibration_s);
-  const Hosts hosts(world, "");  // a common clock is of no use to one process
+  const Hosts hosts(world, "");  // a single process does not need a common clock
   GlobalClock clock(world, ticks, hosts);
   const Setting setting{world, ticks, clock, 0, 0, false};
   Window window(world, clock);

@@ -1,7 +1,7 @@
-// The contract between a benchmark and the program.
+// The interface between a benchmark and the program.
 //
-// A benchmark knows only its own exchange; others handle repetition, clocks, stopping and output. This header brings
-// what nearly every benchmark needs: no benchmark names these headers again.
+// A benchmark implements only its own exchange; repetition, clocks, stopping and output are handled elsewhere.
+// This header includes what nearly every benchmark needs, so benchmarks do not include those headers again.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Work {
   double bytes = 0;
   double flops = 0;
   double messages = 0;
-  double steps = 0;  // dependent steps inside the operation: hops round a ring, accesses of a chain
+  double steps = 0;  // dependent steps inside the operation: hops around a ring, accesses of a chain
 };
 
 // The result of a verification on this rank.
@@ -48,7 +48,7 @@ struct Check {
   std::string problem;      // empty when all values were correct
 };
 
-// The parameters of one case, checked against their declaration, defaults filled in.
+// The parameters of one case, checked against their declaration, with defaults filled in.
 class Parameters {
  public:
   using Integers = std::map<std::string, std::int64_t, std::less<>>;
@@ -64,9 +64,9 @@ class Parameters {
   Choices choices_;
 };
 
-// The fewest operations of a loop, where there is room for them: each may begin before the last one has ended on every
-// rank. Loops of slow operations have more, where there is time: each takes longer until ranks that began together
-// reach the steady state of a program.
+// Minimum number of operations in a loop, if there is buffer space for them: each may begin before the previous
+// one has ended on every rank. Loops of slow operations have more, if time permits: operations take longer until
+// ranks that began together reach the steady state of a program.
 inline constexpr std::int64_t operations_back_to_back = 4;
 inline constexpr std::int64_t slow_operations_back_to_back = 16;
 
@@ -81,51 +81,51 @@ class Benchmark : NotCopied {
   // Puts new contents, determined by `seed`, into the buffers to be sent or computed on. Never timed.
   virtual void fill(std::uint64_t /*seed*/) {}
 
-  // Does the operation as often as `repetition` asks; what stands inside `repetition.time` is timed. Operations
-  // of one repetition receive into places of their own, so that none overwrites an error of another.
+  // Does the operation as often as `repetition` requests; only the code inside `repetition.time` is timed. Each
+  // operation of a repetition receives into its own buffer, so that none overwrites an error of another.
   virtual void run(Repetition& repetition) = 0;
 
   // Compares the results of the last run with the contents expected after `fill(seed)`. Collective, never timed.
   virtual Check verify(std::uint64_t seed) = 0;
 
-  // The data on this rank that `verify` checks; tests corrupt them to see that it does.
+  // The data on this rank that `verify` checks; tests corrupt them to prove that it does.
   virtual std::span<std::byte> received() { return {}; }
 
-  // Everything else that the last run received or computed on this rank: blocks behind a collected result, the
-  // solution behind a checksum, intermediate results. The sampler compares both after every repetition with those
-  // of the first repetition of the group.
+  // All other data that the last run received or computed on this rank: blocks from which a result was collected,
+  // the solution from which a checksum was computed, intermediate results. After every repetition, the sampler
+  // compares both with the data of the first repetition of the group.
   virtual std::vector<std::span<const std::byte>> computed() { return {}; }
 
-  // Whether every run since `fill` leaves the same data behind, bit by bit. False where errors persist to
-  // `verify` instead, because what comes out of one operation goes into the next, or where rounding depends on
-  // the order in which messages arrive.
+  // Whether every run since `fill` leaves bitwise identical data. False if the output of one operation is the
+  // input of the next, so that errors persist until `verify`, or if rounding depends on the order in which
+  // messages arrive.
   virtual bool repeats() const { return true; }
 
-  // The share of the received data that is still in memory at the end of a repetition of `calls` operations: below 1
-  // where messages overwrite each other. The same on every rank.
+  // Fraction of the received data that is still in memory at the end of a repetition of `calls` operations: below
+  // 1 if messages overwrite each other. The same on every rank.
   virtual double kept_share([[maybe_unused]] std::int64_t calls) const { return 1; }
 
-  // For how many operations of one repetition there is room to receive.
+  // Maximum number of operations in one repetition, limited by the space to receive.
   virtual std::int64_t most_operations() const { return 1'000'000; }
 
   // Whether `message_buffers` are flushed from all caches before every repetition, which is then one operation.
   virtual bool cold() const { return false; }
   virtual std::vector<std::span<const std::byte>> message_buffers() { return {}; }
 
-  // Settings that a library granted to this case on this rank, recorded beside it. Rank 0 speaks for all.
+  // Settings that a library granted to this case on this rank, recorded with the case. Only rank 0's are used.
   virtual std::vector<ControlVariable> settings() const { return {}; }
 
-  // False where every operation needs fresh buffers: each timing then covers exactly one operation.
+  // False if every operation needs new buffers: each timing then covers exactly one operation.
   virtual bool loops() const { return true; }
 
-  // True where `run` prepares before the timed part, as by writing a file that is then read: ranks come to it at
-  // different times, and would miss an agreed one.
+  // True if `run` has preparations before the timed part, such as writing a file that is then read: ranks arrive
+  // at the timed part at different times, and would miss an agreed start.
   virtual bool prepares() const { return false; }
 };
 
 struct Declaration {
   Text name;     // level.short_name
-  Text title;    // for people: `ping-pong`
+  Text title;    // for readers: `ping-pong`
   Text summary;  // one line
   // Benchmarks that compute the same result; with equal sizes and problems their times are comparable.
   Text family = {};  // empty: the short name
@@ -135,7 +135,7 @@ struct Declaration {
   std::vector<Rung> rungs = {};
   std::vector<Step> costs = {};
   std::vector<Parameter> parameters = {};
-  Definition definition;  // of the time behind every metric's headline figure
+  Definition definition;  // of the time from which every metric's headline value is derived
   std::vector<Metric> metrics;
   std::vector<Sweep> sweeps;
   std::function<std::unique_ptr<Benchmark>(const Parameters&, const Communicator&)> make;

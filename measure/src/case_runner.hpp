@@ -39,13 +39,13 @@ inline Preparation prepare_here(const PlannedCase& item, const Communicator& wor
   return preparation;
 }
 
-// The first rank with a problem, who reports for all; none where there is none.
+// The first rank with a problem, which reports for all; none if no rank has a problem.
 inline std::optional<int> first_with_problem(bool problem_here, const Communicator& world) {
   const int first = world.smallest(problem_here ? world.rank() : world.size());
   return first < world.size() ? std::optional(first) : std::nullopt;
 }
 
-// A benchmark runs only when every rank has prepared it.
+// A benchmark runs only if every rank has prepared it.
 inline void agree(Preparation& mine, const Communicator& world) {
   const auto first = first_with_problem(mine.status != "ok", world);
   if (!first) return;
@@ -67,7 +67,7 @@ inline Preparation prepare(const PlannedCase& item, const Communicator& world) {
   return mine;
 }
 
-// One verdict from the checks of all ranks.
+// Combines the checks of all ranks into one verdict.
 inline void agree(Verification& verification, const Communicator& world) {
   verification.checks = world.sum(verification.checks);
   const auto first = first_with_problem(!verification.passed, world);
@@ -77,8 +77,8 @@ inline void agree(Verification& verification, const Communicator& world) {
 }
 
 // Collective. Wrong results and failed preparations are recorded like any other end of a case. Only an error
-// inside the timed exchange, after which the ranks are out of step, ends the launch (MPI_Abort, naming rank,
-// host and case).
+// inside the timed exchange, after which ranks are no longer in step, ends the launch (by MPI_Abort, with a
+// message that names rank, host and case).
 inline CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults,
                            Progress& progress) {
   const auto start = std::chrono::steady_clock::now();

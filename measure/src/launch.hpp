@@ -14,7 +14,7 @@
 
 namespace scope {
 
-// A suitable register on one host may not be suitable on another; ranks of one host must use the same clock.
+// A register that is suitable on one host may not be on another; ranks of one host must use the same clock.
 inline TickClock calibrated_clock(ClockChoice choice, const Hosts& hosts) {
   TickClock clock(choice);
   if (hosts.leads()) clock.calibrate(calibration_s);
@@ -35,7 +35,7 @@ inline bool oversubscribed(const Communicator& world) {
   return world.any(must_share_processors(allowed_on_host(world), processor_quota()));
 }
 
-// How the ranks leave the wait for a common start at which nothing is done.
+// When ranks leave the wait for a common start, measured with empty repetitions.
 inline std::optional<CommonStart> common_start(const Setting& setting) {
   if (setting.world.size() == 1 || setting.oversubscribed) return std::nullopt;
   constexpr int starts = mpi_simulates ? 5 : 101;
@@ -98,7 +98,7 @@ class Launch {
   Setting setting_;
 };
 
-// The plan named by the options; action test runs every case once or twice. Collective.
+// Reads the plan named by the options; action test runs every case once or twice. Collective.
 inline std::vector<PlannedCase> read_plan(const Options& options, const Communicator& world) {
   auto plan = options.plan.empty() ? default_plan(world.size()) : read_plan(options.plan, world);
   if (options.action == Action::test) {

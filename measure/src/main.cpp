@@ -1,10 +1,10 @@
 // scope-measure: runs the cases of a plan and writes their raw samples.
 //
-// With --action=probe it answers questions about the paths between ranks instead; with --action=alone it runs one case
-// once, as a program of its own.
+// With --action=probe it answers questions about the paths between ranks instead; with --action=alone it runs one
+// case once, as a separate program.
 //
-// Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written; 4 a rank lacks a
-// file, thread or process.
+// Exit codes: 0 success; 1 a case failed; 2 bad plan or usage; 3 samples cannot be written; 4 a rank lacks a file,
+// thread or process.
 #include <csignal>
 #include <iostream>
 #include <system_error>
@@ -78,7 +78,7 @@ int act(const Options& options, MpiEnvironment& mpi) {
     if (options.action == Action::probe) return answer_questions(world, Faults::from_environment());
     if (options.action == Action::alone) return alone(options, world);
     return run(options, world, mpi);
-  } catch (const std::invalid_argument& error) {  // on all ranks alike
+  } catch (const std::invalid_argument& error) {  // the same on all ranks
     if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
     return 2;
   }
@@ -99,12 +99,12 @@ int main(int argc, char** argv) {
     scope::write_registry(std::cout);
     return 0;
   }
-  // Action test covers every benchmark; otherwise thread support is initialized only where requested, as it
-  // costs time.
+  // Action test covers every benchmark; otherwise thread support is initialized only if requested, as it costs
+  // time.
   const bool threads = options.action == scope::Action::test || options.placement.starts_with("threads");
   scope::MpiEnvironment mpi(argc, argv, threads);
-  // A write beyond `ulimit -f` must fail with an error, not end the process. Not before MPI_Init: Open MPI would go on
-  // without shared memory, and another transport would be measured.
+  // A write beyond `ulimit -f` must fail with an error, not end the process. Not set before MPI_Init, as Open MPI
+  // would continue without shared memory, and another transport would be measured.
   std::signal(SIGXFSZ, SIG_IGN);
   if (options.action == scope::Action::child) return scope::answer_parent();
   return scope::act(options, mpi);

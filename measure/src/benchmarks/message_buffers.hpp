@@ -1,4 +1,4 @@
-// The parameters that say where message buffers lie and in which state they are when a repetition begins.
+// The parameters for the placement of message buffers and for their state at the beginning of a repetition.
 #pragma once
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
             .worded(",cold caches")}});
 }
 
-// What streams send, and where it arrives.
+// The source of the data of streams, and the place where they arrive.
 inline Parameter source_parameter() {
   return layout("source", "untouched,rewritten",
                 "the send buffer stays unchanged, or the sender rewrites it before every repetition")

@@ -1,5 +1,5 @@
-// Where the messages of a ping-pong come from and arrive: sent from one buffer and received into another, as in other
-// suites, or echoed from the buffer in which they arrived.
+// Buffers for the messages of a ping-pong: sent from one buffer and received into another, as in other suites, or
+// echoed from the buffer in which they arrived.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline Parameter buffers_parameter() {
 
 class PingPongBuffers {
  public:
-  // `posted_early`: the next message is awaited in another place than the one that is sent or verified.
+  // `posted_early`: the next message is received in a different place from the one that is sent or verified.
   PingPongBuffers(const std::string& buffers, std::int64_t bytes, const SlotLayout& layout, bool first,
                   bool posted_early)
       : two_(buffers == "two"),
@@ -31,13 +31,13 @@ class PingPongBuffers {
 
   std::byte* source() { return two_ ? sent_[0] : arrived_[0]; }
   std::byte* destination() { return arrived_.next(); }
-  // After a message has arrived.
+  // To be called after a message has arrived.
   void turn() {
     arrived_.turn();
     if (two_) sent_.turn();
   }
 
-  // Only the place of the last message is cleared: the next one may be awaited in another.
+  // Only the place of the last message is cleared, as a receive may be posted in another place.
   void fill(std::uint64_t seed) {
     if (two_) sent_.write_pattern(sent_by(first_, seed));
     if (!two_ && first_)

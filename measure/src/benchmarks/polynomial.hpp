@@ -1,4 +1,4 @@
-// Polynomials of vectors by Horner's rule: as many operations for each word as their order asks for.
+// Polynomials of vectors by Horner's rule; the order sets the number of operations per word.
 #pragma once
 
 #include <limits>
@@ -12,8 +12,8 @@ inline constexpr int highest_order = 16;
 using Coefficients = std::array<double, highest_order + 1>;
 using Pass = void (*)(const Coefficients&, const double*, double*, std::size_t);
 
-// Elements are evaluated side by side: Horner's rule is a dependency chain, and a single chain would measure
-// its latency. The compiler splits such a vector into those that the build flags allow.
+// Elements are evaluated side by side, because Horner's rule is a dependency chain, and a single chain would
+// measure its latency. The compiler splits such a vector into vectors that the build flags allow.
 typedef double Strip __attribute__((vector_size(64)));
 constexpr std::size_t strip = sizeof(Strip) / sizeof(double);
 
@@ -50,7 +50,7 @@ constexpr std::array<Pass, sizeof...(orders)> passes(std::integer_sequence<int, 
   return {evaluate<orders + 1>...};
 }
 
-// One of order `order` with positive coefficients.
+// A polynomial of order `order` with positive coefficients.
 class Polynomial {
  public:
   explicit Polynomial(std::int64_t order)
@@ -64,8 +64,8 @@ class Polynomial {
   // y = p(x)
   void operator()(std::span<const double> x, double* y) const { pass_(coefficients_, x.data(), y, x.size()); }
 
-  // Empty where y is p(x) for x = `argument(i)`, all of them in [0, 1). All terms are positive, so Horner's rule, fused or
-  // not, is accurate within 2 m + 1 roundings.
+  // Empty if y is p(x) for all x = `argument(i)`, which must be in [0, 1). All terms are positive, so Horner's
+  // rule, fused or not, is accurate within 2 m + 1 roundings for order m.
   template <class Argument>
   std::string problem(std::span<const double> y, Argument argument) const {
     const double tolerance = 2 * (2.0 * order_ + 1) * std::numeric_limits<double>::epsilon();

@@ -1,4 +1,4 @@
-// The libraries that `scope build` found for this environment: links beside the program lead to them.
+// The libraries that `scope build` found for this environment, which are links in the program's directory.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ inline std::string link_target(const std::string& link) {
   return length > 0 ? std::string(path.data(), length) : "";
 }
 
-// The path of what is called so beside the program, links resolved; empty where there is none.
+// The path of a file of this name in the program's directory, with links resolved; empty if there is none.
 inline std::string beside_program(const char* name) {
   const std::string program = link_target("/proc/self/exe");
   const std::string path = program.substr(0, program.rfind('/') + 1) + name;

@@ -22,7 +22,7 @@ void* loaded() {
   return handle;
 }
 
-// What stands before each of its names: OpenBLAS of a Python package differs from that of a system.
+// Prefix of all its names, which differ between OpenBLAS in a Python package and OpenBLAS in a system.
 const std::string& prefix() {
   static const std::string known = dlsym(loaded(), "scipy_dgemm_") != nullptr ? "scipy_" : "";
   return known;
@@ -33,7 +33,7 @@ const std::string& prefix() {
 std::string absent() { return !library().empty() ? "" : "no BLAS was found; run `scope doctor`"; }
 
 void make_global() {
-  if (dlopen(library().c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) loaded();  // throws the reason
+  if (dlopen(library().c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) loaded();  // throws with the reason
 }
 
 void* address(const std::string& routine) {
@@ -44,7 +44,7 @@ void* address(const std::string& routine) {
 }
 
 void set_threads(int threads) {
-  // OpenBLAS, whose wheels have a prefix; MKL; BLIS, whose counts are longer on some machines.
+  // OpenBLAS, with a prefix in wheels; MKL; BLIS, which has longer counts on some machines.
   if (void* found = dlsym(loaded(), (prefix() + "openblas_set_num_threads").c_str()))
     reinterpret_cast<void (*)(int)>(found)(threads);
   else if (void* found = dlsym(loaded(), "MKL_Set_Num_Threads"))

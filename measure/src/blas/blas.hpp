@@ -1,5 +1,5 @@
 // The BLAS and LAPACK found when the program was built. They are loaded when a benchmark first requests a
-// routine: a host without them lacks only those benchmarks, and no other benchmark pays for loading them.
+// routine: a host without them lacks only these benchmarks, and other benchmarks do not pay for loading them.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace scope::blas {
 
-// Why there is no BLAS; empty when there is one.
+// Why there is no BLAS; empty if there is one.
 std::string absent();
 
-// Makes its names known to libraries that are loaded later.
+// Makes the library's names visible to libraries that are loaded later.
 void make_global();
 
-// Throws Unavailable when the library is not on this host or lacks the routine (`dgemm`, `dgetrf`, ...).
+// Throws Unavailable if the library is not on this host or lacks the routine (`dgemm`, `dgetrf`, ...).
 void* address(const std::string& routine);
 
-// From now on the library computes with so many threads. Throws Unavailable where it has no call for that and the number
+// Makes the library compute with this many threads. Throws Unavailable if it has no call for that and the number
 // is not 1, which the launch sets.
 void set_threads(int threads);
 

@@ -38,7 +38,7 @@ Vector multiply(const Real* a, const Vector& x, bool transposed) {
 double largest(std::span<const double> values) {
   double most = 0;
   for (const double value : values) {
-    if (std::isnan(value)) return value;  // no bound holds for NaN
+    if (std::isnan(value)) return value;  // NaN does not satisfy any bound
     most = std::max(most, std::abs(value));
   }
   return most;

@@ -1,7 +1,7 @@
-// Checks of dense linear algebra: products with a vector, which cost n^2 operations where the result cost n^3.
+// Checks of dense linear algebra by products with a vector, which cost n^2 operations while the result costs n^3.
 //
-// On a vector without zeros, a wrong product or factorization differs from the correct one whichever element
-// is wrong, unless errors cancel exactly (Freivalds 1977, IFIP Congress). Matrices are stored by columns.
+// Applied to a vector without zeros, a wrong product or factorization differs from the correct one whichever
+// element is wrong, unless errors cancel exactly (Freivalds 1977, IFIP Congress). Matrices are stored by columns.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ Vector probe(std::size_t n, std::uint64_t seed);
 template <class Real>
 Vector multiply(const Real* a, const Vector& x, bool transposed = false);
 
-// The largest magnitude; NaN where one is NaN.
+// The largest magnitude; NaN if any value is NaN.
 double largest(std::span<const double> values);
 double largest_difference(const Vector& one, const Vector& other);
 
@@ -37,8 +37,8 @@ double largest_difference(const Vector& one, const Vector& other);
 template <class Real>
 Vector multiply_magnitudes(const Real* a, const Vector& x);
 
-// Empty when C is the product A B of n x n matrices, else a message that names the first wrong row; `line` is
-// the word for a row.
+// Empty if C is the product A B of n x n matrices, else a message that names the first wrong row; `line` is the
+// word for a row.
 //
 // |C x - A (B x)| <= 4 n u |A| |B| |x| for any order of summation (Higham 2002, section 3.5): one n u for C,
 // the rest for rounding in the check itself, which runs in double precision.

@@ -10,8 +10,8 @@
 
 namespace scope {
 
-// The addresses that stand for an argument: its own, or the address of its first item. A type with
-// `fortran_arguments` stands for several.
+// The addresses that are passed for an argument: its own address, or the address of its first item. A type with
+// `fortran_arguments` represents several arguments.
 template <class Value>
 auto fortran_arguments(Value& value) {
   if constexpr (requires { value.fortran_arguments(); }) {
@@ -28,7 +28,7 @@ auto fortran_arguments(Value& value) {
   }
 }
 
-// A routine without a result. Numbers, arrays and texts of one character are passed as they are:
+// A routine without a result. Numbers, arrays and one-character texts are passed directly:
 // `factorize("L", n, matrix, n, info)`.
 class FortranRoutine {
  public:
@@ -47,7 +47,7 @@ class FortranRoutine {
   void* address_;
 };
 
-// Workspace of a routine and its size. Called with the size -1, a routine reports how much it needs.
+// Workspace of a routine and its size. Called with the size -1, a routine reports the required size.
 template <class Item>
 struct Workspace {
   std::vector<Item> items = std::vector<Item>(1);
@@ -57,7 +57,7 @@ struct Workspace {
     items.resize(count);
     size = static_cast<int>(count);
   }
-  // After that call. Some routines of ScaLAPACK report slightly less than they use.
+  // To be called after that. Some ScaLAPACK routines report slightly less than they use.
   void allocate(std::size_t further = 1) { resize(static_cast<std::size_t>(items[0]) + further); }
   auto fortran_arguments() { return std::tuple(items.data(), &size); }
 };

@@ -10,14 +10,14 @@ namespace {
 
 constexpr int tag = 1;
 constexpr int fewest_exchanges = 3;
-// Simulated exchanges all take the same time, and simulating many takes long.
+// Simulated exchanges all take the same time, and simulating many would take long.
 constexpr int exchanges_per_offset = mpi_simulates ? fewest_exchanges : 20;
 constexpr int exchanges_of_error = mpi_simulates ? fewest_exchanges : 60;
-// Long distances use fewer exchanges: a fixed number would take a minute for tens of hosts on a WAN.
+// Slow connections use fewer exchanges, as a fixed number would take a minute for tens of hosts on a WAN.
 constexpr double longest_synchronization_s = 1.0;
 constexpr int points_at_start = mpi_simulates ? 3 : 50;
 constexpr int points_per_refresh = mpi_simulates ? 1 : 4;
-// The first points are spread over 0.2 s: the longer the base, the better the slope.
+// The first points are spread over 0.2 s, because a longer base gives a better slope.
 constexpr useconds_t pause_at_start_us = 4000;
 constexpr std::size_t points_kept = 400;
 
@@ -25,7 +25,7 @@ constexpr std::size_t points_kept = 400;
 
 GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew)
     : world_(world), ticks_(ticks), hosts_(hosts), skew_(skew) {
-  // Small numbers keep their precision in a double; the ranks of a host must share one origin.
+  // Small numbers keep their precision in a double; all ranks of a host must use the same origin.
   base_ = ticks_.now();
   MPI_Bcast(&base_, 1, MPI_INT64_T, 0, hosts_.neighbors().handle());
 }
@@ -103,7 +103,7 @@ void GlobalClock::answer(const Communicator& ranks, int client, int exchanges) c
 }
 
 void GlobalClock::fit() {
-  // The uncertainty of an offset is proportional to its round trip: weigh by the inverse square.
+  // The uncertainty of an offset is proportional to its round trip, so its weight is the inverse square.
   double weight_sum = 0;
   double mean_local = 0;
   double mean_offset = 0;
@@ -133,9 +133,9 @@ double GlobalClock::measure_error() {
   return world_.largest(worst);
 }
 
-// Each rank compares its time with that of the rank as far from the end as itself from the begin, which has mostly learnt
-// it along another branch of the tree, and the middle one of an odd number with that of the first. No rank has more than
-// two comparisons, however many ranks there are. Includes what the two directions of an exchange differ by.
+// Each rank compares its time with the mirror rank, counted from the end, which usually learnt the time along another
+// branch of the tree; the middle rank of an odd number compares with the first rank. No rank has more than two
+// comparisons, however many ranks there are. The error includes the asymmetry of the two directions of an exchange.
 double GlobalClock::error_against_mirror(const Communicator& ranks) const {
   const int mirror = ranks.size() - 1 - ranks.rank();
   const int middle = ranks.size() % 2 == 1 ? ranks.size() / 2 : 0;

@@ -1,11 +1,10 @@
-// One clock for all ranks of a launch: rank 0's.
+// One clock for all ranks of a launch: the clock of rank 0.
 //
-// Ranks of one host share the host's ticks. The first rank of every other host learns a linear model of rank
-// 0's clock, hierarchically: in ceil(log2 hosts) rounds, synchronized hosts teach the others (S. Hunold and
-// A. Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018: HCA3). Of each set of
-// exchanges, the offset of the shortest round trip counts (SKaMPI). A slope learnt in a fraction of a second
-// is too coarse to hold for a minute, so `refresh` adds points before every case and fits the slope over all
-// of them.
+// Ranks of one host share the host's ticks. The first rank of every other host learns a linear model of rank 0's
+// clock hierarchically: in ceil(log2 hosts) rounds, synchronized hosts teach the others (S. Hunold and A.
+// Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018: HCA3). From each set of exchanges, the
+// offset of the shortest round trip is used (SKaMPI). A slope learnt in a fraction of a second is too inexact to
+// be valid for a minute, so `refresh` adds points before every case and fits the slope to all of them.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +17,7 @@
 
 namespace scope {
 
-// Seconds on this host's clock to seconds on rank 0's: global = local + offset + drift * (local - origin).
+// Converts seconds on this host's clock to rank 0's clock: global = local + offset + drift * (local - origin).
 struct LinearClock {
   double origin_s = 0;
   double offset_s = 0;
@@ -27,7 +26,7 @@ struct LinearClock {
   double global(double local_s) const { return local_s + offset_s + drift * (local_s - origin_s); }
 };
 
-// Disturbs this rank's clock, so that tests know which error the synchronization has to find.
+// Disturbs this rank's clock, so that tests know the error that the synchronization must find.
 struct ClockSkew {
   double offset_s = 0;
   double drift = 0;
@@ -39,8 +38,8 @@ class GlobalClock {
   GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew = {});
 
   void synchronize();  // first model of every host's clock; collective
-  void refresh();      // a few more points, and the model again; collective, cheap on one host
-  // Largest offset found between the clocks of two hosts, or of two ranks of a host, in s. Collective.
+  void refresh();      // a few more points, and a new fit; collective, cheap on one host
+  // Largest offset in s found between the clocks of two hosts, or of two ranks of a host. Collective.
   double measure_error();
 
   double now() const { return global(ticks_.now()); }
@@ -60,7 +59,7 @@ class GlobalClock {
   double local(Ticks ticks) const;
   // One pass over the tree; each level adds `points` offsets, `pause_us` apart.
   void learn(int points, useconds_t pause_us);
-  // The client's and the reference's side of so many exchanges between two of `ranks`.
+  // The client's and the reference's side of this many exchanges between two of `ranks`.
   Offset measure(const Communicator& ranks, int reference, int exchanges) const;
   void answer(const Communicator& ranks, int client, int exchanges) const;
   double error_against_mirror(const Communicator& ranks) const;

@@ -32,7 +32,7 @@ void TickClock::calibrate(double duration_s) {
 }
 
 ClockQuality assess(const TickClock& clock) {
-  // The step of its ticks; reading it takes no simulated time.
+  // The resolution is one tick, and reading the clock does not take simulated time.
   if (mpi_simulates) return {clock.seconds(1), 0, true};
   const auto [resolution, pair, monotonic] = quality_of<20'000>([&clock] { return clock.now(); });
   return {clock.seconds(resolution), clock.seconds(pair), monotonic};

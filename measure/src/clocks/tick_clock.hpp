@@ -1,5 +1,5 @@
-// The clock of one host, calibrated; no instruction of the timed part can move across a read. Under an MPI that
-// simulates, the clock of the simulation.
+// The calibrated clock of one host; instructions of the timed part cannot move across a read. With a simulating
+// MPI, it is the clock of the simulation.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ constexpr double calibration_s = 0.05;
 
 class TickClock {
  public:
-  // Chooses the source; the frequency is not known before `calibrate` or `set_frequency`.
+  // Chooses the source; the frequency is unknown before `calibrate` or `set_frequency`.
   explicit TickClock(ClockChoice choice);
 
   Ticks now() const {
@@ -32,7 +32,7 @@ class TickClock {
   const std::string& fallback_reason() const { return fallback_reason_; }
   double frequency_hz() const { return 1.0 / seconds_per_tick_; }
 
-  // Compares the register, where it is used, with the raw monotonic clock over `duration_s`.
+  // Compares the register, if it is used, with the raw monotonic clock over `duration_s`.
   void calibrate(double duration_s);
   void set_frequency(double frequency_hz) { seconds_per_tick_ = 1.0 / frequency_hz; }
 
@@ -42,11 +42,11 @@ class TickClock {
   std::string fallback_reason_;
 };
 
-// Quality of a clock, measured on this process.
+// Quality of a clock, measured by this process.
 struct ClockQuality {
   double resolution_s;  // the step in which the clock counts
-  double overhead_s;    // median cost of a start/stop pair with nothing between
-  bool monotonic;       // no step backwards among the reads of the measurement
+  double overhead_s;    // median cost of a start/stop pair with nothing in between
+  bool monotonic;       // whether no read of the measurement was earlier than the previous one
 };
 ClockQuality assess(const TickClock& clock);
 

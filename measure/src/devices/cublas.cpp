@@ -9,7 +9,7 @@
 namespace scope::devices::cublas {
 namespace {
 
-// Types and numbers of cuBLAS (cublas_api.h, library_types.h), as far as they are used.
+// The types and constants of cuBLAS (cublas_api.h, library_types.h) that are used here.
 using Handle = void*;
 using Status = int;
 using Address = std::uint64_t;
@@ -20,9 +20,9 @@ constexpr int patch_level = 2;
 constexpr int no_short_sums = 16;  // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 constexpr int as_stored = 0;       // CUBLAS_OP_N
 constexpr int usual_algorithm = -1;
-constexpr int oldest = 11;  // of CUDA: earlier ones have another cublasGemmEx
+constexpr int oldest = 11;  // CUDA version; earlier ones have a different cublasGemmEx
 
-// The type of the matrices, and how products are computed and summed.
+// The type of the matrices, and the precision of products and sums.
 struct Format {
   int type;
   int compute;
@@ -37,7 +37,7 @@ Format format_of(Precision precision) {
   }
 }
 
-// The functions of the library, by their own names; a suffix is the version of the interface.
+// The functions of the library with their original names; a suffix is the version of the interface.
 struct Library {
   explicit Library(const std::string& path) : library(path.c_str(), path.c_str()) {}
   SharedLibrary library;
@@ -64,7 +64,7 @@ struct Library {
   }
 };
 
-// Newest first; what $SCOPE_CUBLAS names is the only one. Throws Unavailable.
+// Opens the newest supported library, or only the one named by $SCOPE_CUBLAS. Throws Unavailable.
 Library opened(int newest) {
   const std::string asked = library_named_by("SCOPE_CUBLAS", "");
   std::string reason;
@@ -82,7 +82,7 @@ Library opened(int newest) {
   throw Unavailable(reason + " (a CUDA toolkit or the Python package nvidia-cublas-cu12 provides cuBLAS)");
 }
 
-// As long as the program, with the reason where there is none.
+// The library, which stays open until the program ends; throws with the reason if there is none.
 const Library& api(int newest = 0) {
   static const Library library = opened(newest);
   return library;
@@ -113,7 +113,7 @@ void Cublas::multiply(void* stream, Address c, Address a, Address b, std::int64_
   };
   const int order = static_cast<int>(n);
   api().require(api().cublasSetStream(handle_, stream), "cublasSetStream");
-  // The library stores by columns: it computes the transposed product, of B and A.
+  // The library stores by columns, so it computes the transposed product from B and A.
   api().require(api().cublasGemmEx(handle_, as_stored, as_stored, order, order, order, scalar(one, single_one), b,
                                    type, order, a, type, order, scalar(zero, single_zero), c, type, order, compute,
                                    usual_algorithm),

@@ -1,4 +1,4 @@
-// Products of matrices by cuBLAS, the BLAS of NVIDIA, which is opened at run time.
+// Matrix products by cuBLAS, NVIDIA's BLAS, which is opened at run time.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace scope::devices::cublas {
 
 class Cublas : NotCopied {
  public:
-  // In the context of the calling thread. `newest`: the major version of CUDA that the driver takes. Throws Unavailable
-  // where neither the library that $SCOPE_CUBLAS names, nor libcublas.so of that version or an older one, can be used.
+  // Uses the context of the calling thread. `newest`: the newest major version of CUDA that the driver supports. Throws
+  // Unavailable if neither the library named by $SCOPE_CUBLAS nor libcublas.so of a supported version can be used.
   Cublas(int newest, Precision precision);
   ~Cublas();
 
-  std::string name() const;  // with its version
-  // C = A B of square matrices by rows, in a stream. Sums are never kept in less than single precision.
+  std::string name() const;  // including its version
+  // C = A B in a stream, for square matrices stored by rows. Sums have at least single precision.
   void multiply(void* stream, std::uint64_t c, std::uint64_t a, std::uint64_t b, std::int64_t n) const;
 
  private:

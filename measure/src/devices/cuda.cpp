@@ -12,7 +12,7 @@
 namespace scope::devices::cuda {
 namespace {
 
-// Types and numbers of the CUDA driver API (cuda.h) and of NVRTC (nvrtc.h), as far as they are used.
+// The types and constants of the CUDA driver API (cuda.h) and of NVRTC (nvrtc.h) that are used here.
 using Handle = void*;
 using Status = int;
 using Address = std::uint64_t;
@@ -32,7 +32,7 @@ constexpr int capability_major = 75;
 constexpr int capability_minor = 76;
 }  // namespace attribute
 
-// No attribute tells it: a line of all caches since 2010.
+// No attribute reports it; the line size of all caches since 2010.
 constexpr std::int64_t cache_line_bytes = 128;
 constexpr int first_with_halves = 53;
 
@@ -43,7 +43,7 @@ struct Opened {
   using Call = Status (*)(Arguments...);
 };
 
-// The functions of the driver, by their own names; a suffix is the version of the interface.
+// The functions of the driver with their original names; a suffix is the version of the interface.
 struct Driver : Opened {
   using Opened::Opened;
 
@@ -95,7 +95,7 @@ void require(Status status, const char* call) {
   throw std::runtime_error(sentence({call, " failed with ", name}));
 }
 
-// What a function makes whose first argument is a place for it.
+// Returns the object made by a function that stores it through its first argument.
 template <class Made, class... Parameters, class... Arguments>
 Made made(const char* call, Status (*function)(Made*, Parameters...), Arguments... arguments) {
   Made result{};
@@ -131,7 +131,7 @@ struct Compiler : Opened {
   }
 };
 
-// Newest first; what $SCOPE_NVRTC names is the only one.
+// Candidates, newest first, or only the library named by $SCOPE_NVRTC.
 std::vector<std::string> compiler_paths(int newest) {
   if (const std::string asked = library_named_by("SCOPE_NVRTC", ""); !asked.empty()) return {asked};
   std::vector<std::string> paths;
@@ -140,7 +140,7 @@ std::vector<std::string> compiler_paths(int newest) {
   return paths;
 }
 
-// The newest NVRTC whose code the driver takes. Throws Unavailable.
+// The newest NVRTC whose code the driver accepts. Throws Unavailable.
 Compiler opened_compiler() {
   const int newest = driver_version() / 1000;
   std::string reason;
@@ -164,8 +164,8 @@ const Compiler& compiler() {
   return opened;
 }
 
-// What the compiler makes code for: the device itself, or, where it is newer than the compiler, the newest kind before it,
-// whose code the driver translates. Throws Unavailable.
+// The target of the compiler: the device itself or, if it is newer than the compiler, the newest older
+// architecture, whose code the driver translates. Throws Unavailable.
 std::string architecture(int capability) {
   int count = 0;
   compiler().require(compiler().nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
@@ -178,7 +178,7 @@ std::string architecture(int capability) {
   return sentence({above[-1] == capability ? "sm_" : "compute_", above[-1]});
 }
 
-// The words of kernels. NVRTC has no half precision without a header of the toolkit: the few instructions by themselves.
+// The words used in kernels. NVRTC needs a header of the toolkit for half precision; the few instructions replace it.
 constexpr const char* first_lines = R"(
 #define KERNEL extern "C" __global__ void
 #define GLOBAL
@@ -212,7 +212,7 @@ __device__ half2 fma(half2 a, half2 b, half2 c) {
 }
 )";
 
-// Code of kernels, as the driver loads it. Throws std::runtime_error with the compiler's words.
+// Compiles kernels to code for the driver. Throws std::runtime_error with the compiler's message.
 std::string compiled(const std::string& text, const char* name, const std::string& architecture) {
   const Compiler& nvrtc = compiler();
   Handle program = nullptr;
@@ -292,7 +292,7 @@ class CudaKernel final : public Kernel {
 
   std::unique_ptr<void, Status (*)(Handle)> module_;
   Handle function_;
-  std::vector<Address> values_;  // none is larger
+  std::vector<Address> values_;  // no argument is larger
   std::vector<void*> places_;
 };
 
@@ -329,7 +329,7 @@ class CudaQueue final : public Queue {
       return Status{0};
     });
   }
-  void flush() override {}  // the driver hands over at once
+  void flush() override {}  // the driver submits commands at once
   void finish() override { require(api().cuStreamSynchronize(stream_), "cuStreamSynchronize"); }
 
   double worked_s() override {
@@ -341,7 +341,7 @@ class CudaQueue final : public Queue {
   }
 
  private:
-  // Between two events, which serve again later.
+  // Enqueues a command, between two events if timed; events are reused.
   template <class Function, class... Arguments>
   void enqueue(const char* call, Function function, Arguments... arguments) {
     if (!timed_) return require(function(arguments...), call);
@@ -449,8 +449,8 @@ class CudaDevice final : public Device {
   }
 
  private:
-  // A case uses one device, which this makes that of the calling thread. The context takes hundreds of megabytes of the
-  // device: it is made when a case first needs it.
+  // Makes this the current device of the calling thread, as a case uses one device. The context takes hundreds of
+  // megabytes of device memory, so it is created when a case first needs it.
   void use() {
     if (context_ == nullptr) context_ = made("cuDevicePrimaryCtxRetain", api().cuDevicePrimaryCtxRetain, device_);
     require(api().cuCtxSetCurrent(context_), "cuCtxSetCurrent");
@@ -489,7 +489,7 @@ namespace scope::devices {
 std::vector<std::unique_ptr<Device>> cuda_devices() {
   try {
     return cuda::listed();
-  } catch (const std::runtime_error& reason) {  // a driver that fails hides no other
+  } catch (const std::runtime_error& reason) {  // a failing driver must not hide other ones
     throw Unavailable(reason.what());
   }
 }

@@ -8,8 +8,8 @@
 
 namespace scope::devices {
 
-// Throws Unavailable where libcuda.so.1, or the library that $SCOPE_CUDA names, cannot be opened or knows no device.
-// Without NVRTC ($SCOPE_NVRTC, else the newest that the driver takes) the devices compile no kernels and say why.
+// Throws Unavailable if libcuda.so.1, or the library named by $SCOPE_CUDA, cannot be opened or has no device.
+// Without NVRTC ($SCOPE_NVRTC, else the newest that the driver supports) devices cannot compile kernels and say why.
 std::vector<std::unique_ptr<Device>> cuda_devices();
 
 }  // namespace scope::devices

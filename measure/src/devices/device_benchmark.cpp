@@ -16,7 +16,7 @@ const char* name_of(Kind kind) {
   }
 }
 
-// Where the calling thread runs, and where memory is that it touches first.
+// The node on which the calling thread runs, which is also the location of memory that it touches first.
 std::int64_t numa_node() {
   unsigned processor = 0;
   unsigned node = 0;

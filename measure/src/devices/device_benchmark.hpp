@@ -1,4 +1,4 @@
-// What the benchmarks of devices share: each rank has a device, and two clocks time what it does.
+// The common part of device benchmarks: each rank has a device, whose work is timed by two clocks.
 #pragma once
 
 #include "benchmark.hpp"
@@ -7,36 +7,36 @@
 
 namespace scope::devices {
 
-// Items of a group, as most programs choose.
+// Number of items in a group that most programs choose.
 constexpr std::int64_t usual_group = 256;
 
 Parameter device_parameter();
 
-// A rank's device, and the ranks of its host that use it.
+// A rank's device, and the number of ranks of its host that use it.
 struct DeviceOfRank {
   Device* device;
   std::int64_t ranks;
   Counters before;
 
-  // Throws Unavailable where arrays of this size and number would take more than half of what is free, shared with the
-  // other ranks of the device.
+  // Throws Unavailable if this number of arrays of this size would take more than half of the free memory, which
+  // is divided among the ranks of the device.
   void require_room(std::int64_t array_bytes, int arrays) const;
-  // Which device it was, and its state now.
+  // The identity of the device, and its current state.
   std::vector<ControlVariable> settings() const;
 };
 
-// Ranks of a host take the devices in turn, from the first one. Throws Unavailable where there is none.
+// Assigns devices to a host's ranks round-robin, beginning with `first`. Throws Unavailable if there is none.
 DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first);
 
 class DeviceBenchmark : public Benchmark {
  public:
   std::vector<ControlVariable> settings() const override { return mine_.settings(); }
 
-  // The host's copy of the results, made when it is first asked for after a run.
+  // The host's copy of the results, made on the first call after a run.
   std::span<std::byte> received() override;
 
  protected:
-  // Takes a device for this rank, from the one on that the case names. Throws Unavailable where there is none. Collective.
+  // Takes a device for this rank, beginning with the one that the case names. Throws Unavailable if none. Collective.
   DeviceBenchmark(const Parameters& parameters, const Communicator& communicator);
 
   Device& device() const { return *mine_.device; }
@@ -50,7 +50,7 @@ class DeviceBenchmark : public Benchmark {
   std::unique_ptr<Kernel> kernel(const std::string& text, const char* name) const {
     return mine_.device->kernel(text, name);
   }
-  // A queue for what the host's clock times, and one for what the device's does.
+  // A queue for commands timed by the host's clock, and one for commands timed by the device's clock.
   struct Queues {
     std::unique_ptr<Queue> plain;
     std::unique_ptr<Queue> timed;
@@ -59,11 +59,11 @@ class DeviceBenchmark : public Benchmark {
   bool timed_by_host() const { return timed_by_host_; }
   Queue& now(const Queues& queues) const { return timed_by_host_ ? *queues.plain : *queues.timed; }
   Queue& queue() const { return now(queues_); }
-  void write(const Array& to, std::span<const std::byte> from);  // and wait for it
-  void read(std::span<std::byte> to, const Array& from);         // the same
+  void write(const Array& to, std::span<const std::byte> from);  // and waits until done
+  void read(std::span<std::byte> to, const Array& from);         // and waits until done
 
-  // Times what `enqueue` puts into the queue, until the device has done it. Does the same once more, untimed, and returns
-  // the seconds that the device worked on it, by its own clock.
+  // Times the commands that `enqueue` puts into the queue until the device has done them. Then repeats them
+  // untimed, and returns the seconds that the device spent on them by its own clock.
   template <class Enqueue>
   double time(Repetition& repetition, Enqueue enqueue) {
     const auto operation = [&] {
@@ -80,7 +80,7 @@ class DeviceBenchmark : public Benchmark {
   }
 
  private:
-  // Brings the results from the device.
+  // Copies the results from the device.
   virtual void copy_results(std::span<std::byte> to) = 0;
 
   DeviceOfRank mine_;

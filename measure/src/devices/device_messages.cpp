@@ -59,7 +59,7 @@ class DeviceMessages : public Benchmark {
     return 2 * seed + static_cast<std::uint64_t>(rank);
   }
 
-  // One message each way, before anything is timed: a library may say that it takes memory of devices and not do so.
+  // Sends one message each way before the timing, because a library may claim to accept device memory but not do so.
   void prove() {
     fill(1);
     for (const int sender : {0, 1}) rank_ == sender ? send() : receive();
@@ -72,7 +72,7 @@ class DeviceMessages : public Benchmark {
   MPI_Comm comm_;
   int bytes_;
   std::optional<MessageMemory> memory_;
-  Buffer sent_;  // the host's copies
+  Buffer sent_;  // copies on the host
   Buffer arrived_;
   bool copied_ = false;
 };
@@ -92,7 +92,7 @@ class PingPong final : public DeviceMessages {
   }
 };
 
-// Both send at the same time.
+// Both ranks send at the same time.
 class Exchange final : public DeviceMessages {
  public:
   using DeviceMessages::DeviceMessages;
@@ -151,7 +151,7 @@ class Stream final : public DeviceMessages {
     }
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
-  // As many receives are posted as there are slots.
+  // One receive is posted for each slot.
   void receive_window() {
     const auto posted = static_cast<int>(requests_.size());
     for (int message = 0; message < window_ + posted; ++message) {

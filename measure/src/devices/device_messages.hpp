@@ -1,8 +1,8 @@
-// Messages of MPI between memories of devices: what benchmarks of messages declare and make where the memory of a rank is not
-// the host's.
+// MPI messages between device memories: the parameters and objects that message benchmarks use if a rank's data
+// are not in host memory.
 //
-// `device` hands the library pointers to memory of a device, which many libraries do not take; `staged` copies through pinned
-// memory of the host, as a program does then. In the program of the baseline there are no devices.
+// `device` passes pointers to device memory to the library, which many libraries do not accept; `staged` copies
+// through pinned host memory, as programs do in this case. The baseline program does not support devices.
 #pragma once
 
 #include "benchmark.hpp"
@@ -30,22 +30,22 @@ inline bool in_use(const Parameters& parameters) {
   return parameters.choice("sender_memory") != "host" || parameters.choice("receiver_memory") != "host";
 }
 
-// Bytes that a rank sends and receives; `in_place`: from and into the same memory.
+// Bytes that a rank sends and receives; `in_place`: whether from and into the same memory.
 struct Extent {
   std::int64_t sent;
   std::int64_t received;
   bool in_place = false;
 };
 
-// The memory of one rank, of which each slot has the same contents.
+// The memory of one rank, with the same contents in each slot.
 class RankMemory : NotCopied {
  public:
   virtual ~RankMemory() = default;
-  // What MPI sends from and receives into, and what precedes the one and follows the other.
+  // The memory from which MPI sends and into which it receives; do the work before a send and after an arrival.
   virtual void* outgoing(int slot) = 0;
   virtual void* incoming(int slot) = 0;
   virtual void arrived(int slot) = 0;
-  // From the host's copies, and back to the host what arrived last. Never timed.
+  // Fill from copies on the host, and copy the data that arrived last to the host. Never timed.
   virtual void fill(std::span<const std::byte> sent, std::span<const std::byte> received) = 0;
   virtual void collect(std::span<std::byte> received) = 0;
   virtual std::vector<ControlVariable> settings() const = 0;
@@ -54,7 +54,7 @@ class RankMemory : NotCopied {
 using Make = std::unique_ptr<Benchmark>(const Parameters&, const Communicator&);
 [[gnu::weak]] Make ping_pong, stream, exchange, one_sided;
 
-// As the parameter `memory` asks, on every rank. Throws Unavailable. Collective.
+// Makes memory as the parameter `memory` requests, on every rank. May throw Unavailable. Collective.
 using MakeMemory = std::unique_ptr<RankMemory>(const Parameters&, const Communicator&, const Extent&);
 [[gnu::weak]] MakeMemory rank_memory;
 

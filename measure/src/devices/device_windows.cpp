@@ -4,8 +4,8 @@
 namespace scope::devices {
 namespace {
 
-// Puts and gets between memories of devices. Staged: the window, and what is put into it or got from it, is pinned memory of
-// the host. All operations of a repetition go to the same place.
+// Puts and gets between device memories. Staged: the window, and the source of puts or destination of gets, are
+// pinned host memory. All operations of a repetition use the same place.
 class DeviceWindow final : public scope::one_sided::Epochs<DeviceWindow> {
  public:
   DeviceWindow(const Parameters& parameters, const Communicator& communicator)
@@ -68,7 +68,7 @@ class DeviceWindow final : public scope::one_sided::Epochs<DeviceWindow> {
     if (receives_) memory_->arrived(0);
   }
 
-  Buffer sent_;  // the host's copies
+  Buffer sent_;  // copies on the host
   Buffer received_;
   std::optional<MessageMemory> memory_;
   MPI_Win window_ = MPI_WIN_NULL;

@@ -12,7 +12,7 @@ namespace {
 
 using Devices = std::vector<std::unique_ptr<Device>>;
 
-// Adds what another library knows. It drives a device that is there already only where the first cannot compile kernels.
+// Adds devices of another library. It replaces the first library for a known device only if that cannot compile kernels.
 void add(Devices& devices, Devices further) {
   for (auto& device : further) {
     const std::string& place = device->facts().pci_address;
@@ -62,7 +62,7 @@ std::string pci_address(const std::array<std::uint32_t, 4>& place) {
 }
 
 const std::vector<std::unique_ptr<Device>>& all() {
-  // Never destroyed: a driver may end before the program does.
+  // Never destroyed, because a driver may end before the program does.
   static const auto& devices = *new std::vector(found_in_time());
   return devices;
 }

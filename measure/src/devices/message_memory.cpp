@@ -7,13 +7,13 @@
 namespace scope::devices {
 namespace {
 
-// Of pinned memory: a message is copied while another one travels.
+// Slots of pinned memory, so that a message is copied while another one is in flight.
 constexpr int staging_slots = 2;
 
 }  // namespace
 
 std::string support() {
-  // An extension of Open MPI, which MPICH and others have taken over.
+  // An extension of Open MPI that MPICH and others have adopted.
   auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   if (query != nullptr && query() == 1) return "MPIX_Query_cuda_support: yes";
   throw Unavailable(

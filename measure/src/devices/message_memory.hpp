@@ -1,4 +1,4 @@
-// The memory of a rank's messages: of the host, of a device, or of a device and staged. And whether MPI takes it.
+// The memory of a rank's messages (host, device, or staged device memory), and whether MPI accepts it.
 #pragma once
 
 #include "devices/device_benchmark.hpp"
@@ -8,7 +8,7 @@ namespace scope::devices {
 
 class MessageMemory final : public RankMemory {
  public:
-  // `slots`: messages in flight at a time. Collective.
+  // `slots`: number of messages in flight at a time. Collective.
   MessageMemory(const std::string& kind, const Extent& extent, int slots, const Communicator& communicator);
 
   int slots() const { return slots_; }
@@ -30,7 +30,7 @@ class MessageMemory final : public RankMemory {
   void fill(std::span<const std::byte> sent, std::span<const std::byte> received) override;
   void collect(std::span<std::byte> received) override;
 
-  // What the library says of memory of devices.
+  // Records the library's statement on device memory.
   void quote(const std::string& support) { support_ = support; }
   std::vector<ControlVariable> settings() const override;
 
@@ -56,22 +56,22 @@ class MessageMemory final : public RankMemory {
   std::optional<DeviceOfRank> device_;
   std::unique_ptr<Queue> queue_;
   std::shared_ptr<Array> sent_;
-  std::shared_ptr<Array> arrived_;  // the same one in place
+  std::shared_ptr<Array> arrived_;  // same as sent_ if in place
   Staging out_staging_;
   Staging in_staging_;
-  Buffer out_{0};  // where the memory is the host's
+  Buffer out_{0};  // for host memory
   Buffer in_{0};
   std::string support_;
 };
 
-// What the library says of memory of CUDA's devices. Throws Unavailable unless it takes it.
+// The library's statement on CUDA device memory. Throws Unavailable unless the library accepts it.
 std::string support();
 
-// Throws Unavailable where a case asks for more than a plain exchange: its other parameters say nothing of devices.
+// Throws Unavailable if a case requests more than a plain exchange, as other parameters do not apply to devices.
 void require_plain(const Parameters& parameters,
                    std::initializer_list<std::pair<const char*, const char*>> choices);
 
-// Returns whether all ranks are prepared: a rank that is not must not be waited for.
+// Returns whether all ranks are prepared, as no rank may wait for one that is not; rethrows this rank's error.
 template <class Prepare>
 bool prepare_together(const Communicator& communicator, Prepare prepare) {
   std::exception_ptr failure;

@@ -13,7 +13,7 @@
 namespace scope::devices {
 namespace {
 
-// Types and numbers of the OpenCL specification (Khronos OpenCL 1.2, cl.h), as far as they are used.
+// The types and constants of the OpenCL specification (Khronos OpenCL 1.2, cl.h) that are used here.
 using Handle = void*;
 using Status = std::int32_t;
 using Bits = std::uint64_t;
@@ -56,7 +56,7 @@ constexpr Info free_memory_amd = 0x4039;  // cl_amd_device_attribute_query: KiB
 
 std::string library_path() { return library_named_by("SCOPE_OPENCL", "libOpenCL.so.1"); }
 
-// The functions of the library, by their own names.
+// The functions of the library with their original names.
 struct OpenCl {
   SharedLibrary library{library_path().c_str(), library_path().c_str()};
 
@@ -107,7 +107,7 @@ void require(Status status, const char* call) {
   if (status != 0) throw std::runtime_error(sentence({call, " failed with OpenCL's error ", status}));
 }
 
-// What a function makes whose last argument is a place for its status.
+// Returns the object made by a function that stores its status through its last argument.
 template <class Function, class... Arguments>
 auto made(const char* call, Function function, Arguments... arguments) {
   Status status = 0;
@@ -130,7 +130,7 @@ std::string text_of(Handle device, Info what) {
       [=](Size size, void* to, Size* length) { return api().clGetDeviceInfo(device, what, size, to, length); });
 }
 
-// What the driver says, or zeros where it does not know the question.
+// The driver's answer, or zeros if it does not know the question.
 template <class Value>
 Value value_of(Handle device, Info what) {
   Value said{};
@@ -173,7 +173,7 @@ Facts facts_of(Handle platform, Handle device) {
           .halves_at_once = value_of<std::int32_t>(device, device_info::halves_at_once)};
 }
 
-// The words of kernels.
+// The words used in kernels.
 constexpr const char* first_lines = R"(
 #define KERNEL __kernel void
 #define GLOBAL __global
@@ -282,7 +282,7 @@ class ClQueue final : public Queue {
   std::vector<Handle> events_;
 };
 
-// OpenCL 1.2 has no call that pins memory: what a driver allocates on the host, and maps for good, is pinned.
+// OpenCL 1.2 cannot pin memory, but memory that a driver allocates on the host and maps permanently is pinned.
 class ClPinnedMemory final : public PinnedMemory {
  public:
   ClPinnedMemory(Handle context, Handle device, std::int64_t bytes)
@@ -339,7 +339,7 @@ class ClDevice final : public Device {
     const Handle program = made("clCreateProgramWithSource", api().clCreateProgramWithSource, context(), Flag{1},
                                 &start, static_cast<const Size*>(nullptr));
     const auto release = [](Handle program) { api().clReleaseProgram(program); };
-    const std::unique_ptr<void, decltype(release)> owner(program, release);  // kernels keep it alive
+    const std::unique_ptr<void, decltype(release)> owner(program, release);  // kernels keep the program alive
     if (api().clBuildProgram(program, 1, &device_, "-cl-std=CL1.2", nullptr, nullptr) != 0)
       throw std::runtime_error(sentence({"kernel ", name, " does not compile: ", text_of([&](auto... place) {
                                            return api().clGetProgramBuildInfo(program, device_, build_log,
@@ -349,7 +349,7 @@ class ClDevice final : public Device {
   }
 
  private:
-  // Made when a case first needs the device: a context may take hundreds of megabytes of it.
+  // Created when a case first needs the device, as a context may take hundreds of megabytes of its memory.
   Handle context() {
     if (context_ == nullptr)
       context_ = made("clCreateContext", api().clCreateContext, static_cast<const void*>(nullptr), Flag{1},
@@ -361,7 +361,7 @@ class ClDevice final : public Device {
   Handle context_ = nullptr;
 };
 
-// What a function lists that is asked for the number first. A platform that fails, as without its hardware, hides no other.
+// The list of a function that first returns the count. Empty for a failing platform, so that it does not hide others.
 template <class List>
 std::vector<Handle> listed(List list) {
   Flag count = 0;

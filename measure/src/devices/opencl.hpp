@@ -1,4 +1,4 @@
-// Devices through OpenCL 1.2, which the drivers of all vendors have.
+// Devices through OpenCL 1.2, which the drivers of all vendors support.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace scope::devices {
 
-// Throws Unavailable where libOpenCL.so.1, or the library that $SCOPE_OPENCL names, cannot be opened or knows no device.
+// Throws Unavailable if libOpenCL.so.1, or the library named by $SCOPE_OPENCL, cannot be opened or has no device.
 std::vector<std::unique_ptr<Device>> opencl_devices();
 
 }  // namespace scope::devices

@@ -8,7 +8,7 @@
 namespace scope::devices {
 namespace {
 
-// Types and numbers of NVML (nvml.h), as far as they are used.
+// The types and constants of NVML (nvml.h) that are used here.
 using Handle = void*;
 constexpr int of_multiprocessors = 1;
 constexpr int of_memory = 2;
@@ -27,7 +27,7 @@ struct Violation {
 
 class Nvml {
  public:
-  // Null where there is none.
+  // Null if there is no library.
   static const Nvml* opened() {
     static const std::optional<Nvml> library = []() -> std::optional<Nvml> {
       try {
@@ -41,7 +41,7 @@ class Nvml {
     return library ? &*library : nullptr;
   }
 
-  // What a function tells in its last argument; nothing where it does not know, or an older driver lacks it.
+  // The value that a function stores through its last argument; none if it fails or an older driver lacks it.
   template <class Value, class... Arguments>
   std::optional<Value> told(const char* function, Arguments... arguments) const {
     try {
@@ -58,14 +58,14 @@ class Nvml {
   SharedLibrary library_;
 };
 
-// Nothing where the library does not know the device.
+// None if the library does not know the device.
 std::optional<Handle> handle_of(const Facts& facts) {
   const Nvml* nvml = facts.pci_address.empty() ? nullptr : Nvml::opened();
   if (nvml == nullptr) return std::nullopt;
   return nvml->told<Handle>("nvmlDeviceGetHandleByPciBusId_v2", facts.pci_address.c_str());
 }
 
-// Collects what functions tell, in units of `factor`.
+// Adds the value of a function, times `factor`, to the numbers.
 template <class Number = unsigned, class Numbers, class... Arguments>
 void add(Numbers& numbers, Handle device, const char* name, std::int64_t factor, const char* function,
          Arguments... arguments) {

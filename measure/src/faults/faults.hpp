@@ -2,17 +2,17 @@
 // show that every check of the program can fail:
 // - corrupt-payload:BENCHMARK: alters the data that the last rank received, before verification
 // - wrong-result:BENCHMARK: alters the result of rank 0, before verification
-// - wrong-pivot:BENCHMARK: a factorization exchanges other rows than the chosen ones
-// - flip-byte:TRANSPORT:NUMBER: one byte of the receive of that number is wrong, in every case on this transport
+// - wrong-pivot:BENCHMARK: a factorization exchanges different rows from the chosen ones
+// - flip-byte:TRANSPORT:NUMBER: one byte of the receive with this number is wrong, in every case on this transport
 // - lose-data:TRANSPORT: receives on this transport end without data
 // - sleep:BENCHMARK: the last rank never arrives at a repetition
 // - slow-check:RANK:SECONDS: that rank takes this long to check its data after every repetition; the case fails if another
 //   rank times anything in the meantime
-// - late-entry:RANK:SECONDS: after every third wait for a common start, that rank loses its processor for this long
+// - late-entry:RANK:SECONDS: after every third wait for a common start, that rank is descheduled for this long
 // - cold-start:RANK:SECONDS: that rank's first two repetitions of a case take this much longer
-// - no-resynchronization: ranks do not wait for each other after checks, as that fault must show
-// - host-per-rank: every rank believes that it has a host of its own
-// - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
+// - no-resynchronization: ranks do not wait for each other after checks, which slow-check must reveal
+// - host-per-rank: every rank believes that it is on a different host
+// - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock has this offset and drift
 #pragma once
 
 #include <unistd.h>
@@ -61,7 +61,7 @@ class Faults {
     const bool payload = asks("corrupt-payload", benchmark) && world.rank() == world.size() - 1;
     const bool result = asks("wrong-result", benchmark) && world.rank() == 0;
     if (data.empty() || !(payload || result)) return;
-    // The top byte of a double in the middle: sign and exponent, so that no tolerance hides it.
+    // The top byte of a double in the middle, with sign and exponent, so that no tolerance hides the change.
     const std::size_t middle = std::min(data.size() - 1, (data.size() / 2) | 7u);
     data[middle] ^= std::byte{0x55};
   }
@@ -69,12 +69,12 @@ class Faults {
     if (faults_.empty() || world.rank() != world.size() - 1) return;
     while (asks("sleep", benchmark)) sleep(1);
   }
-  // 0 where none is asked for
+  // 0 if no delay is requested
   double delay_s(std::string_view kind, int rank) const {
     const auto given = arguments(kind, std::to_string(rank));
     return given.empty() ? 0 : std::stod(given[0]);
   }
-  // The host on which this rank believes to run.
+  // The host on which this rank believes that it runs.
   std::string host(int rank) const {
     return asks("host-per-rank") ? host_name() + "-" + std::to_string(rank) : host_name();
   }
@@ -86,19 +86,19 @@ class Faults {
     return std::find(faults_.begin(), faults_.end(), std::string(kind) + ":" + std::string(subject)) !=
            faults_.end();
   }
-  // With any subject, or none.
+  // Whether this kind of fault is requested, with any subject or none.
   bool asks(std::string_view kind) const {
     return std::any_of(faults_.begin(), faults_.end(),
                        [&](const std::string& fault) { return fault.substr(0, fault.find(':')) == kind; });
   }
-  // The number, from 1, of the receive that is to go wrong; 0 where none is.
+  // The number, counted from 1, of the receive that must go wrong; 0 if none.
   std::int64_t wrong_receive(std::string_view transport) const {
     const auto given = arguments("flip-byte", std::string(transport));
     return given.empty() ? 0 : std::stoll(given[0]);
   }
 
  private:
-  // What follows the subject of an injected fault; empty where it is not asked for.
+  // The parts after the subject of an injected fault; empty if it is not requested.
   std::vector<std::string> arguments(std::string_view kind, const std::string& subject) const {
     for (const auto& fault : faults_) {
       auto parts = split(fault, ':');

@@ -1,4 +1,4 @@
-// Files of the operating system: whole transfers, and what the page cache holds of a file.
+// Files of the operating system: complete transfers, and the part of a file in the page cache.
 #pragma once
 
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 
 namespace scope {
 
-// Blocks, addresses and offsets that O_DIRECT accepts on any disk.
+// Unit of blocks, addresses and offsets that O_DIRECT accepts on any disk.
 constexpr std::int64_t direct_unit = 4096;
 
-// The error of the last system call, in words.
+// A description of the last system call's error.
 inline std::string last_error() { return std::strerror(errno); }
 
-// `call(done)` moves what is left after `done` bytes.
+// Repeats `call(done)`, which transfers the rest after `done` bytes, until all bytes are transferred.
 template <class Call>
 std::string whole(std::int64_t bytes, Call&& call) {
   for (std::int64_t done = 0; done < bytes;) {
@@ -51,10 +51,10 @@ class File {
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  // Returns false, with errno, where the system reports an error that it kept until now.
+  // Returns false, with errno, if the system reports a deferred error.
   bool close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
 
-  // All bytes, in as many calls as the system needs. Empty, or what went wrong.
+  // Transfer all bytes, in as many calls as the system needs. Return the problem, or an empty text.
   std::string write(const std::byte* data, std::int64_t bytes, std::int64_t offset) const {
     return whole(bytes,
                  [&](std::int64_t done) { return pwrite(descriptor_, data + done, bytes - done, offset + done); });
@@ -64,21 +64,21 @@ class File {
                  [&](std::int64_t done) { return pread(descriptor_, data + done, bytes - done, offset + done); });
   }
 
-  // Whether it is on tmpfs or ramfs.
+  // Whether the file is on tmpfs or ramfs.
   bool in_memory() const {
     struct statfs facts{};
     return fstatfs(descriptor_, &facts) == 0 &&
            (facts.f_type == TMPFS_MAGIC || facts.f_type == static_cast<long>(RAMFS_MAGIC));
   }
-  // O_DIRECT from now on; false, with errno, where that is refused
+  // Uses O_DIRECT from now on; returns false, with errno, if that is refused.
   bool bypass_cache() const { return fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_DIRECT) == 0; }
   // Asks the system to evict all pages that are not dirty.
   void leave_cache() const { posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }
-  // The fraction of its pages in memory; 1 where the system does not report it.
+  // The fraction of the file's pages in memory; 1 if the system does not report it.
   double resident_share(std::int64_t bytes) const {
     if (bytes <= 0) return 0;
     void* pages = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor_, 0);
-    // What bypasses the page cache cannot be mapped (FUSE with direct_io).
+    // Files that bypass the page cache cannot be mapped (FUSE with direct_io).
     if (pages == MAP_FAILED) return errno == ENODEV ? 0 : 1;
     const long page = sysconf(_SC_PAGESIZE);
     std::vector<unsigned char> resident((bytes + page - 1) / page);

@@ -27,10 +27,10 @@ constexpr std::int64_t unquestioned = (mpi_simulates ? std::int64_t{256} << 10 :
 std::optional<double> number_in_file(const std::string& path) {
   std::ifstream file(path);
   double value = 0;
-  return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number: no limit
+  return file >> value ? std::optional(value) : std::nullopt;  // "max" is not a number and means no limit
 }
 
-// The number behind a name in a file of such pairs; 0 without one.
+// The number after a name in a file of such pairs; 0 if there is none.
 double number_of(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   double value = 0;
@@ -39,7 +39,7 @@ double number_of(const std::string& path, std::string_view name) {
   return 0;
 }
 
-// What a control group's limit leaves; file pages that were not used for long are given back when needed.
+// The memory that a control group's limit leaves, including inactive file pages, which are released when needed.
 std::optional<double> left_in(const ControlGroup& group) {
   const bool second = group.version == 2;
   const auto limit = number_in_file(group.folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
@@ -52,7 +52,7 @@ std::optional<double> left_in(const ControlGroup& group) {
 
 std::string megabytes(double bytes) { return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"}); }
 
-// What the limit of this process's resident set leaves. Linux does not enforce it; a simulation is given one.
+// The memory that the resident-set limit of this process leaves. Linux does not enforce it; simulations set it.
 double left_in_resident_set() {
   rlimit limit{};
   std::ifstream sizes("/proc/self/statm");
@@ -64,7 +64,7 @@ double left_in_resident_set() {
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - resident_pages * page_bytes);
 }
 
-// What the ranks of this host may still fill.
+// The memory that the ranks of this host may still use.
 double available_here() {
   return mpi_simulates ? std::min(available_bytes(), left_in_resident_set()) : available_bytes();
 }
@@ -76,23 +76,23 @@ double available_here() {
 
 std::int64_t claimed = 0;
 bool questioned = false;
-// When the first large claim was made; none before it.
+// Available memory at the first large claim; none before it.
 std::optional<double> available_before;
 
-// The ranks that share a memory with this one.
+// The ranks that share memory with this rank.
 Communicator sharing_memory(const Communicator& communicator) {
   // Simulated ranks all live in one process.
   if (mpi_simulates) return Communicator::duplicate(communicator.handle());
   return Communicator::on_this_host(communicator);
 }
 
-// Throws Unavailable where the bytes of all ranks of this host exceed what is `available()` there.
+// Throws Unavailable if the bytes of all ranks of this host exceed the `available()` memory.
 template <class Available>
 void require_on_host(std::int64_t bytes, Available&& available, const Communicator& communicator) {
   if (communicator.largest(bytes) <= unquestioned) return;
   const Communicator host = sharing_memory(communicator);
   const double needed = host.sum(static_cast<double>(bytes));
-  // The first simulated rank that looks finds the memory of all; the others find what those before them left.
+  // The first simulated rank that checks finds the memory for all; the others find only the rest.
   const double left = mpi_simulates ? host.largest(available()) : host.smallest(available());
   if (needed > left) refuse(needed, left);
 }
@@ -130,8 +130,8 @@ QuestionedClaims::QuestionedClaims() {
 QuestionedClaims::~QuestionedClaims() { questioned = false; }
 
 void QuestionedClaims::require_together(const Communicator& communicator) const {
-  // Constructors may have touched their buffers: what was available before them counts. Ranks that claimed little
-  // did not look, and must not decide.
+  // Constructors may have touched their buffers, so the memory available before them counts. Ranks that claimed
+  // little did not check it, and must not decide.
   static constexpr double not_looked = mpi_simulates ? 0 : std::numeric_limits<double>::infinity();
   require_on_host(claimed, [] { return available_before.value_or(not_looked); }, communicator);
 }

@@ -27,8 +27,8 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
     throw std::bad_alloc();
   }
   data_ = static_cast<std::byte*>(memory);
-  // Processors prefetch beyond the last line. If the page there is absent, they look for it in every message: reading a
-  // page that follows whole pages of data makes it present, and leaves the data untouched.
+  // Processors prefetch beyond the last line. If the page there is absent, they search for it in every message.
+  // Reading the page after whole pages of data makes it present and leaves the data untouched.
   if (bytes % page == 0) static_cast<void>(static_cast<volatile std::byte*>(data_)[bytes]);
 }
 
@@ -81,7 +81,7 @@ void write_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
 
 std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed) {
   std::size_t at = 0;
-  // Whole words first, as fast as memory goes.
+  // Compares whole words first, at the speed of memory.
   for (; at + 8 <= bytes.size(); at += 8) {
     std::uint64_t found = 0;
     std::memcpy(&found, bytes.data() + at, 8);

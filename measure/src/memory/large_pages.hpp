@@ -1,5 +1,5 @@
-// Arrays for computation: aligned for any vector and, where they are long, in large pages, so that few addresses are
-// translated, by the processor and by what copies messages inside a host.
+// Arrays for computation, aligned for any vector. Long arrays are in large pages, so that few addresses are
+// translated by the processor and when messages are copied within a host.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ struct LargePages {
   Item* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(Item);
     void* const begin = ::operator new(bytes, alignment(bytes));
-    // A refusal changes nothing but the speed.
+    // A refusal affects only the speed.
     if (bytes >= large_page) madvise(begin, bytes, MADV_HUGEPAGE);
     return static_cast<Item*>(begin);
   }

@@ -2,7 +2,7 @@
 
 namespace scope {
 
-// A base of classes that own something: they are neither copied nor moved.
+// A base for classes that own a resource and are neither copied nor moved.
 struct NotCopied {
   NotCopied() = default;
   NotCopied(const NotCopied&) = delete;

@@ -1,4 +1,4 @@
-// The end of all ranks because of one.
+// Ends all ranks because of one.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,7 @@
 
 namespace scope {
 
-// A launcher that hears of the end first drops what it has not read.
+// Waits until the launcher has read standard error, as it drops unread output when it learns of the end.
 inline void wait_until_read() {
   struct stat file{};
   if (fstat(STDERR_FILENO, &file) != 0 || !S_ISFIFO(file.st_mode)) return;

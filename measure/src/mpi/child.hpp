@@ -1,4 +1,4 @@
-// Processes spawned by the running ones, and the answer by which they prove that they started.
+// Processes spawned by running ones, and the answer that proves that they started.
 #pragma once
 
 #include <mpi.h>
@@ -22,8 +22,8 @@ inline std::string own_path() {
   return readlink("/proc/self/exe", path.data(), path.size() - 1) > 0 ? path.data() : "scope-measure";
 }
 
-// Starts `children` processes and returns the intercommunicator to them; MPI_COMM_NULL where the library
-// refuses. Collective.
+// Starts `children` processes and returns the intercommunicator to them; MPI_COMM_NULL if the library refuses.
+// Collective.
 inline MPI_Comm spawn_children(int children, MPI_Comm parents) {
   std::string program = own_path();
   std::string argument = "--action=child";
@@ -39,7 +39,7 @@ inline MPI_Comm spawn_children(int children, MPI_Comm parents) {
   return error == MPI_SUCCESS ? everyone : MPI_COMM_NULL;
 }
 
-// Asks every child for the pattern of `question` plus its rank; returns what is wrong, or nothing. Called by rank 0 of the parents.
+// Asks every child for the pattern of `question` plus its rank; returns the problem, if any. Called by the parents' rank 0.
 inline std::string problem_of_children(MPI_Comm everyone, int children, int question) {
   int count = 0;
   MPI_Comm_remote_size(everyone, &count);

@@ -12,9 +12,9 @@ namespace scope {
 
 MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
   const ToolsInterface tools;
-  // The level that MPI_Init gives, as most programs call it. Open MPI 4 locks from MPI_THREAD_FUNNELED on,
-  // which makes a small message half as expensive again; the only other thread here, which reports progress,
-  // never calls MPI.
+  // By default the level of MPI_Init, which most programs call. From MPI_THREAD_FUNNELED on, Open MPI 4 uses
+  // locks, which increase the cost of a small message by half; the only other thread here, which reports
+  // progress, never calls MPI.
   int provided = 0;
   MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   int rank = 0;
@@ -45,7 +45,7 @@ Communicator::Communicator(MPI_Comm handle, bool owned) : handle_(handle), owned
 }
 
 Communicator Communicator::duplicate(MPI_Comm original) {
-  // Nobody else sends in a simulation, and SMPI makes a communicator by as many messages as the square of its ranks.
+  // Others do not send in a simulation, and SMPI sends p^2 messages for p ranks to make a communicator.
   if (mpi_simulates) return Communicator(original, false);
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(original, &copy);
@@ -98,7 +98,7 @@ std::vector<std::string> parts_of(const std::string& all, int block, const std::
 
 }  // namespace
 
-// Blocks of one size, on the root: libraries gather them along a tree, and texts of several sizes from rank after rank.
+// Gathers blocks of equal size on the root, for which libraries use a tree; texts of different sizes come rank by rank.
 int Communicator::gather_blocks(const std::string& text, std::string& all, std::vector<int>& lengths) const {
   const int length = static_cast<int>(text.size());
   MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_);
@@ -116,7 +116,7 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
   const int block = gather_blocks(text, all, lengths);
   MPI_Bcast(lengths.data(), size_, MPI_INT, 0, handle_);
   all.resize(static_cast<std::size_t>(block) * size_);
-  // By way of one rank: from each to each, some libraries send as many messages as the square of the ranks.
+  // Via one rank, because some libraries send p^2 messages for an allgather of p ranks.
   MPI_Bcast(all.data(), static_cast<int>(all.size()), MPI_CHAR, 0, handle_);
   return parts_of(all, block, lengths);
 }

@@ -12,10 +12,10 @@
 
 namespace scope {
 
-// Initializes MPI for the life of the program.
+// Initializes MPI for the lifetime of the program.
 class MpiEnvironment : NotCopied {
  public:
-  // `threads`: several threads of each process may call MPI at once, if the library supports that.
+  // `threads`: whether several threads of each process may call MPI at once, if the library supports that.
   MpiEnvironment(int& argc, char**& argv, bool threads);
   ~MpiEnvironment();
 
@@ -28,12 +28,12 @@ class MpiEnvironment : NotCopied {
   std::vector<ControlVariable> settings_;
 };
 
-// A duplicated communicator, so that our messages match no others.
+// A duplicated communicator, so that our messages do not match others.
 class Communicator {
  public:
   static Communicator duplicate(MPI_Comm original);
   static Communicator split(const Communicator& original, int color, int key);
-  // On a periodic grid, row by row.
+  // A periodic grid, filled row by row.
   static Communicator grid(const Communicator& original, std::span<const int> extents);
   static Communicator on_this_host(MPI_Comm original);  // of ranks that can share memory
   static Communicator on_this_host(const Communicator& original) { return on_this_host(original.handle()); }
@@ -47,7 +47,7 @@ class Communicator {
   int size() const { return size_; }
   bool root() const { return rank_ == 0; }
 
-  // The largest, smallest or added up numbers of all ranks, on every rank. Collective.
+  // The largest, smallest or summed numbers of all ranks, on every rank. Collective.
   template <class Number>
   Number largest(Number mine) const {
     return reduced(mine, MPI_MAX);
@@ -60,14 +60,14 @@ class Communicator {
   Number sum(Number mine) const {
     return reduced(mine, MPI_SUM);
   }
-  // Whether the condition holds on some rank. Collective.
+  // Whether the condition is true on any rank. Collective.
   bool any(bool here) const { return largest(here ? 1 : 0) != 0; }
 
-  // Gathers one text of every rank on every rank, in rank order.
+  // Gathers one text from every rank on every rank, in rank order.
   std::vector<std::string> all_gather(const std::string& text) const;
-  // Gathers them on the root; nothing on the other ranks.
+  // Gathers texts on the root; empty on the other ranks.
   std::vector<std::string> gather(const std::string& text) const;
-  // The text of one rank, on all. Collective.
+  // The text of one rank, on all ranks. Collective.
   std::string broadcast(std::string text, int root) const;
 
  private:

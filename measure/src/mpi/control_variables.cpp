@@ -21,12 +21,12 @@ constexpr std::size_t longest_text = 64;
 constexpr int longest_name = 256;
 constexpr int longest_value = 1 << 16;
 
-// Parts of the names (in lower case) of sizes that select a protocol or algorithm.
+// Parts of the lower-case names of sizes that select a protocol or algorithm.
 constexpr std::array limits = {
     "eager",     "rndv",       "rendezvous", "threshold",        "_limit",       "max_send",    "max_inline",
     "fbox_size", "cell_size",  "pipeline",   "segsize",          "segment_size", "segmentsize", "chunk_size",
     "msg_size",  "_small_msg", "_large_msg", "intermediate_msg", "crossover",    "switchover",  "fragment_size"};
-// Ends of the names of variables that select components or algorithms, and whole names.
+// Ends of the names of variables that select components or algorithms, followed by whole names.
 constexpr std::array choices = {"_algorithm", "mpir_cvar_ch4_netmod", "mpir_cvar_ch4_shm"};
 constexpr std::array frameworks = {"pml", "btl", "mtl", "coll"};
 // Variables that concern other memory, other calls or the start of the library.
@@ -95,7 +95,7 @@ std::optional<std::string> text(const std::vector<char>& bytes) {
   return whole;
 }
 
-// The library's name for a value; empty where it has none.
+// The library's name for a value; empty if it has none.
 std::string name_of(std::int64_t value, MPI_T_enum names) {
   int count = 0;
   std::array<char, longest_name> enum_name{};
@@ -129,7 +129,7 @@ std::optional<ControlVariable> read(int index, const Description& variable) {
     return std::nullopt;
   }
   const auto value = number(variable.type, bytes);
-  // 0 and below leave the choice to the library.
+  // Values of 0 and below leave the choice to the library.
   if (!value || *value <= 0) return std::nullopt;
   const std::string name = name_of(*value, variable.names);
   if (!name.empty()) return ControlVariable{variable.name, name.substr(0, longest_text)};

@@ -15,16 +15,16 @@ struct ControlVariable {
   std::variant<std::int64_t, std::string> value;
 };
 
-// Opens the tools interface for its lifetime. Opened before MPI, it costs Open MPI 4 nothing; opened later,
-// Open MPI registers all its components a second time, which takes 0.2 s. Closed after MPI, Open MPI removes
-// its files twice.
+// Opens the tools interface for its lifetime. With Open MPI 4, opening it before MPI is initialized costs nothing;
+// later, all components are registered a second time, which takes 0.2 s. If it is closed after MPI, Open MPI
+// removes its files twice.
 class ToolsInterface : NotCopied {
  public:
   ToolsInterface();
   ~ToolsInterface();
 
   // The sizes at which the library changes its protocol or algorithm, then the components and algorithms selected
-  // by the user; at most 100. Settings left to the library are omitted. Empty where the library reports none.
+  // by the user; at most 100. Settings left to the library are omitted. Empty if the library reports none.
   std::vector<ControlVariable> settings() const;
 
  private:

@@ -11,14 +11,14 @@
 
 namespace scope {
 
-// The ranks of a host are known by the number of its first rank.
+// The number of a host's first rank, which identifies its ranks.
 inline int first_rank(const std::vector<std::string>& hosts, const std::string& host) {
   return static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
 }
 
 class Hosts {
  public:
-  // Ranks that say the same name share a host. Collective; `world` must outlive it.
+  // Ranks that pass the same name are on the same host. Collective; `world` must outlive this object.
   Hosts(const Communicator& world, const std::string& host) : Hosts(world, host, world.all_gather(host)) {}
 
   int number() const { return number_; }
@@ -26,10 +26,10 @@ class Hosts {
   bool leads() const { return neighbors_.root(); }              // whether this is the first rank of its host
   const Communicator& leaders() const {
     return leaders_ ? *leaders_ : world_;
-  }  // of all hosts; of use to these only
+  }  // the first ranks of all hosts; to be used only by them
 
  private:
-  // `hosts`: of every rank, in rank order.
+  // `hosts`: the hosts of all ranks, in rank order.
   Hosts(const Communicator& world, const std::string& host, const std::vector<std::string>& hosts)
       : world_(world),
         number_(static_cast<int>(std::set(hosts.begin(), hosts.end()).size())),
@@ -40,7 +40,7 @@ class Hosts {
   const Communicator& world_;
   int number_;
   Communicator neighbors_;
-  std::optional<Communicator> leaders_;  // where they are not the world
+  std::optional<Communicator> leaders_;  // if they are not the world
 };
 
 }  // namespace scope

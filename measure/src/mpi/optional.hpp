@@ -1,5 +1,5 @@
-// Functions of MPI that not every library has. A program for one library knows which when it is compiled (CMakeLists.txt).
-// One that was compiled beforehand for an ABI (SCOPE_ANY_LIBRARY) asks the library of the run: there they are weak references.
+// MPI functions that not every library has. A program for one library knows them at compile time (CMakeLists.txt). A
+// program that is precompiled for an ABI (SCOPE_ANY_LIBRARY) asks the library at run time and has weak references to them.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 namespace scope {
 
-// Says whether the library of this run has a function with which the program was compiled.
+// Whether the library of this run has a function that the program was compiled with.
 inline bool library_has([[maybe_unused]] const char* function) {
 #if defined(SCOPE_ANY_LIBRARY)
   return dlsym(RTLD_DEFAULT, function) != nullptr;

@@ -21,7 +21,7 @@ inline int squarest(int processes) {
 // All processes in rows and columns.
 class ProcessGrid {
  public:
-  // `rows` 0: the squarest grid, with no more rows than columns. Throws Unavailable when `rows` does not
+  // `rows` 0: the squarest grid, with at most as many rows as columns. Throws Unavailable if `rows` does not
   // divide the number of processes.
   ProcessGrid(const Communicator& communicator, std::int64_t rows, GridOrder order = GridOrder::rows)
       : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))), order_(order) {
@@ -41,7 +41,7 @@ class ProcessGrid {
   int column() const { return column_; }
   GridOrder order() const { return order_; }
 
-  // Row and column wrap around: the grid is a torus.
+  // Row and column wrap around, since the grid is a torus.
   int rank(int row, int column) const {
     const int i = wrapped(row, rows_);
     const int j = wrapped(column, columns_);

@@ -1,4 +1,4 @@
-// Memory that all processes of one host read and write: a segment of each.
+// Memory that all ranks of one host read and write, with a segment for each rank.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 namespace scope {
 
-// The processes of one host; Unavailable on all of them where they are on several.
+// The ranks of one host; throws Unavailable on all ranks if they are on several hosts.
 inline Communicator one_host(const Communicator& communicator) {
   Communicator host = Communicator::on_this_host(communicator);
   if (host.size() < communicator.size())
@@ -20,7 +20,7 @@ inline Communicator one_host(const Communicator& communicator) {
   return host;
 }
 
-// A window of MPI_Win_allocate_shared. Collective over `host`, whose processes share a host, as is its end.
+// A window of MPI_Win_allocate_shared. Creation and destruction are collective over `host`, the ranks of one host.
 class SharedSegments : NotCopied {
  public:
   SharedSegments(const Communicator& host, std::int64_t bytes_of_each) : bytes_(bytes_of_each) {
@@ -37,7 +37,7 @@ class SharedSegments : NotCopied {
     MPI_Win_free(&window_);
   }
 
-  // The segment of one process; it begins at a page.
+  // The segment of one rank, which begins at a page.
   std::span<std::byte> of(int rank) const {
     MPI_Aint size = 0;
     int unit = 0;
@@ -45,8 +45,8 @@ class SharedSegments : NotCopied {
     MPI_Win_shared_query(window_, rank, &size, &unit, &begin);
     return {begin, static_cast<std::size_t>(bytes_)};
   }
-  // What others stored before they said so, by a message for example, is seen after this; and others see what was
-  // stored before it.
+  // After this call, stores of others are visible if they were announced before, for example by a message; and our
+  // earlier stores become visible to others.
   void synchronize() const { MPI_Win_sync(window_); }
 
  private:

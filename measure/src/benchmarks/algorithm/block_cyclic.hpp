@@ -8,8 +8,8 @@
 
 namespace scope {
 
-// One dimension: `items` in blocks of `block`, distributed cyclically over `parts` processes from the first
-// one on, as seen by process `mine`.
+// One dimension: `items` in blocks of `block`, distributed cyclically over `parts` processes, beginning with
+// the first one, as seen by process `mine`.
 class BlockCyclic {
  public:
   BlockCyclic(std::int64_t items, std::int64_t block, int parts, int mine)
@@ -34,8 +34,8 @@ class BlockCyclic {
     for (std::int64_t i = 0; i < local_; ++i) items[i] = item(i);
     return items;
   }
-  // The number of this process's items among the first `end`, which is the local position of its first item
-  // from `end` on.
+  // The number of a process's items among the first `end`, which is the local position of its first item at or
+  // after `end`.
   std::int64_t before(std::int64_t end, int process) const {
     const std::int64_t whole = end / block_;
     const std::int64_t full = (whole / parts_ + (process < whole % parts_ ? 1 : 0)) * block_;
@@ -51,7 +51,7 @@ class BlockCyclic {
   std::int64_t local_;
 };
 
-// Both dimensions of a matrix, stored by columns on each process.
+// Both dimensions of a matrix that is stored by columns on each process.
 struct Layout {
   Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, const ProcessGrid& grid)
       : rows(n_rows, block, grid.rows(), grid.row()), columns(n_columns, block, grid.columns(), grid.column()) {
@@ -84,7 +84,7 @@ inline Parameter grid_order_parameter() {
 inline GridOrder asked_order(const Parameters& parameters) {
   return parameters.choice("grid_order") == "columns" ? GridOrder::columns : GridOrder::rows;
 }
-// Throws Unavailable where rows times columns differ from the number of processes.
+// Throws Unavailable if no grid of the requested rows and columns has this number of processes.
 inline ProcessGrid asked_grid(const Parameters& parameters, const Communicator& communicator,
                               GridOrder order = GridOrder::rows) {
   const std::int64_t rows = parameters.integer("grid_rows");
@@ -146,8 +146,8 @@ inline double distributed_row_norm(const Layout& layout, const Element& element,
   return largest(distributed_magnitudes(layout, element, Vector(layout.columns.items(), 1.0), communicator));
 }
 
-// Empty when C = A B, all distributed alike and rounded to `unit`, else a message that names the wrong row;
-// the bound is that of `product_problem`. Collective.
+// Empty if C = A B, all distributed in the same way and rounded to `unit`, else a message that names the wrong
+// row; the bound is the same as in `product_problem`. Collective.
 inline std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b,
                                                const Element& c, double unit, std::uint64_t seed,
                                                const Communicator& communicator) {

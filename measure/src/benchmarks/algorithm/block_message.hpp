@@ -1,4 +1,4 @@
-// Messages of blocks, sent and received in place within a larger matrix.
+// Messages that carry blocks, sent and received in place within a larger matrix.
 #pragma once
 
 #include <mpi.h>
@@ -8,9 +8,9 @@
 
 namespace scope {
 
-// The datatype of one row of a block, with the distance to the next row as its extent: a block is as many of
-// them as it has rows, whatever its layout. Both ends of a broadcast then have equal counts, by which
-// libraries segment it.
+// The datatype of one row of a block, with the distance to the next row as its extent: the count of a block is
+// its number of rows, whatever its layout. Both ends of a broadcast then have equal counts, which libraries use
+// to segment it.
 inline Datatype row_type(const Block& block) {
   const int columns = static_cast<int>(block.columns);
   return Datatype::vector(1, columns, columns, static_cast<int>(block.stride), MPI_DOUBLE, sizeof(double));
@@ -33,7 +33,7 @@ inline void finish(Requests& requests) {
   requests.clear();
 }
 
-// Lets the library make progress with pending messages, which it does only inside its calls. Returns whether
+// Lets the library make progress with pending messages, as it does so only inside its calls. Returns whether
 // all are complete.
 inline bool progress(Requests& requests) {
   int done = 0;

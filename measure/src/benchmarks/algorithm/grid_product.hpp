@@ -1,5 +1,5 @@
-// The common part of matrix products on a process grid: the root generates A and B and receives C, which is
-// checked there.
+// The common part of matrix products on a process grid: the root generates A and B, and receives and checks
+// C.
 #pragma once
 
 #include <initializer_list>
@@ -17,8 +17,8 @@ namespace scope {
 
 class GridProduct : public Benchmark {
  public:
-  // Cold by definition: the memory of the last repetition is released before, and allocated again inside the
-  // timed part.
+  // Cold by definition: the memory of the last repetition is released before the timed part, which allocates
+  // it again.
   void run(Repetition& repetition) override {
     release();
     whole_.reset();
@@ -55,8 +55,8 @@ class GridProduct : public Benchmark {
             grid_rows()};
   }
 
-  // The sizes of the thesis; sizes at which the plain loops would take half of the module's time are left to
-  // the next module.
+  // The sizes of the thesis; sizes for which the plain loops would take half of the module's time belong to the
+  // next module.
   static std::vector<Sweep> sweeps(std::vector<Sweep> own) {
     own.push_back({"standard", "ranks=every variant=plain,transposed n=240,600,840"});
     own.push_back({"standard", "ranks=every variant=transposed n=1080"});
@@ -85,7 +85,7 @@ class GridProduct : public Benchmark {
         columns_(size_, grid_.columns()),
         collected_(communicator.root() ? Partners::everyone() : Partners::root()) {}
 
-  // Refuses problems that do not fit; memory comes first, because all processes decide on it together.
+  // Refuses problems that do not fit; memory is checked first, because all processes decide on it together.
   void require(std::int64_t values) {
     if (communicator_.root()) values += 3 * std::int64_t{size_} * size_;
     require_memory(values * static_cast<std::int64_t>(sizeof(double)), communicator_);
@@ -95,25 +95,25 @@ class GridProduct : public Benchmark {
   virtual std::size_t meetings() const = 0;
   // Releases everything that `solve` allocated.
   virtual void release() = 0;
-  // The whole program, beginning with initialization.
+  // The whole program, including initialization.
   virtual void solve(Phases& phases) = 0;
 
   bool tuned() const { return variant_ == "tuned"; }
-  // Whether messages travel during the product.
+  // Whether messages are in flight during the product.
   bool overlapped() const { return tuned() || variant_ == "overlapped"; }
 
   void make_matrices() {
     if (!communicator_.root()) return;
     whole_.emplace(size_);
     map({&whole_->c});
-    // Each while its new pages are in the cache.
+    // Each matrix is filled while its new pages are in the cache.
     map({&whole_->a});
     make_matrix(whole_->a.all(), seed_);
     map({&whole_->b});
     make_matrix(whole_->b.all(), ~seed_);
   }
 
-  // The plain loops keep the pages that they have without overlap, so that only the communication differs.
+  // The plain loops use the same pages with and without overlap, so that only the communication differs.
   void map(std::initializer_list<Values*> all) const {
     if (!tuned()) return;
     for (Values* values : all) values->map();
@@ -126,7 +126,7 @@ class GridProduct : public Benchmark {
   }
   std::int64_t share_values() const { return rows_.size(grid_.row()) * columns_.size(grid_.column()); }
 
-  // Brings the dense blocks of all processes to their positions in C on the root: gathered by rank, then copied.
+  // Gathers the dense blocks of all processes by rank, and copies them to their positions in C on the root.
   void gather(const double* mine) {
     const auto sizes =
         of_each_process([&](int row, int column) { return rows_.size(row) * columns_.size(column); });
@@ -144,8 +144,8 @@ class GridProduct : public Benchmark {
   // The number of parts into which overlapped products are cut, so that messages make progress between them.
   int pieces() const { return communicator_.size() > 1 ? 4 : 1; }
 
-  // One product in parts, with `then` after each. The BLAS blocks the inner dimension anyway, so that cutting it
-  // costs nothing; the loops go through the rows, and do the same work in the same order.
+  // One product in parts, with a call of `then` after each. The parts divide the inner dimension for the BLAS,
+  // which blocks it anyway, and the rows for the loops, which then do the same work in the same order.
   template <class Then>
   void multiply_in_parts(const Block& a, const Block& b, const Block& c, Contribution contribution, Then then) {
     const Partition parts(tuned() ? a.columns : c.rows, pieces());
@@ -162,14 +162,14 @@ class GridProduct : public Benchmark {
     }
   }
 
-  // The bands of a process's share, in the order in which they are ready.
+  // Receives the bands of a process's part, in the order in which they become ready.
   void receive_bands(const Block& share, int from, int tag, Requests& due) const {
     const Partition bands(share.rows, pieces());
     for (int band = 0; band < bands.parts(); ++band)
       start_receive(share.band(bands, band), from, tag, communicator_.handle(), due);
   }
 
-  // By rank.
+  // Calls `action` for every process, by rank.
   template <class Action>
   void for_each_process(Action action) const {
     for (int row = 0; row < grid_.rows(); ++row)
@@ -183,14 +183,14 @@ class GridProduct : public Benchmark {
     return values;
   }
 
-  // Whether this process uses its blocks of the whole matrices where they are.
+  // Whether this process uses its blocks in place, inside the whole matrices.
   bool in_place() const { return overlapped() && communicator_.root(); }
   // The part of C of this process; `own` is its memory.
   Block share_in(Values& own) {
     if (in_place()) return share(0, 0);
     return dense(own.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
   }
-  // A block of B of this process, transposed where requested.
+  // A block of B of this process, transposed if requested.
   Block dense_b(double* values, std::int64_t inner) const {
     const std::int64_t columns = columns_.size(grid_.column());
     return product_->turned() ? dense(values, columns, inner) : dense(values, inner, columns);

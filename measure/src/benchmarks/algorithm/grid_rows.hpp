@@ -4,7 +4,7 @@
 
 namespace scope {
 
-// The parameter of a `ProcessGrid`.
+// The parameter that sets the rows of a `ProcessGrid`.
 inline Parameter grid_rows() {
   return parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: the squarest grid")
       .worded("1=1 grid row,{} grid rows");

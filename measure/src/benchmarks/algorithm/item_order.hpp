@@ -1,7 +1,7 @@
-// 32-bit items as keys: unsigned integers whose order is the order of the items.
+// 32-bit items as keys: unsigned integers that sort in the same order as the items.
 //
-// Floats: -inf < ... < -0 < +0 < ... < +inf < NaN < NaN with the sign bit set. Keys and items map one to one,
-// bit for bit, so that sorting keys loses nothing, not even a NaN's payload.
+// Floats: -inf < ... < -0 < +0 < ... < +inf < NaN < NaN with the sign bit set. The mapping is one-to-one, bit
+// for bit, so that sorting keys loses nothing, not even a NaN's payload.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ using Key = std::uint32_t;
 
 enum class Item { single, integer };
 
-// The key of -inf once the bits of a float are transformed to grow with its value: lower ones are negative
+// The key of -inf after the bits of a float are transformed to grow with its value: lower keys are negative
 // NaNs, which the subtraction wraps to the upper end.
 constexpr Key negative_infinity = 0x007fffff;
 constexpr Key sign = 0x80000000;

@@ -1,5 +1,5 @@
-// Dense matrices with known singular values, eigenvalues and condition, each element of which any process can
-// compute independently.
+// Dense matrices with known singular values, eigenvalues and condition number. Any process can compute any
+// element independently.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace scope {
 
 // A = (I - 2 u u^T) D (I - 2 v v^T) with unit vectors u and v: two Householder reflections preserve the
-// singular values. D decreases evenly on a logarithmic scale from 1 to 1 / condition. Symmetric and positive
-// definite, with eigenvalues D, where u = v.
+// singular values. D decreases evenly on a logarithmic scale from 1 to 1 / condition. If u = v, A is symmetric
+// and positive definite, with eigenvalues D.
 class KnownCondition {
  public:
   KnownCondition(std::int64_t n, double condition, std::uint64_t seed, bool symmetric)
@@ -50,7 +50,7 @@ class KnownCondition {
   double middle_;  // u^T D v
 };
 
-// Banded matrices whose condition in the row-sum norm is at most the requested one: |a_ii| = 1 and the other
+// Banded matrices whose condition number c in the row-sum norm is at most as requested: |a_ii| = 1 and the other
 // magnitudes of a row sum to at most r = (c - 1) / (c + 1), so that |A| <= 1 + r and |A^-1| <= 1 / (1 - r)
 // (Varah 1975, Linear Algebra and its Applications 11).
 class KnownBand {
@@ -65,8 +65,8 @@ class KnownBand {
     return 2 * off_ * matrix_value(seed_, std::min(row, column) * n_ + std::max(row, column));
   }
 
-  // With the rows of each pair (0, 1), (2, 3), ... exchanged, so that every second column must be pivoted;
-  // the exchange preserves the norms of A and its inverse and widens a band of band - 1 by one.
+  // The rows of each pair (0, 1), (2, 3), ... are exchanged, so that every second column must be pivoted; the
+  // exchange preserves the norms of A and its inverse and widens a band of band - 1 by one.
   double general(std::int64_t row, std::int64_t column) const {
     const std::int64_t partner = row ^ 1;
     const std::int64_t original = band_ > 0 && partner < n_ ? partner : row;

@@ -1,9 +1,9 @@
-// A Laplace problem whose iterates are known without iterating: a discrete harmonic function, which no sweep
-// changes, plus waves sin(a pi x) sin(b pi y), each of which a sweep multiplies by a known factor.
+// A Laplace problem with iterates that are known without iterating: a discrete harmonic function, which sweeps
+// do not change, plus waves sin(a pi x) sin(b pi y), each of which a sweep multiplies by a known factor.
 //
-// The mean of the four neighbors multiplies a wave by lambda = (cos(a pi h) + cos(b pi h)) / 2, h = 1/(N +
-// 1). Jacobi: by lambda in each sweep. Red-black: the first half takes red from black, the second black from
-// red; after k sweeps red has lambda^(2k-1), black lambda^(2k).
+// The mean of the four neighbors multiplies a wave by lambda = (cos(a pi h) + cos(b pi h)) / 2, h = 1/(N + 1).
+// Jacobi: by lambda in each sweep. Red-black: the first half sweep computes red from black points, the second
+// black from red; after k sweeps the factor is lambda^(2k-1) for red and lambda^(2k) for black points.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Laplace {
     add_wave(size, size, 0.25);
   }
 
-  // Harmonic for the five-point stencil itself, not only in the limit.
+  // Harmonic for the five-point stencil itself, not only in the limit of small steps.
   double harmonic(int row, int column) const {
     const double x = (column + 1) * step_;
     const double y = (row + 1) * step_;
@@ -34,7 +34,7 @@ class Laplace {
   }
   double start(int row, int column) const { return at(row, column, ones_); }
 
-  // The factor of every wave after `applications` of the mean of neighbors.
+  // The factor of every wave after taking the mean of neighbors `applications` times.
   using Factors = std::vector<double>;
   Factors factors(std::int64_t applications) const {
     Factors factors;
@@ -49,15 +49,15 @@ class Laplace {
   double slowest_wave(int row, int column) const { return wave(0, row, column); }
   double slowest_lambda() const { return waves_.front().lambda; }
 
-  // An upper bound of all values.
+  // An upper bound on all values.
   double largest() const { return 1.25 + static_cast<double>(waves_.size()); }
   int size() const { return size_; }
 
  private:
   struct Wave {
     double lambda;
-    std::vector<double> along_rows;     // amplitude included
-    std::vector<double> along_columns;  // both with the boundary, where they vanish
+    std::vector<double> along_rows;     // including the amplitude
+    std::vector<double> along_columns;  // both include the boundary, where they vanish
   };
 
   double wave(std::size_t which, int row, int column) const {

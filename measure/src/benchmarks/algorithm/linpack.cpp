@@ -1,9 +1,9 @@
-// algorithm.linpack: a dense system of equations solved as HPL does, by Scope's own LU.
+// algorithm.linpack: a dense system of equations, solved as in HPL by Scope's own LU factorization.
 //
 // Timed: factorization with partial pivoting of the block-cyclic [A | b], and the solution with U, on every
 // rank; the slowest counts. Generating the matrix and computing the residual are not timed.
 //
-// Not for sanitizers: they do not see into the BLAS, and without it nothing runs.
+// Not for sanitizers: they cannot see into the BLAS, without which nothing runs.
 
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/linpack/hpl_matrix.hpp"
@@ -48,7 +48,7 @@ class Linpack final : public Benchmark {
         source_(n_, kind(parameters.choice("matrix"))),
         row_(Communicator::split(communicator, grid_.row(), grid_.column())),
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
-        // A panel that does not travel is best factored after everything else.
+        // A panel that is not sent is best factored after everything else.
         ahead_(parameters.integer("look_ahead") != 0 && row_.size() > 1),
         spans_hosts_(spans_hosts(row_)),
         a_(required()),
@@ -81,7 +81,7 @@ class Linpack final : public Benchmark {
     repetition.observe("broadcast_s", times_.broadcast_s);
     repetition.observe("swap_s", times_.swap_s);
     repetition.observe("update_s", times_.update_s);
-    // Samples hold only numbers: a NaN is worse than any.
+    // Samples hold only numbers: a NaN becomes a value worse than any other.
     const double found = residual();
     repetition.observe("residual", std::isfinite(found) ? found : std::numeric_limits<double>::max());
   }
@@ -104,9 +104,9 @@ class Linpack final : public Benchmark {
     double factorize_s = 0;
     double solve_s = 0;
     double panel_s = 0;      // factoring panels
-    double broadcast_s = 0;  // waiting for them
+    double broadcast_s = 0;  // waiting for panels
     double swap_s = 0;       // exchanging rows
-    double update_s = 0;     // products
+    double update_s = 0;     // matrix products
   };
 
   static HplMatrix::Kind kind(const std::string& name) {
@@ -114,7 +114,7 @@ class Linpack final : public Benchmark {
     return name == "not_a_number" ? HplMatrix::Kind::not_a_number : HplMatrix::Kind::regular;
   }
 
-  // Columns a multiple of a page apart would map to the same cache sets.
+  // Columns that are a multiple of a page apart would map to the same cache sets.
   static std::int64_t spread(std::int64_t rows) {
     const std::int64_t whole = (rows + 7) / 8 * 8;
     return whole % 256 == 0 ? whole + 8 : whole;
@@ -166,7 +166,7 @@ class Linpack final : public Benchmark {
   bool has_column(std::int64_t step) const { return layout_.columns.owner(first(step)) == layout_.columns.mine(); }
   bool has_row(std::int64_t step) const { return layout_.rows.owner(first(step)) == layout_.rows.mine(); }
 
-  // Right-looking. With a look-ahead the next panel is updated and factored before the rest, and travels
+  // Right-looking. With a look-ahead, the next panel is updated and factored before the rest, and is broadcast
   // while the rest is updated.
   void factorize() {
     publish(0);
@@ -209,12 +209,12 @@ class Linpack final : public Benchmark {
     broadcast.start(panel.message(), layout_.columns.owner(first(step)));
   }
 
-  // The effect of a panel on the local columns [from, to).
+  // Applies a panel to the local columns [from, to).
   void update(std::int64_t step, std::int64_t from, std::int64_t to) {
     if (from >= to) return;
     Panel& panel = panels_[step % 2];
     const int columns = static_cast<int>(to - from);
-    // With all rows on this process, they are exchanged and multiplied in place.
+    // If all rows are on this process, they are exchanged and multiplied in place.
     const Upper upper = column_.size() == 1 ? Upper{at(panel.first(), from), leading_}
                                             : Upper{room_for(panel.width(), columns), panel.width()};
     watch_->add(times_.swap_s, [&] {
@@ -259,8 +259,8 @@ class Linpack final : public Benchmark {
               upper_leading, 1.0, at(layout_.rows.local() - rows, from + begin), static_cast<int>(leading_));
   }
 
-  // The pivot rows go to every process of the column (`upper_`), the displaced rows to the positions that the
-  // pivot rows leave.
+  // Sends the pivot rows to every process of the column (`upper_`), and the displaced rows to the former
+  // positions of the pivot rows.
   void exchange_rows(Panel& panel, std::int64_t from, int columns) {
     const RowExchange exchange(panel.first(), panel.pivots(), panel.width());
     const int parts = column_.size();
@@ -329,7 +329,7 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // The values in this many columns of each process's list of rows.
+  // The values of each process's list of rows in this many columns.
   static Parcels parcels(const std::vector<std::vector<int>>& rows, int columns) {
     std::vector<int> sizes;
     for (const auto& list : rows) sizes.push_back(static_cast<int>(list.size()) * columns);
@@ -346,8 +346,8 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // U x = y from the last block to the first. Every process subtracts the contribution of its columns to the
-  // rows above; a block's right-hand side is the sum of these over its grid row.
+  // Solves U x = y from the last block to the first. Every process subtracts the contribution of its columns
+  // from the rows above; a block's right-hand side is the sum of these over its grid row.
   void solve() {
     Vector right(static_cast<std::size_t>(layout_.leading()));
     if (layout_.columns.owner(n_) == layout_.columns.mine())
@@ -374,8 +374,8 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // |A x - b| / (eps n (|A| |x| + |b|)) as in HPL: the largest row sum and the largest elements, eps the unit
-  // roundoff. Collective.
+  // |A x - b| / (eps n (|A| |x| + |b|)) as in HPL: |A| is the largest row sum, other norms are the largest
+  // elements, and eps is the unit roundoff. Collective.
   double residual() const {
     Vector x(n_);
     const double* part = own_x_.data();

@@ -1,4 +1,4 @@
-// The product of two blocks on one process: plain loops, or the BLAS.
+// The product of two blocks on one process, by plain loops or by the BLAS.
 #pragma once
 
 #include "benchmark.hpp"
@@ -36,13 +36,13 @@ enum class Contribution { first, further };  // C = A B, or C += A B
 
 class LocalProduct {
  public:
-  // `variant`: tuned (by the BLAS), transposed, or another one (plain loops). Throws Unavailable where tuned
-  // finds no BLAS.
+  // `variant`: tuned (BLAS), transposed, or any other (plain loops). Throws Unavailable for tuned if there is
+  // no BLAS.
   explicit LocalProduct(const std::string& variant) : turned_(variant == "transposed") {
     if (variant == "tuned") dgemm_.emplace("dgemm");
   }
 
-  // Whether B arrives transposed, so that its columns are the rows of the block.
+  // Whether B is received transposed, so that its columns are the rows of the block.
   bool turned() const { return turned_; }
 
   void operator()(const Block& a, const Block& b, const Block& c, Contribution contribution) const {
@@ -54,7 +54,7 @@ class LocalProduct {
 
  private:
   // One implementation for all algorithms, so that their local computation is identical.
-  // The triple loop: along a row of A and a column of B, or along rows of both where B was transposed on
+  // The triple loop: along a row of A and a column of B, or along rows of both if B was transposed on
   // distribution (thesis, eq. G.1).
   void with_loops(const Block& a, const Block& b, const Block& c, bool first) const {
     for (std::int64_t i = 0; i < c.rows; ++i) {
@@ -73,7 +73,7 @@ class LocalProduct {
       }
     }
   }
-  // The BLAS stores by columns: there these blocks are transposed, and C^T = B^T A^T.
+  // The BLAS stores by columns, so these blocks are transposed for it: C^T = B^T A^T.
   void with_blas(const Block& a, const Block& b, const Block& c, double beta) const {
     if (c.rows == 0 || c.columns == 0) return;
     const auto leading = [](const Block& block) { return static_cast<int>(block.stride); };

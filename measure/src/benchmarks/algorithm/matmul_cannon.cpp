@@ -1,10 +1,10 @@
 // algorithm.matmul_cannon: C = A B by Cannon's algorithm on any grid of processes.
 //
-// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialize), aligned
-// blocks to the processes (distribute), products of blocks (compute), blocks to the left and up (exchange), C
-// to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Non-square grids after Lee, Robertson
-// and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks, of which a
-// process holds L/c of A and L/r of B, and uses one of each in each of L steps.
+// Timed: the whole program on every rank, the slowest counts: allocating and filling buffers and matrices
+// (initialize), sending aligned blocks to the processes (distribute), multiplying blocks (compute), sending blocks
+// left and up (exchange), sending C to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Non-square
+// grids after Lee, Robertson and Fortes: the inner dimension is cut into L = lcm(r, c) blocks for r rows and c
+// columns of processes; a process holds L/c blocks of A and L/r of B, and uses one of each in each of L steps.
 #include <limits>
 #include <numeric>
 
@@ -19,7 +19,7 @@ constexpr int a_tag = 20;
 constexpr int b_tag = 21;
 constexpr int c_tag = 22;
 
-// A ring buffer for the blocks of one matrix that pass through a process, in the order of their use.
+// A ring buffer for the blocks of one matrix that pass through a process, in the order in which they are used.
 class Queue {
  public:
   Queue(int places, std::int64_t block) : places_(places), block_(block), values_(places * block) {}
@@ -44,7 +44,7 @@ class Cannon final : public GridProduct {
         inner_(size_, steps_) {
     for (const bool a_moves : {false, true}) {
       for (const bool b_moves : {false, true}) {
-        const int dealer = overlapped() ? 0 : MPI_PROC_NULL;  // source of blocks that no neighbor sends
+        const int dealer = overlapped() ? 0 : MPI_PROC_NULL;  // source of blocks that do not come from a neighbor
         senders_.push_back(Partners::these({a_moves ? right() : dealer, b_moves ? down() : dealer}));
       }
     }
@@ -82,7 +82,7 @@ class Cannon final : public GridProduct {
       solve_in_turn(phases);
   }
 
-  // As in the thesis: one step after another, by blocking calls.
+  // As in the thesis: one step after another, with blocking calls.
   void solve_in_turn(Phases& phases) {
     make_matrices();
     phases.meet(Phase::distribute, root_);
@@ -117,7 +117,7 @@ class Cannon final : public GridProduct {
     });
   }
 
-  // Packed by `pack` for one process after another, so that each receives one message.
+  // Data are packed by `pack` for one process after another, so that each receives one message.
   template <class Pack>
   void scatter(const std::vector<std::int64_t>& values, double* mine, Pack pack) {
     const Parcels parcels(std::vector<int>(values.begin(), values.end()));
@@ -136,7 +136,7 @@ class Cannon final : public GridProduct {
                  communicator_.handle(), MPI_STATUS_IGNORE);
   }
 
-  // Blocks of the next step travel during the product; the root uses its own blocks in place.
+  // Blocks of the next step are sent during the product; the root uses its own blocks in place.
   void solve_overlapped(Phases& phases) {
     map({&blocks_->a.values(), &blocks_->b.values(), &blocks_->c});
     make_matrices();
@@ -164,7 +164,7 @@ class Cannon final : public GridProduct {
     finish(due[steps_]);
   }
 
-  // The blocks of a step from the root to the others; those needed for the first step go first.
+  // Sends the blocks of a step from the root to the others; those for the first step are sent first.
   void deal(int step, Requests& due) {
     if (!communicator_.root()) {
       if (step < held_b_) start_receive(b(step), 0, b_tag, communicator_.handle(), due);
@@ -180,8 +180,8 @@ class Cannon final : public GridProduct {
     });
   }
 
-  // Forwards the blocks that this step is the last to use here, and receives others into the buffers of the
-  // previous step.
+  // Forwards the blocks that this process uses for the last time in this step, and receives others into the
+  // buffers of the previous step.
   void pass_on(int step, std::vector<Requests>& due) {
     if (step + held_a_ < steps_) {
       start_receive(a(step + held_a_), right(), a_tag, communicator_.handle(), due[step + held_a_]);
@@ -193,7 +193,7 @@ class Cannon final : public GridProduct {
     }
   }
 
-  // The last product: each band of C travels to the root while the next is computed.
+  // The last product: each band of C is sent to the root while the next is computed.
   void multiply_by_bands(int step, Requests& due) {
     if (communicator_.root()) {
       for_each_process([&](int row, int column) {
@@ -212,11 +212,11 @@ class Cannon final : public GridProduct {
   int inner_at(int row, int column, int step) const { return (row * held_b_ + column * held_a_ + step) % steps_; }
   int inner_here(int step) const { return inner_at(grid_.row(), grid_.column(), step); }
 
-  // Values of one buffer of a queue, on a row or a column of the grid.
+  // Number of values in one buffer of a queue, for a row or a column of the grid.
   std::int64_t a_block(int row) const { return rows_.size(row) * inner_.largest(); }
   std::int64_t b_block(int column) const { return columns_.size(column) * inner_.largest(); }
 
-  // Their position on the root.
+  // Positions of the blocks on the root.
   Block a_part(int row, int inner) {
     return whole(whole_->a).part(rows_.begin(row), inner_.begin(inner), rows_.size(row), inner_.size(inner));
   }
@@ -236,10 +236,10 @@ class Cannon final : public GridProduct {
   }
   Block c() { return share_in(blocks_->c); }
 
-  // One more than are held, for the incoming block; none where blocks lie in a whole matrix.
+  // Buffers: one more than the blocks held, for the incoming block; none for blocks inside a whole matrix.
   int places(int held) const { return std::min(held + 1, in_place() ? steps_ - held : steps_); }
 
-  // The initial blocks of each process.
+  // Sizes of the initial blocks of each process.
   std::vector<std::int64_t> a_counts() const {
     return of_each_process([&](int row, int) { return held_a_ * a_block(row); });
   }

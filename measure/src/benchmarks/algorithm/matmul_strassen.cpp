@@ -1,10 +1,10 @@
-// algorithm.matmul_strassen: C = A B by one level of Strassen's algorithm, one of its seven products on each
-// of seven processes, or all of them one after another on one process.
+// algorithm.matmul_strassen: C = A B by one level of Strassen's algorithm, with one of its seven products on
+// each of seven processes, or all of them one after another on one process.
 //
-// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialize: A on process
-// 0, B on process 2), operands to the processes, each a quarter or a sum of two (distribute), sums and
-// products (compute), products to the process that sums a quarter of C (exchange). The quarters are not
-// collected. After thesis, appendix C.
+// Timed: the whole program on every rank, the slowest counts: allocating and filling buffers and matrices
+// (initialize: A on process 0, B on process 2), sending operands, each a quarter or a sum of two (distribute),
+// sums and products (compute), sending products to the process that sums a quarter of C (exchange). The
+// quarters are not collected. After thesis, appendix C.
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
@@ -30,8 +30,8 @@ struct Operand {
   double sign = 0;
 };
 
-// Product P_i is that of the i-th operands (thesis, C.3 to C.9; C.8 and C.9 have wrong indices and are
-// corrected such that C.10 and C.13 hold).
+// Product P_i multiplies the i-th operands (thesis, C.3 to C.9; C.8 and C.9 have wrong indices there and are
+// corrected here so that C.10 and C.13 hold).
 constexpr std::array<Operand, products> operands_a{
     {{0, 3, 1}, {2, 3, 1}, {0}, {3}, {0, 1, 1}, {2, 0, -1}, {1, 3, -1}}};
 constexpr std::array<Operand, products> operands_b{
@@ -40,14 +40,14 @@ constexpr std::array<Operand, products> operands_b{
 constexpr double signs[4][products] = {
     {1, 0, 0, 1, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0}, {0, 1, 0, 1, 0, 0, 0}, {1, -1, 1, 0, 0, 1, 0}};
 
-// The source and destination of each product, in one global order of which each process does its own part: no
-// process ever waits for a later message, even if the library buffers nothing.
+// The source and destination of each product, in one global order, which each process follows for its own
+// messages: none ever waits for a later message, even if the library buffers nothing.
 struct Message {
   int from;
   int to;
 };
 struct Schedule {
-  std::array<int, 4> homes;  // of the quarters of C
+  std::array<int, 4> homes;  // processes that sum the quarters of C
   std::array<Message, 8> messages;
 };
 // Table C.2.
@@ -85,8 +85,8 @@ class Strassen final : public Benchmark {
 
   void fill(std::uint64_t seed) override { seed_ = seed; }
 
-  // Cold by definition: the memory of the last repetition is released before, and allocated again inside the
-  // timed part.
+  // Cold by definition: the memory of the last repetition is released before the timed part, which allocates
+  // it again.
   void run(Repetition& repetition) override {
     memory_.reset();
     std::optional<Phases> phases;
@@ -135,7 +135,7 @@ class Strassen final : public Benchmark {
     return {std::int64_t{size_} * size_, ""};
   }
 
-  // This process's part of C, or a quarter of it; empty where it has none.
+  // This process's part of C, or a quarter of it; empty if it has none.
   std::span<std::byte> received() override {
     if (!memory_ || home_of_quarter() < 0) return {};
     return alone() ? memory_->quarters[0].bytes() : memory_->product.bytes();
@@ -154,7 +154,7 @@ class Strassen final : public Benchmark {
     Values operand_b;
     Values product;
     std::vector<Came> came;
-    std::vector<Values> quarters;  // of C, where one process has them all
+    std::vector<Values> quarters;  // of C, if one process has them all
   };
 
   int rank() const { return communicator_.rank(); }
@@ -164,7 +164,7 @@ class Strassen final : public Benchmark {
   std::int64_t quarter_values() const { return half_ * half_; }
   int quarter_count() const { return static_cast<int>(quarter_values()); }
 
-  // The quarter of C that this process sums; negative for none.
+  // The quarter of C that this process sums; negative if none.
   int home_of_quarter() const {
     if (alone()) return 0;
     const auto at = std::find(schedule_.homes.begin(), schedule_.homes.end(), rank());
@@ -186,7 +186,7 @@ class Strassen final : public Benchmark {
     if (makes_b()) make_padded(memory_->b, ~seed_);
   }
 
-  // An N x N matrix in the corner of zeros.
+  // An N x N matrix in the corner of a larger one that is padded with zeros.
   void make_padded(Values& matrix, std::uint64_t seed) const {
     for (int i = 0; i < size_; ++i) {
       double* row = matrix.data() + i * 2 * half_;
@@ -242,7 +242,7 @@ class Strassen final : public Benchmark {
                 dense(memory_->product.data(), half_, half_), Contribution::first);
   }
 
-  // The second session, by blocking calls.
+  // The second session, with blocking calls.
   void exchange(Phases& phases) {
     auto place = memory_->came.begin();
     for (std::size_t i = 0; i < meetings_.size(); ++i) {
@@ -259,7 +259,7 @@ class Strassen final : public Benchmark {
     }
   }
 
-  // The product of this process enters its quarter unchanged; it was sent before.
+  // The product of this process is its quarter's first term, unchanged; it was already sent.
   void sum_up() {
     for (Came& other : memory_->came) add(other.product, signs[home_of_quarter()][other.from], memory_->product);
   }

@@ -1,9 +1,9 @@
 // algorithm.matmul_striped: C = A B, rows of A and columns of B striped over a grid of processes.
 //
-// Timed: the whole program on every rank, the slowest counts: buffers, matrices and the communicators of rows
-// and columns (initialize), stripes of A to the first column and of B to the first row of the grid
-// (distribute), broadcasts along rows and down columns (exchange), one product (compute), C to the root
-// (collect). After thesis 6.7.2 and appendices F.1 and G.
+// Timed: the whole program on every rank, the slowest counts: creating buffers, matrices and the communicators
+// of rows and columns (initialize), sending stripes of A to the first column and of B to the first row of the
+// grid (distribute), broadcasts along rows and down columns (exchange), one product (compute), sending C to the
+// root (collect). After thesis 6.7.2 and appendices F.1 and G.
 #include <chrono>
 
 #include "benchmarks/algorithm/block_message.hpp"
@@ -14,12 +14,12 @@
 namespace scope::matmul_striped {
 namespace {
 
-// How fast each process multiplies, all of them at the same time: what work is dealt by where nodes differ.
+// How fast each process multiplies while all of them do: if nodes differ, work is divided by these speeds.
 
-// Long enough for a processor that is withheld for some of every few milliseconds, as a lab's slow hosts are.
+// Long enough to average over a CPU that is withheld for part of every few milliseconds, as on a lab's slow hosts.
 constexpr std::chrono::milliseconds speed_measured_for{200};
 
-// Products of small square blocks per second on every process, by rank. Throws as LocalProduct does.
+// Products of small square blocks per second on every process, by rank. Throws the same as LocalProduct.
 std::vector<double> speeds(const Communicator& communicator, const std::string& variant, std::int64_t n) {
   const std::int64_t order = std::clamp<std::int64_t>(n, 1, 128);
   std::vector<double> a(order * order, 1.0);
@@ -62,10 +62,10 @@ class Striped final : public GridProduct {
     const double n = size_;
     const double r = grid_.rows();
     const double c = grid_.columns();
-    // What stays on the root: a stripe of A, one of B, and their product.
+    // Fractions that stay on the root: a stripe of A, one of B, and their product.
     const double kept_a = by_speed_ ? static_cast<double>(rows_.size(0)) / n : 1 / r;
     const double kept_b = 1 / c;
-    // Scattered, broadcast and gathered: A in r stripes to c processes each, B the same way.
+    // Matrices sent by the scatters, broadcasts (r stripes of A to c processes each, B likewise) and gather.
     const double matrices = (1 - kept_a) + (1 - kept_b) + (c - 1) + (r - 1) + (1 - kept_a * kept_b);
     return {.bytes = sizeof(double) * n * n * matrices,
             .flops = 2 * n * n * n,
@@ -77,8 +77,8 @@ class Striped final : public GridProduct {
     Values a;
     Values b;
     Values c;
-    Communicator row;     // of the processes beside this one, starting with the first column's
-    Communicator column;  // of those above and below, starting with the first row's
+    Communicator row;     // the processes of this grid row, from the first column on
+    Communicator column;  // the processes of this grid column, from the first row on
   };
 
   // Rows in proportion to the speed of the slowest process in each row of the grid.
@@ -106,7 +106,7 @@ class Striped final : public GridProduct {
       solve_in_turn(phases);
   }
 
-  // As in the thesis: one step after another, by blocking calls.
+  // As in the thesis: one step after another, with blocking calls.
   void solve_in_turn(Phases& phases) {
     make_matrices();
     phases.meet(Phase::distribute, dealt_);
@@ -121,7 +121,7 @@ class Striped final : public GridProduct {
     gather(c().data);
   }
 
-  // Stripes of N values per row of A or column of B follow one another.
+  // Scatters stripes that follow one another, with N values per row of A or column of B.
   void scatter(const Partition& stripes, const double* all, double* mine, MPI_Comm communicator) const {
     const Parcels parcels(stripes, size_);
     int rank = 0;
@@ -130,7 +130,7 @@ class Striped final : public GridProduct {
                  MPI_DOUBLE, 0, communicator);
   }
 
-  // A stripe of columns is not contiguous: the root packs it, transposed where requested.
+  // A stripe of columns is not contiguous: the root packs it, transposed if requested.
   void scatter_b() {
     Values packed(communicator_.root() ? std::int64_t{size_} * size_ : 0);
     for (int part = 0; communicator_.root() && part < columns_.parts(); ++part)
@@ -141,12 +141,12 @@ class Striped final : public GridProduct {
   // Messages in flight while bands of C are computed.
   struct Traffic {
     std::vector<Requests> come;  // bands of A
-    int passed = 0;              // bands that were forwarded along the row, or need not be
+    int passed = 0;              // bands that were forwarded along the row or need not be
     Requests leaving;            // messages that must only be complete at the end
   };
 
-  // A band of A arrives while the previous one is multiplied and the C of the one before that is sent; the
-  // root uses its stripes in place.
+  // A band of A arrives while the previous one is multiplied and the band of C before that is sent; the root
+  // uses its stripes in place.
   void solve_overlapped(Phases& phases) {
     map({&stripes_->a, &stripes_->b, &stripes_->c});
     make_matrices();
@@ -170,7 +170,7 @@ class Striped final : public GridProduct {
     finish(traffic.leaving);
   }
 
-  // Stripes of B to the first row and bands of A to the first column; no process can begin without its first one.
+  // Sends stripes of B to the first row and bands of A to the first column; waits only for each process's first.
   void deal(Traffic& traffic) {
     Requests urgent;
     if (communicator_.root())
@@ -204,7 +204,7 @@ class Striped final : public GridProduct {
     });
   }
 
-  // The first column forwards along its row what it has received.
+  // Processes of the first column forward the bands that they have received along their row.
   void pass_on(Traffic& traffic) {
     while (traffic.passed < pieces() && progress(traffic.come[traffic.passed])) {
       broadcast(traffic.passed, traffic.leaving);
@@ -226,13 +226,13 @@ class Striped final : public GridProduct {
 
   Block band_of(const Block& block, int band) const { return block.band(Partition(block.rows, pieces()), band); }
 
-  // Their position on the root.
+  // Positions of the stripes on the root.
   Block a_part(int row) { return whole(whole_->a).part(rows_.begin(row), 0, rows_.size(row), size_); }
   Block b_part(int column) {
     return whole(whole_->b).part(0, columns_.begin(column), size_, columns_.size(column));
   }
 
-  // The stripes of this process, and its share of C.
+  // The stripes of this process, and its part of C.
   Block a() { return in_place() ? a_part(0) : dense(stripes_->a.data(), rows_.size(grid_.row()), size_); }
   Block b() { return in_place() ? b_part(0) : dense_b(stripes_->b.data(), size_); }
   Block c() { return share_in(stripes_->c); }
@@ -245,7 +245,7 @@ class Striped final : public GridProduct {
   MPI_Comm column() const { return stripes_->column.handle(); }
 
   bool by_speed_;
-  Partners dealt_;  // processes that receive data from the root wait for it
+  Partners dealt_;  // the root and the processes that receive data from it
   Partners heads_;  // the first process of this row and the first of this column
   std::optional<Stripes> stripes_;
 };

@@ -1,4 +1,4 @@
-// The broadcast of a panel from the process that factored it to the others of its grid row, while they compute.
+// Broadcasts a panel from the process that factored it to the others of its grid row while they compute.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace scope {
 
-// `ring`: each process forwards it to its right neighbor. `ring_modified`: the first neighbor, which has
-// the next panel, does not forward it. `binomial`: a tree. `long`: cut into parts, one to each process, which
-// then circulate (van de Geijn).
+// `ring`: each process forwards the panel to its right neighbor. `ring_modified`: the first neighbor, which
+// has the next panel, does not forward it. `binomial`: a tree. `long`: the panel is cut into one part for each
+// process, and the parts then circulate (van de Geijn).
 inline constexpr const char* broadcasts = "ring_modified,ring,binomial,long";
-// Including those of the MPI library: `library` is MPI_Bcast, which topology-aware collectives replace when
+// The same and those of the MPI library: `library` is MPI_Bcast, which topology-aware collectives replace if
 // loaded; `library_nonblocking` is MPI_Ibcast.
 inline constexpr const char* broadcasts_with_library =
     "ring_modified,ring,binomial,long,library,library_nonblocking";
 
 class PanelBroadcast : NotCopied {
  public:
-  // `row`: a row or a column of the grid. `tag`: different from that of any other broadcast in flight.
+  // `row`: a row or a column of the grid. `tag`: different from the tag of any other broadcast in flight.
   PanelBroadcast(const Communicator& row, std::string kind, int tag)
       : row_(row), kind_(std::move(kind)), tag_(tag) {}
   ~PanelBroadcast() { finish(); }
@@ -43,7 +43,7 @@ class PanelBroadcast : NotCopied {
       MPI_Irecv(message_.data(), count(), MPI_DOUBLE, absolute(parent()), tag_, row_.handle(), &coming_);
   }
 
-  // Makes progress between two pieces of computation.
+  // Makes progress with messages between two pieces of computation.
   void progress() {
     if (!arrived_ && coming_ != MPI_REQUEST_NULL) {
       int done = 0;
@@ -78,11 +78,11 @@ class PanelBroadcast : NotCopied {
   }
 
  private:
-  // Nothing is in flight before `wait`.
+  // Whether nothing is in flight before `wait`.
   bool blocking() const { return kind_ == "long" || kind_ == "library"; }
-  // The root, too, takes part until the message has arrived.
+  // Whether the root, too, must take part until the message has arrived.
   bool of_library() const { return blocking() || kind_ == "library_nonblocking"; }
-  // Positions are counted from the root.
+  // Position, counted from the root.
   int place() const { return (row_.rank() - root_ + row_.size()) % row_.size(); }
   int absolute(int place) const { return (place + root_) % row_.size(); }
   int count() const { return static_cast<int>(message_.size()); }
@@ -131,13 +131,13 @@ class PanelBroadcast : NotCopied {
   std::vector<MPI_Request> going_;
 };
 
-// Whether some of these processes are on other hosts: only between hosts do panels travel while processes
-// compute; inside one the processor of the receiver copies them. Collective.
+// Whether some of these processes are on other hosts: panels are sent while processes compute only between
+// hosts; inside a host, the receiver's CPU copies them. Collective.
 inline bool spans_hosts(const Communicator& row) { return Communicator::on_this_host(row).size() < row.size(); }
 
-// Calls multiply(first column, columns) for one piece of the columns after another, and `progress` between
-// them while panels travel: libraries make progress only inside their calls. Each piece costs the BLAS a copy
-// of the panel that all pieces share. The pieces do not depend on time, or rounding would.
+// Calls multiply(first column, columns) for one piece of the columns after another, and `progress` between them
+// while panels are in flight: libraries make progress only inside their calls. In each piece the BLAS copies the
+// panel that all pieces share. Pieces do not depend on time, since rounding depends on them.
 template <class Multiply, class Progress>
 void multiply_in_pieces(int columns, bool traveling, Multiply multiply, Progress progress) {
   const Partition pieces(columns, traveling ? std::min(6, columns) : 1);

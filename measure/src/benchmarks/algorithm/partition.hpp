@@ -9,12 +9,12 @@
 
 namespace scope {
 
-// N items in order over a number of parts, whose sizes differ by at most one or are in proportion to weights; with
-// more parts than items some are empty.
+// Divides N items in order into parts, whose sizes differ by at most one or are proportional to weights; if there
+// are more parts than items, some are empty.
 class Partition {
  public:
   Partition(std::int64_t items, int parts) : items_(items), parts_(parts) {}
-  // Parts in proportion to weights, which must be above zero.
+  // Parts proportional to weights, which must be positive.
   Partition(std::int64_t items, const std::vector<double>& weights)
       : items_(items), parts_(static_cast<int>(weights.size())) {
     const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -39,16 +39,16 @@ class Partition {
  private:
   std::int64_t items_;
   int parts_;
-  std::vector<std::int64_t> begins_;  // empty where all parts are equal
+  std::vector<std::int64_t> begins_;  // empty without weights
 };
 
-// The data of all processes, one after another: counts and displacements of MPI's vector collectives.
+// The data of all processes, one after another: counts and displacements for MPI's vector collectives.
 struct Parcels {
   Parcels() = default;
   explicit Parcels(std::vector<int> sizes) : counts(std::move(sizes)), begins(counts.size()) {
     std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
   }
-  // Of each part, whose items are `width` elements.
+  // One parcel for each part, whose items have `width` elements.
   explicit Parcels(const Partition& parts, int width = 1) {
     for (auto* numbers : {&counts, &begins}) numbers->reserve(parts.parts());
     for (int part = 0; part < parts.parts(); ++part) {

@@ -5,7 +5,7 @@
 
 namespace scope {
 
-// The phase metrics of every algorithm, observed by Phases on every rank.
+// Adds the phase metrics that all algorithms have, observed by Phases on every rank.
 inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
   for (const char* name :
        {"initialize_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {

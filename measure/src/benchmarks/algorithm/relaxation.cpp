@@ -1,7 +1,7 @@
 // algorithm.relaxation: a fixed number of sweeps over the Laplace equation on N x N points inside a fixed
 // boundary, in blocks on a grid of processes.
 //
-// Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
+// Timed: the whole program core on every rank, including allocation; the slowest counts. Its phases:
 // initialize (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbors;
 // the largest change to all, by reduce and broadcast, `tuned` by allreduce), collect. After thesis 6.7.5 and appendix F.4.
 #include <bit>
@@ -27,9 +27,9 @@ constexpr int upward_tag = 12;
 constexpr int downward_tag = 13;
 constexpr int leftward_tag = 14;
 constexpr int rightward_tag = 15;
-// Points that a check may sweep over serially: a tenth of a second's worth.
+// Maximum number of points that a check sweeps over serially, about a tenth of a second.
 constexpr std::int64_t replayed_points = 20'000'000;
-// Memory of Phases per meeting, and of the messages between its processes.
+// Memory per meeting, for Phases and for the messages between its processes.
 constexpr std::int64_t bytes_per_meeting = 160;
 
 enum class Method { chaotic, jacobi, red_black };
@@ -40,8 +40,8 @@ Method method_of(const Parameters& parameters) {
   return name == "red_black" ? Method::red_black : Method::chaotic;
 }
 
-// The points of one process with a halo of neighbors' or boundary values around them. The first point of
-// each row begins a cache line. One more row lets all of them move by one row and back.
+// The points of one process, surrounded by a halo of neighbors' or boundary values. The first point of each
+// row begins a cache line. With one additional row, all points can move by one row and back.
 class Block {
  public:
   Block(int rows, int columns)
@@ -55,11 +55,11 @@ class Block {
     return memory_.as<double>().data() + line + (row + 1 + moved_) * stride_ + column;
   }
 
-  // One Jacobi sweep over all points without a second array: each new row takes the place of the old row beside
-  // it, of which no later row needs anything. The rows move down and up in turn, and the halo with them.
+  // One Jacobi sweep over all points without a second array: each new row overwrites the old row next to it, which
+  // is not needed any more. The rows, with their halo, move down and up in alternate sweeps.
   double sweep_in_place(SweepJacobi sweep) {
     const bool down = moved_ == 0;
-    const Stride onward = down ? -stride_ : stride_;  // from a row to the one that is swept after it
+    const Stride onward = down ? -stride_ : stride_;  // from a row to the next one to be swept
     move_row(down ? rows_ : -1, -onward);
     const double change =
         sweep(at(down ? rows_ - 1 : 0, 0), at(down ? rows_ - 1 : 0, 0) - onward, onward, {0, rows_, 0, columns_});
@@ -85,11 +85,11 @@ class Block {
   int rows_;
   int columns_;
   Stride stride_;
-  int moved_ = 0;  // rows by which all are lower than at first
+  int moved_ = 0;  // number of rows by which all have moved down
   Buffer memory_;
 };
 
-// Replaces Phases where nothing is timed.
+// Replaces Phases if nothing is timed.
 struct Untimed {
   void enter(Phase) {}
   void meet(Phase, const Partners&) {}
@@ -147,7 +147,7 @@ class Relaxation final : public Benchmark {
   }
 
   // Every rank compares every point of its block, and the root every point of the result, with the exact
-  // iterate; the largest change too. For chaotic iterates only bounds are known, so their first sweeps are
+  // iterate, and also the largest change. For chaotic iterates only bounds are known, so their first sweeps are
   // repeated, by all processes and by the root alone.
   Check verify(std::uint64_t /*seed*/) override {
     std::string problem = block_problem();
@@ -170,7 +170,7 @@ class Relaxation final : public Benchmark {
 
  private:
   Sides sides() const { return Sides::of(grid_.row(), grid_.column(), grid_.rows(), grid_.columns()); }
-  // Edges that are swept last need old values of points that were swept before.
+  // Edges are swept last and need the old values of points that were swept before.
   bool two_arrays() const { return method_ == Method::jacobi && (overlapped_ || !tuned_); }
   int halves() const { return method_ == Method::red_black ? 2 : 1; }
   std::size_t meetings() const { return 2 + static_cast<std::size_t>(iterations_) * (1 + halves()); }
@@ -225,7 +225,7 @@ class Relaxation final : public Benchmark {
     collect();
   }
 
-  // The thesis reduces to the root, which broadcasts; one call may do both in half of the steps.
+  // The thesis reduces to the root, which broadcasts; `tuned` uses one call, which may need half of the steps.
   void tell_everyone(const double& change) {
     if (tuned_) {
       MPI_Allreduce(&change, &change_, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
@@ -302,7 +302,7 @@ class Relaxation final : public Benchmark {
       for (int column = -1; column <= size_; ++column) *whole_at(row, column) = problem_->start(row, column);
   }
 
-  // The position of each rank's block, with a halo of this many points, among the packed blocks of all.
+  // The position of each rank's block, with a halo of this many points, among the packed blocks of all ranks.
   Parcels layout(int ring) const {
     std::vector<int> sizes;
     for (int rank = 0; rank < communicator_.size(); ++rank)
@@ -311,7 +311,7 @@ class Relaxation final : public Benchmark {
     return Parcels(std::move(sizes));
   }
 
-  // Calls `row_of` with the packed and the whole form of each row of each block, and its length.
+  // Calls `row_of` for each row of each block, with its packed form, its place in the whole grid and its length.
   template <class Row>
   void for_each_packed_row(int ring, Row row_of) {
     double* packed = packed_.as<double>().data();
@@ -355,7 +355,7 @@ class Relaxation final : public Benchmark {
         0, [](const double* packed, double* whole, int length) { std::copy(packed, packed + length, whole); });
   }
 
-  // Data sent to a neighbor, and the position of the data received from the opposite one.
+  // Data sent to a neighbor, and the position of the data received from the opposite neighbor.
   struct Edge {
     double* sent;
     double* received;
@@ -399,7 +399,7 @@ class Relaxation final : public Benchmark {
     double high;
   };
 
-  // Rounding of four sums of such values in every sweep, which means do not amplify; and of the powers.
+  // Rounding errors of four sums of such values in every sweep, which means do not amplify, and of the powers.
   double tolerance() const {
     return 8 * std::numeric_limits<double>::epsilon() * problem_->largest() * (iterations_ + 8.0);
   }
@@ -417,9 +417,9 @@ class Relaxation final : public Benchmark {
     return problem_->at(row, column, (row + column) % 2 == 0 ? iterate.even : iterate.odd);
   }
 
-  // A wave that is nowhere negative: every mean that uses newer, smaller values stays below Jacobi's. From
-  // below, by induction over the order of a sweep: with s = row + column, plus 2 on edges swept last, each
-  // value keeps lambda^(2k + s) of the wave, or lambda^(4k + s) where edges come last.
+  // Bounds for a wave that is nowhere negative. Upper: every mean that uses newer, smaller values is below
+  // Jacobi's. Lower, by induction over the order of a sweep: with s = row + column, plus 2 if edges are swept
+  // last, each value keeps lambda^(2k + s) of the wave, or lambda^(4k + s) if edges are swept last.
   Bounds chaotic_bounds(const Iterate& last, int row, int column) const {
     const double steps = (overlapped_ ? 4.0 : 2.0) * iterations_ + row + column + (overlapped_ ? 2 : 0);
     const double low = problem_->harmonic(row, column) +
@@ -488,7 +488,7 @@ class Relaxation final : public Benchmark {
     return text;
   }
 
-  // Compares the result of as many initial sweeps as can be replayed serially. Collective.
+  // Compares the result after the initial sweeps, as many as can be replayed serially. Collective.
   std::string replay_problem() {
     const std::int64_t points = static_cast<std::int64_t>(size_) * size_;
     const auto sweeps = static_cast<int>(std::clamp<std::int64_t>(replayed_points / points, 1, iterations_));
@@ -531,11 +531,11 @@ class Relaxation final : public Benchmark {
   Partners neighbors_ = Partners::none();
   Partners collected_ = Partners::none();
   std::unique_ptr<Block> current_;
-  std::unique_ptr<Block> next_;  // of a Jacobi sweep from one array to another
+  std::unique_ptr<Block> next_;  // target of a Jacobi sweep from one array to another
   std::vector<Rectangle> parts_;
-  Buffer whole_{0};   // on the root: the grid with its boundary, first and last values
+  Buffer whole_{0};   // on the root: the grid with its boundary, initial and final values
   Buffer packed_{0};  // on the root: all blocks, each with its halo, packed for transfer
-  Buffer mine_{0};    // the own block, packed for transfer
+  Buffer mine_{0};    // this rank's block, packed for transfer
   std::optional<Datatype> column_;
   bool neighbors_known_ = true;
   double change_ = 0;

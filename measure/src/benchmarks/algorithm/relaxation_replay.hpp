@@ -13,7 +13,7 @@ namespace scope {
 
 struct Replayed {
   int size;
-  std::vector<double> values;  // with the boundary
+  std::vector<double> values;  // including the boundary
   double change;               // the largest change of the last sweep
 
   std::size_t place(int row, int column) const {
@@ -22,7 +22,7 @@ struct Replayed {
   double at(int row, int column) const { return values[place(row, column)]; }
 };
 
-// One block of a sweep: new values of the own block, `old` values of all others.
+// Sweeps one block, using new values of this block and `old` values of all others.
 inline void replay_block(Replayed& now, const std::vector<double>& old, const Rectangle& block,
                          const std::vector<Rectangle>& parts) {
   const auto seen = [&](int row, int column) {
@@ -43,7 +43,7 @@ inline void replay_block(Replayed& now, const std::vector<double>& old, const Re
   }
 }
 
-// `rows` and `columns`: of the process grid over the points.
+// `rows` and `columns`: partition of the points over the process grid.
 inline Replayed replay_chaotic(const Laplace& problem, const Partition& rows, const Partition& columns,
                                bool edges_last, int sweeps) {
   const int size = problem.size();

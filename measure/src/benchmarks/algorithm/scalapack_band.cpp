@@ -1,10 +1,10 @@
 // algorithm.scalapack_band_{lu,cholesky}: a banded system of equations solved by ScaLAPACK.
 //
 // Timed: factorization and the solution of one system on every rank, together and separately; the slowest
-// counts. Each process has one block of columns: ScaLAPACK divides the band among them and couples the parts
-// by a reduced system, so that more processes compute more in total than one.
+// counts. Each process has one block of columns: ScaLAPACK divides the band among processes and couples the
+// parts by a reduced system, so that several processes compute more in total than one.
 //
-// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they cannot see into ScaLAPACK, without which nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
@@ -17,7 +17,7 @@ constexpr double threshold = 3;  // of ScaLAPACK's test programs: BLU.dat, BLLT.
 template <class Real>
 class BandSolve : public ScalapackCase<Real> {
  public:
-  // `stored`: rows of the band's storage; `above`: how many of them lie above the main diagonal.
+  // `stored`: rows of the band's storage; `above`: how many of them are above the main diagonal.
   // `needed`: the minimum number of columns per process if there are several.
   BandSolve(const Parameters& parameters, const Communicator& communicator, int stored, int above, int needed)
       : ScalapackCase<Real>(communicator, ProcessGrid(communicator, 1), static_cast<int>(parameters.integer("n")),
@@ -28,7 +28,7 @@ class BandSolve : public ScalapackCase<Real> {
         above_(above),
         first_(std::min<std::int64_t>(this->n_, std::int64_t{communicator.rank()} * this->block_)),
         columns_(std::min<std::int64_t>(this->n_ - first_, this->block_)) {
-    // Fill-in needs as many rows again.
+    // Fill-in needs the same number of rows again.
     require_memory(2 * std::int64_t{stored} * this->block_ * static_cast<std::int64_t>(sizeof(Real)),
                    communicator);
     constexpr int along_columns = 501;
@@ -116,7 +116,7 @@ class BandSolve : public ScalapackCase<Real> {
   Vector right_;
 
  private:
-  // The columns of a process, which must have room for the coupling with its neighbors.
+  // The number of columns per process, which must suffice for the coupling with its neighbors.
   static int block(const Parameters& parameters, const Communicator& communicator, std::int64_t needed) {
     const std::int64_t n = parameters.integer("n");
     const std::int64_t band = parameters.integer("band");
@@ -131,7 +131,7 @@ class BandSolve : public ScalapackCase<Real> {
     return static_cast<int>(size);
   }
 
-  // Every element of the band in the columns of this process, rounded to the precision.
+  // Visits every element of the band in the columns of this process, rounded to the precision.
   template <class Action>
   void for_each(Action action) const {
     for (std::int64_t column = first_; column < first_ + columns_; ++column) {
@@ -154,7 +154,7 @@ class BandLu final : public BandSolve<Real> {
     this->work_.resize(this->block_ + 6 * band + 1);
   }
 
-  // 2 n l (l + u) without pivoting's fill, and the solution with l below and l + u above.
+  // Factorization: 2 n l (l + u), without fill-in from pivoting; solution: l diagonals below and l + u above.
   Work work() const override {
     const double n = this->n_;
     const double band = this->band_;

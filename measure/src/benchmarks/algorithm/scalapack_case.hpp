@@ -32,14 +32,14 @@ struct Distributed {
     }
   }
 
-  // For distributed_product and the like.
+  // The elements in the form needed by distributed_product and similar functions.
   Element stored() const {
     return [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
   }
 
   std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
 
-  // The matrix from its first row and column on; Fortran counts from one.
+  // The matrix, starting at its first row and column; Fortran counts from one.
   auto fortran_arguments() {
     static constexpr int first = 1;
     return std::tuple(values.data(), &first, &first, descriptor.data());
@@ -50,7 +50,7 @@ struct Distributed {
   scalapack::Descriptor descriptor;
 };
 
-// Rounded like `Distributed::fill`.
+// The element, rounded as by `Distributed::fill`.
 template <class Real, class Element>
 auto rounded(Element element) {
   return [element](std::int64_t, std::int64_t row, std::int64_t column) {
@@ -99,7 +99,7 @@ class ScalapackCase : public Benchmark {
   ScalapackCase(const Communicator& communicator, ProcessGrid grid, int n, int block)
       : communicator_(communicator), grid_(grid), n_(n), block_(block), context_(communicator, grid) {}
 
-  // Before every run, not timed.
+  // Called before every run, not timed.
   virtual void prepare() = 0;
   // The two parts that are timed separately.
   virtual void begin() = 0;
@@ -108,7 +108,7 @@ class ScalapackCase : public Benchmark {
   virtual std::map<std::string, double> phases(double begin_s, double finish_s) const {
     return {{"factorize_s", begin_s}, {"solve_s", finish_s}};
   }
-  // Empty when the result is correct. Collective.
+  // Empty if the result is correct. Collective.
   virtual std::string problem(std::uint64_t seed) = 0;
   virtual std::string refusal(int info) const { return sentence({"ScaLAPACK failed: info = ", info}); }
 
@@ -120,10 +120,10 @@ class ScalapackCase : public Benchmark {
   Distributed<Real> square() const { return {context_, grid_, n_, n_, block_}; }
   Distributed<Real> vector() const { return {context_, grid_, n_, 1, block_}; }
 
-  // `value` over eps n `scale`, and its threshold.
+  // Returns a message if `value` / (eps n `scale`) exceeds the threshold.
   std::string beyond(double value, double scale, double threshold) const {
     const double residual = value / (roundoff<Real> * n_ * scale);
-    if (residual <= threshold) return "";  // false of NaN, too
+    if (residual <= threshold) return "";  // also false for NaN
     return sentence({"scaled residual ", residual, ", must be at most ", static_cast<int>(threshold)});
   }
 
@@ -155,7 +155,7 @@ inline std::vector<Sweep> scalapack_sweeps() {
           {"advanced", "ranks=powers precision=double,single n=2000 block=32,64,128"}};
 }
 
-// A system that is factored and solved, in two timed parts.
+// A system of equations that is factored and solved in two timed parts.
 struct SystemSolver {
   const char* name;
   const char* title;

@@ -3,7 +3,7 @@
 // Timed: LU factorization and the inverse from the factors on every rank, together and separately; the
 // slowest counts.
 //
-// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they cannot see into ScaLAPACK, without which nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Timed: one product on every rank; the slowest counts. The matrices are distributed before.
 //
-// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they cannot see into ScaLAPACK, without which nothing runs.
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
 namespace scope::scalapack_pdgemm {

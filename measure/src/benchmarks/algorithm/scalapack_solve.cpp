@@ -3,14 +3,14 @@
 // Timed: factorization and the solution of one system on every rank, together and separately; the slowest
 // counts. The matrices are generated before.
 //
-// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they cannot see into ScaLAPACK, without which nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
 namespace scope::scalapack_solve {
 namespace {
 
-// A x = b with a matrix of known condition and a right-hand side without zeros.
+// A x = b with a matrix of known condition number and a right-hand side without zeros.
 template <class Real>
 class Solve : public ScalapackCase<Real> {
  public:
@@ -113,7 +113,7 @@ class Qr final : public Solve<Real> {
  public:
   Qr(const Parameters& parameters, const Communicator& communicator)
       : Solve<Real>(parameters, communicator, false, 5), scales_(this->a_.layout.columns.local() + 1) {
-    // The larger of both needs.
+    // The larger workspace of the two.
     factorize();
     const Real wanted = work_.items[0];
     turn();

@@ -3,7 +3,7 @@
 // Timed: pdsyevd (tridiagonal reduction, divide and conquer, back-transformation) on every rank; the slowest
 // counts.
 //
-// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they cannot see into ScaLAPACK, without which nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
@@ -23,20 +23,20 @@ class SymmetricEigen final : public ScalapackCase<Real> {
         values_(this->n_) {
     const int edge = std::max(this->grid_.rows(), this->grid_.columns());
     if (this->n_ <= (edge - 1) * std::int64_t{this->block_}) {
-      // With an empty process pdsyevd ends the program (ScaLAPACK 2.2.1).
+      // If a process is empty, pdsyevd aborts the program (ScaLAPACK 2.2.1).
       const int fitting = edge > 1 ? (this->n_ - 1) / (edge - 1) : this->n_;
       throw Unavailable(
           sentence({"pdsyevd needs a part of the matrix on every rank; with n=", this->n_, " block=", this->block_,
                     " a rank has no part", (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
     }
     decompose();
-    // pdsyevd requests too little workspace for its pdormtr where blocks are large (ScaLAPACK 2.2.1).
+    // pdsyevd requests too little workspace for its pdormtr if blocks are large (ScaLAPACK 2.2.1).
     const std::size_t sides = a_.layout.rows.local() + a_.layout.columns.local() + 3 * this->block_;
     work_.allocate(sides * this->block_);
     integers_.allocate();
   }
 
-  // Reduction and back-transformation; the operations between depend on the values.
+  // Reduction and back-transformation only; the number of operations between them depends on the values.
   Work work() const override {
     const double n = this->n_;
     return {.flops = 10.0 / 3 * n * n * n};
@@ -58,8 +58,8 @@ class SymmetricEigen final : public ScalapackCase<Real> {
   void decompose() { decompose_("V", "L", this->n_, a_, values_, z_, work_, integers_, this->info_); }
   std::map<std::string, double> phases(double, double) const override { return {}; }
 
-  // Eigenvalues against the known ones (Weyl: within |E|); |A Z v - Z (w v)| and |Z^T Z v - v| on a vector
-  // without zeros.
+  // Compares the eigenvalues with the known ones (Weyl: within |E|), and checks |A Z v - Z (w v)| and
+  // |Z^T Z v - v| for a vector without zeros.
   std::string problem(std::uint64_t seed) override {
     const Communicator& communicator = this->communicator_;
     const Vector& known = matrix_->singular_values();

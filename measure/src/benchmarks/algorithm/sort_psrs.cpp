@@ -1,6 +1,6 @@
 // algorithm.sort_psrs: parallel sorting by regular sampling of n items that begin and end on the root.
 //
-// Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
+// Timed: the whole program core on every rank, including allocation; the slowest counts. Its phases:
 // initialize (the root makes the items), distribute, compute (local sort; last stage), exchange (samples,
 // pivots, counts, partitions), collect. After Li et al. 1993, thesis 6.7.4 and appendix F.3.
 #include <bit>
@@ -32,7 +32,7 @@ class Items {
  public:
   Items(Item item, Input input, std::int64_t count) : item_(item), input_(input), count_(count) {}
 
-  // Bits of the item at `place`.
+  // The bits of the item at `place`.
   std::uint32_t at(std::uint64_t seed, std::int64_t place) const {
     const std::uint32_t word = word_at(seed, place);
     if (item_ == Item::integer) return word;
@@ -62,7 +62,7 @@ class Items {
     return static_cast<std::uint32_t>(fourth * fourth * 0x1p32);
   }
 
-  // A quarter NaN of both signs, a quarter infinities and zeros of both signs, the others arbitrary.
+  // A quarter are NaN of both signs, a quarter infinities and zeros of both signs, and the others arbitrary.
   static std::uint32_t special(std::uint32_t word) {
     constexpr std::uint32_t infinity = 0x7f800000;
     switch (word % 8) {
@@ -92,7 +92,7 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-// A key in the upper bits, and the number of the sample in the lower: rank of origin times p, plus its
+// A key in the upper bits, and the number of the sample in the lower bits: rank of origin times p, plus its
 // position among that rank's samples.
 using Sample = std::uint64_t;
 constexpr Sample no_sample = ~Sample{0};
@@ -151,8 +151,8 @@ class RegularSampling final : public Benchmark {
     repetition.observe("partition_imbalance", elements() == 0 ? 1.0 : static_cast<double>(sorted_.size()) / share);
   }
 
-  // The whole result is in order and has the fingerprint of the input; the partition of each rank is in order
-  // and has the fingerprint of its section of the result.
+  // Checks that the whole result is in order and has the fingerprint of the input, and that the partition of each
+  // rank is in order and has the fingerprint of its section of the result.
   Check verify(std::uint64_t seed) override {
     std::vector<Fingerprint> sections(p_);
     std::string problem;
@@ -183,7 +183,7 @@ class RegularSampling final : public Benchmark {
 
   // The sorts need a second buffer of the same size: the radix sort and merging here, qsort internally.
   std::int64_t needed_bytes(std::int64_t n, Input input) const {
-    // Regular sampling guarantees that with distinct keys no partition exceeds 2 n/p.
+    // Regular sampling guarantees that no partition exceeds 2 n/p if keys are distinct.
     const std::int64_t partition = input == Input::equal && !tuned_ ? n : std::min(n, 2 * blocks_.largest());
     const std::int64_t samples = static_cast<std::int64_t>(p_) * p_ * static_cast<std::int64_t>(sizeof(Sample));
     const std::int64_t items = 2 * blocks_.largest() + (p_ > 1 ? 2 * partition : 0);
@@ -223,7 +223,7 @@ class RegularSampling final : public Benchmark {
       quicksort(sorted_);
   }
 
-  // The partition boundaries in the own sorted block, from p regular samples of each rank.
+  // The partition boundaries in this rank's sorted block, from p regular samples of each rank.
   std::vector<int> partition(Phases& phases) {
     const auto mine = samples();
     std::vector<Sample> all(communicator_.root() ? static_cast<std::size_t>(p_) * p_ : 0);
@@ -258,8 +258,8 @@ class RegularSampling final : public Benchmark {
     return pivots;
   }
 
-  // Keys below a pivot go before the cut. Plain: all its equals too. Tuned: equal keys are ordered by rank
-  // and position, so that a pivot divides its equals at its own key, and no input has ties.
+  // Keys below a pivot go before the cut. Plain: keys equal to it, too. Tuned: equal keys are ordered by rank
+  // and position, so that a pivot divides keys equal to it at its own position, and there are no ties.
   int cut(Sample pivot) const {
     const auto last = std::upper_bound(sorted_.begin(), sorted_.end(), key_of(pivot));
     const auto origin = static_cast<int>(number_of(pivot) / p_);
@@ -314,7 +314,7 @@ class RegularSampling final : public Benchmark {
     return sentence({"item ", first_wrong_item(seed), " of the result is not one of the input keys"});
   }
 
-  // Where an ordered result first differs from the items in order.
+  // The position at which an ordered result first differs from the items in order.
   std::size_t first_wrong_item(std::uint64_t seed) {
     std::vector<Key> wanted(elements());
     for (std::int64_t i = 0; i < elements(); ++i) wanted[i] = items_.at(seed, i);
@@ -344,8 +344,8 @@ class RegularSampling final : public Benchmark {
   Buffer received_{0};
   Buffer joined_{0};
   Buffer result_{0};
-  std::span<Key> sorted_;   // the own sorted keys so far, in one of the buffers
-  std::vector<int> runs_;   // begin of each rank's keys in `received_`
+  std::span<Key> sorted_;   // this rank's keys, as far as sorted, in one of the buffers
+  std::vector<int> runs_;   // beginning of each rank's keys in `received_`
   std::vector<int> sizes_;  // of all partitions, on the root
   std::uint64_t seed_ = 0;
 };

@@ -1,4 +1,4 @@
-// Sequential sorting of keys: the C library's qsort, a radix sort, and the merging of sorted runs.
+// Sequential sorting of keys: the C library's qsort, a radix sort, and a merge of sorted runs.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@ inline void quicksort(std::span<Key> keys) {
   });
 }
 
-// Least significant digit first (Knuth, The Art of Computer Programming, vol. 3, 5.2.5). `scratch` is as long
-// as `keys`; returns the one of the two that holds the result.
+// Least significant digit first (Knuth, The Art of Computer Programming, vol. 3, 5.2.5). `scratch` must be as
+// long as `keys`; returns the one of them that holds the result.
 inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   constexpr int digit_bits = 11;
   constexpr int digits = 3;
   constexpr std::size_t buckets = std::size_t{1} << digit_bits;
   const auto digit_of = [](Key key, int digit) { return key >> (digit * digit_bits) & (buckets - 1); };
 
-  // Sorted keys would all access the same cache lines, one bucket after the other.
+  // Sorted keys would access the same cache lines successively, one bucket after another.
   if (std::is_sorted(keys.begin(), keys.end())) return keys;
   std::array<std::array<std::uint32_t, buckets>, digits> places{};
   for (const Key key : keys)
     for (int digit = 0; digit < digits; ++digit) ++places[digit][digit_of(key, digit)];
   for (int digit = 0; digit < digits; ++digit) {
     auto& place = places[digit];
-    // A digit in which all keys agree moves none of them.
+    // A digit that is the same in all keys does not move any of them.
     if (keys.empty() || place[digit_of(keys.front(), digit)] == keys.size()) continue;
     std::uint32_t before = 0;
     for (auto& count : place) before += std::exchange(count, before);
@@ -45,7 +45,7 @@ inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   return keys;
 }
 
-// Branch-free, as a branch on the keys would be unpredictable.
+// Branch-free, since branches on the keys would be unpredictable.
 inline Key* merge(std::span<const Key> left, std::span<const Key> right, Key* out) {
   const Key* a = left.data();
   const Key* b = right.data();
@@ -63,7 +63,7 @@ inline Key* merge(std::span<const Key> left, std::span<const Key> right, Key* ou
 }
 
 // Merges neighboring runs until one is left. Run i of `keys` goes from begins[i] to begins[i + 1]; `scratch`
-// is as long as `keys`; returns the one of the two that holds the result.
+// must be as long as `keys`; returns the one of them that holds the result.
 inline std::span<Key> merge_runs(std::span<Key> keys, std::vector<int> begins, std::span<Key> scratch) {
   while (begins.size() > 2) {
     std::vector<int> merged;

@@ -1,8 +1,8 @@
-// algorithm.summa: C = A B on a process grid by outer products of panels, which travel while earlier panels
-// are multiplied.
+// algorithm.summa: C = A B on a process grid by outer products of panels, which are broadcast while earlier
+// panels are multiplied.
 //
-// Timed: one product on every rank; the slowest counts. The matrices are distributed before, block-cyclic as
-// in ScaLAPACK, and stay in place.
+// Timed: one product on every rank; the slowest counts. The matrices are distributed before, block-cyclically
+// as in ScaLAPACK, and stay in place.
 #include <deque>
 
 #include "benchmarks/algorithm/block_cyclic.hpp"
@@ -83,7 +83,7 @@ class Summa final : public Benchmark {
     repetition.observe("compute_s", compute_s);
   }
 
-  // For distributed_product and the like.
+  // The elements in the form needed by distributed_product and similar functions.
   static auto stored(Values& values) {
     return [data = values.data()](std::int64_t place, std::int64_t, std::int64_t) { return data[place]; };
   }
@@ -97,12 +97,12 @@ class Summa final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  // The panels of one step, several blocks side by side: A's by columns, B's transposed, so that each block
-  // is one message and all of them one factor.
+  // The panels of one step, several adjacent blocks each: A's by columns, B's transposed, so that each block is
+  // one message and all blocks together are one factor.
   struct Stage {
     Vector a;
     Vector b;
-    std::deque<PanelBroadcast> broadcasts;  // of A and of B in turn
+    std::deque<PanelBroadcast> broadcasts;  // alternately of A and of B
   };
 
   // The number of values of a matrix on this process; refuses a matrix that does not fit.
@@ -161,7 +161,7 @@ class Summa final : public Benchmark {
     return a_.data() + layout_.columns.place(column) * layout_.leading();
   }
 
-  // Rows of B, one after another.
+  // Stores rows of B one after another.
   void turn(std::int64_t place, std::int64_t rows, double* to) {
     const std::int64_t columns = layout_.columns.local();
     constexpr std::int64_t tile = 16;
@@ -181,7 +181,7 @@ class Summa final : public Benchmark {
     const int inner = static_cast<int>(width(step));
     const int leading = static_cast<int>(layout_.leading());
     const double before = step == 0 ? 0 : 1;
-    // In a row of one process, columns of A are adjacent already.
+    // If the grid row has one process, columns of A are already adjacent.
     const double* const a = row_.size() > 1 ? stage.a.data() : column_of_a(first(step));
     multiply_in_pieces(
         columns, spans_hosts_ && step + 1 < steps(),

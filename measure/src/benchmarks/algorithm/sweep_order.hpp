@@ -27,7 +27,7 @@ struct Sides {
   }
 };
 
-// The order of a sweep: all points at once, or first those that need no neighbor and then the edges. Left
+// The order of a sweep: all points at once, or first the points that need no neighbor and then the edges. Left
 // and right edges are whole cache lines, so alignment is preserved.
 inline std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbors, bool edges_last) {
   if (!edges_last) return {{0, rows, 0, columns}};

@@ -1,4 +1,4 @@
-// Sweeps over a rectangle of grid points: each becomes the mean of its four neighbors. All of them return
+// Sweeps over a rectangle of grid points: each point becomes the mean of its four neighbors. All sweeps return
 // the largest change.
 //
 // `here` points to the point (0, 0) of an array whose rows are `stride` doubles apart.
@@ -16,7 +16,7 @@ namespace scope {
 
 using Stride = std::ptrdiff_t;
 
-// The left neighbor is added last: a sweep in place waits for it.
+// The left neighbor is added last, since a sweep in place waits for it.
 [[gnu::always_inline]] inline double mean_around(const double* point, Stride stride) {
   return 0.25 * (point[-stride] + point[1] + point[stride] + point[-1]);
 }
@@ -47,7 +47,7 @@ inline double sweep_gauss_seidel(double* here, Stride stride, const Rectangle& p
   return change;
 }
 
-// In place, the points for which row + column is even, or odd.
+// In place, only the points for which row + column is even, or odd.
 inline double sweep_color(double* here, Stride stride, const Rectangle& points, int parity) {
   double change = 0;
   for (Stride row = points.row_begin; row < points.row_end; ++row) {
@@ -117,8 +117,8 @@ struct Lanes {
   }
 };
 
-// Jacobi with vectors of this many bytes, a maximum for each lane. Row by row, from left to right, so that
-// `next` may be `here` - stride.
+// Jacobi with vectors of this many bytes and a maximum for each lane. Goes row by row, from left to right, so
+// that `next` may be `here` - stride.
 template <std::size_t bytes>
 [[gnu::always_inline]] inline double sweep_jacobi_vectors(const double* here, double* next, Stride stride,
                                                           const Rectangle& points) {
@@ -167,7 +167,7 @@ inline double sweep_jacobi_128(const double* here, double* next, Stride stride, 
   return sweep_jacobi_vectors<16>(here, next, stride, points);
 }
 
-// Uses the widest vectors of this processor, whatever the build flags.
+// Uses the widest vectors of this processor, regardless of the build flags.
 inline SweepJacobi widest_sweep_jacobi() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return sweep_jacobi_512;

@@ -1,4 +1,4 @@
-// Doubles in memory fresh from the operating system, and the matrices that algorithms multiply.
+// Doubles in new memory from the operating system, and the matrices that algorithms multiply.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline double matrix_value(std::uint64_t seed, std::int64_t place) {
 
 using Make = void (*)(double* values, std::int64_t count, std::uint64_t seed);
 
-// In steps of a fixed length, which compilers translate into vectors where vectors multiply whole words.
+// In steps of a fixed length, which compilers vectorize if vector instructions can multiply whole words.
 [[gnu::always_inline]] inline void make_in_steps(double* values, std::int64_t count, std::uint64_t seed) {
   constexpr std::int64_t step = 64;
   std::int64_t at = 0;
@@ -57,7 +57,7 @@ inline Make fastest() {
   return make_one_by_one;
 }
 
-// Those of places 0, 1, ..., as fast as the processor can: their time counts.
+// Makes the values of places 0, 1, ... as fast as the processor can, because this is timed.
 inline void make_matrix(std::span<double> values, std::uint64_t seed) {
   static const Make make = fastest();
   make(values.data(), static_cast<std::int64_t>(values.size()), seed);

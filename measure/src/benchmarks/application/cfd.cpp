@@ -1,8 +1,8 @@
-// application.cfd: the incompressible Navier-Stokes equations in three dimensions, unsteady, by finite differences
-// and explicit time steps; the equation of the pressure is iterated until an error criterion is met.
+// application.cfd: the unsteady incompressible Navier-Stokes equations in three dimensions, by finite differences
+// and explicit time steps; the pressure equation is iterated until an error criterion is met.
 //
-// Timed: time steps on all ranks; the slowest counts. The problem of P-CFD (Rao et al., Performance of system and
-// application benchmarks on PARAM), whose program is not published.
+// Timed: time steps on all ranks; the slowest counts. The problem is that of P-CFD (Rao et al., Performance of
+// system and application benchmarks on PARAM), a program that is not published.
 #include <cstdio>
 
 #include "benchmarks/algorithm/phase_metrics.hpp"
@@ -14,11 +14,11 @@
 namespace scope::cfd {
 namespace {
 
-// Cells, times iterations, that a check may spend on repeating a run on one process: about a second's worth.
+// Maximum cells times iterations for repeating a run on one process in a check: about one second.
 constexpr double repeated_cells = 3e8;
-// Memory of Phases per meeting, and of the messages between its processes.
+// Memory per meeting, for Phases and for the messages between its processes.
 constexpr std::int64_t bytes_per_meeting = 160;
-// For the first repetition, before their number is known.
+// Estimate for the first repetition, before their number is known.
 constexpr std::size_t meetings_of_step = 100;
 
 Partitioning partitioning_of(const Parameters& parameters) {
@@ -35,9 +35,9 @@ Extents cells_of(const Parameters& parameters) {
   return {n, n, depth == 0 ? n : depth};
 }
 
-// Several times the largest error that the scheme leaves: of second order in the spacing, but beside walls of first
-// order until diffusion has crossed a cell. Beltrami's flow is unstable at large Reynolds numbers, so that errors
-// grow by themselves.
+// Several times the largest error of the scheme, which is of second order in the spacing, but of first order next
+// to walls until diffusion has crossed a cell. Beltrami's flow is unstable at large Reynolds numbers, so that
+// errors grow by themselves.
 double error_bound(const std::string& case_name, double spacing, double time) {
   const double grown = (0.1 + time) * std::exp(0.3 * time);
   return case_name == "ethier_steinman" ? 0.5 * spacing * grown : spacing * spacing * grown;
@@ -94,11 +94,11 @@ class Cfd final : public Benchmark {
     state_ = solver_->state();
   }
 
-  // Every rank compares all its velocities and pressures, bit for bit, with those of the same run on one process;
-  // the error of the velocities and the divergence have bounds.
+  // Every rank compares all its velocities and pressures bitwise with those of the same run on one process; the
+  // error of the velocities and the divergence have bounds.
   Check verify(std::uint64_t /*seed*/) override {
     Check check{static_cast<std::int64_t>(state_.size()), repeated_problem()};
-    // A wrong value says more than what follows from it everywhere.
+    // A wrong value is reported in preference to its consequences, as it says more.
     if (!communicator_.any(!check.problem.empty())) check.problem = problem_of(solver_->diagnose());
     return check;
   }
@@ -131,7 +131,7 @@ class Cfd final : public Benchmark {
     if (!solver_->converged())
       return sentence({"the iterations for the pressure did not reach a divergence of ", tolerance_});
     const double spacing = flow_->length() / cells_[0];
-    // What a look at the criterion sees are the residuals of cells when they were changed; some grow afterwards.
+    // The criterion uses the residuals of cells at the time of their update; some grow afterwards.
     const double divergence = 10 * tolerance_ + 1e-13 * static_cast<double>(steps_);
     const double error = error_bound(case_name_, spacing, solver_->time()) + divergence;
     char text[160] = "";
@@ -146,7 +146,7 @@ class Cfd final : public Benchmark {
     return text;
   }
 
-  // Compares the whole run or, where that takes too long, the same number of first steps of another one.
+  // Compares the whole run or, if that takes too long, the first steps of another run.
   std::string repeated_problem() {
     const double cells = static_cast<double>(cells_[0]) * cells_[1] * cells_[2];
     const double cost_of_step = cells * (10 + static_cast<double>(iterations_) / static_cast<double>(steps_));
@@ -218,15 +218,15 @@ class Cfd final : public Benchmark {
   std::int64_t everyones_bytes_ = 0;
 };
 
-// Blocks are taken as squares, or cubes; processes in the middle have neighbors on both sides. Pressures that pass
-// through shared memory are taken for messages, which between hosts they are.
+// Blocks are taken to be squares or cubes, and processes to have neighbors on both sides. Pressures that pass
+// through shared memory are counted as messages, which they are between hosts.
 std::vector<Step> costs() {
   struct Cut {
     Text settings;
-    Text sides;  // on which a block has neighbors
-    Text face;   // cells of a face between blocks
-    Text half;   // bytes of the cells of one color on it, as they are sent
-    Text cells;  // of a block
+    Text sides;  // number of sides on which a block has neighbors
+    Text face;   // number of cells of a face between blocks
+    Text half;   // bytes sent for the cells of one color on a face
+    Text cells;  // number of cells of a block
   };
   const std::string depth = "(depth+n*(1-min(depth,1)))";
   const Cut cuts[] = {
@@ -245,14 +245,14 @@ std::vector<Step> costs() {
       return kept(std::string(cut.settings) + " exchange=" + exchange);
     };
     steps.push_back({"compute", Step::Kind::work, "", cut.cells, "0", "p", false, cut.settings});
-    // Velocities go one way after the other: messages cross others, as in an all-to-all of two processes.
+    // Velocities go in one direction after the other: messages cross, as in an all-to-all of two processes.
     const auto shifts = [&](Text count, Text bytes) {
       steps.push_back(
           {"exchange", Step::Kind::collective, "MPI_Alltoallv", count, bytes, "2", false, cut.settings});
     };
     shifts(times("steps", cut.sides), times("24", cut.face));
     shifts(times("steps/2", cut.sides), times("8", cut.face));
-    // Pressures go to all neighbors together.
+    // Pressures go to all neighbors at once.
     steps.push_back({.phase = "exchange",
                      .kind = Step::Kind::neighbor_exchange,
                      .count = "2*iterations",

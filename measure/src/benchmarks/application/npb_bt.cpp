@@ -4,7 +4,7 @@
 // Timed: all time steps on every process; the slowest counts. After the simulated application BT of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.2). Few long messages, and the most arithmetic at each point.
 //
-// Not for sanitizers: they take a minute to compile it.
+// Not for sanitizers, with which it takes a minute to compile.
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/jacobians.hpp"
 #include "benchmarks/application/npb/lines.hpp"
@@ -46,10 +46,10 @@ class BlockTridiagonal : public LineSolver<axis, BlockTridiagonal> {
   using Base::Base;
 
   static constexpr bool needs_sound = false;
-  // Doubles per point for the substitution: the right block of its eliminated row.
+  // Doubles per point for the substitution: the right block of the point's eliminated row.
   static constexpr int kept = quantities * quantities;
-  // The data that a line sends to the next cell: that block of its last point and the values there; and back:
-  // the change at its first point.
+  // The data that a line sends to the next cell: the right block and the values of its last point; and back: the
+  // change at its first point.
   static constexpr int forward = kept + quantities;
   static constexpr int backward = quantities;
 
@@ -183,7 +183,7 @@ namespace {
 
 constexpr const char* name = "application.npb_bt";
 
-// Sizes and norms: NPB 3.4, the norms with the digits of its verification.
+// Sizes and norms from NPB 3.4; the norms have the digits of its verification.
 constexpr PerClass<FlowProblem> problems{
     {{{12, 60, 0.01},
       {1.7034283709541311e-01, 1.2975252070034097e-02, 3.2527926989486055e-02, 2.6436421275166801e-02,

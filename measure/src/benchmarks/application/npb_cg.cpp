@@ -11,9 +11,9 @@
 
 namespace scope::npb::cg {
 
-// The random sparse matrix of kernel CG, rows one after another (compressed sparse rows).
+// The random sparse matrix of kernel CG, stored row by row (compressed sparse rows).
 struct SparseMatrix {
-  std::vector<std::int64_t> begins{0};  // of each row, and the end of the last
+  std::vector<std::int64_t> begins{0};  // beginning of each row, and the end of the last
   std::vector<std::int32_t> columns;
   std::vector<double> values;
 
@@ -40,11 +40,11 @@ struct SparseMatrix {
   }
 };
 
-// A sum of outer products of sparse random vectors, weighted so that the eigenvalues lie between 1 and the
+// A sum of outer products of sparse random vectors, weighted so that the eigenvalues are between 1 and the
 // reciprocal condition number, minus a shift on the diagonal (RNR-94-007, section 2.2.2).
 class RandomMatrix {
  public:
-  // `nonzeros` of each vector, besides the diagonal one.
+  // `nonzeros`: number in each vector, in addition to the diagonal one.
   RandomMatrix(int order, int nonzeros, double shift) : shift_(shift), vectors_(order), vectors_with_(order) {
     RandomNumbers random(314159265);
     random.next();  // NPB draws one number before
@@ -64,7 +64,7 @@ class RandomMatrix {
     }
   }
 
-  // Rows [begin, end), and of these the columns whose position in the product's input is not negative.
+  // Rows [begin, end), with only the columns whose position in the product's input is not negative.
   SparseMatrix block(int begin, int end, std::span<const int> place_of_column) const {
     SparseMatrix block;
     const int order = static_cast<int>(vectors_.size());
@@ -118,7 +118,7 @@ class RandomMatrix {
 
   double shift_;
   std::vector<SparseVector> vectors_;
-  // For each row, the vectors with an element there, and its value.
+  // For each row, the vectors with an element in it, and the element's value.
   std::vector<SparseVector> vectors_with_;
 };
 
@@ -157,10 +157,10 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The matrix is distributed over a process grid. Its rows are divided among the rows of the grid, and those
-// of a grid row, in pieces, among its columns: piece (i, j) of every vector belongs to process (i, j). A grid
-// column holds the matrix columns of its pieces. A product thus needs the pieces of its own grid column
-// (expand) and sums over its own grid row (fold), and nothing has to be transposed.
+// The matrix is distributed over a process grid. Its rows are divided among the rows of the grid, and the rows of
+// a grid row are divided into pieces among its columns: piece (i, j) of every vector belongs to process (i, j). A
+// grid column holds the matrix columns of its pieces. On each process, a product thus needs the pieces of its grid
+// column (expand) and sums over its grid row (fold), and nothing has to be transposed.
 class Pieces {
  public:
   Pieces(int order, const ProcessGrid& grid) : grid_(grid), rows_(order, grid.rows()) {}
@@ -208,7 +208,7 @@ class ConjugateGradient final : public Kernel {
   }
 
  private:
-  // As square as possible, never fewer rows than columns: with two processes each has whole rows.
+  // As square as possible, with at least as many rows as columns: with two processes, each has whole rows.
   static std::int64_t squarest_rows(int processes) {
     int rows = processes;
     for (int candidate = processes; candidate * candidate >= processes; --candidate)
@@ -216,7 +216,7 @@ class ConjugateGradient final : public Kernel {
     return rows;
   }
 
-  // The random vectors twice, and the matrix block, whose rows have at most (nonzeros + 1)^2 values.
+  // For the random vectors, twice, and the matrix block, whose rows have at most (nonzeros + 1)^2 values.
   std::int64_t needed_bytes() const {
     const std::int64_t order = problem_.order;
     const std::int64_t per_vector = problem_.nonzeros + 1;
@@ -299,7 +299,7 @@ class ConjugateGradient final : public Kernel {
     return value;
   }
 
-  // The own piece of the vector for the next product.
+  // This process's piece of the vector for the next product.
   std::span<double> own_piece() { return {expanded_.data() + own_place_, q_.size()}; }
 
   // q = A p.
@@ -351,7 +351,7 @@ class ConjugateGradient final : public Kernel {
     return {std::as_bytes(std::span(x_)), std::as_bytes(std::span(z_)), std::as_bytes(std::span(history_))};
   }
 
-  // A bound of the residual after 25 steps; NPB prints it, and it is 1e-13 or less.
+  // Checks a bound on the residual after 25 steps, which NPB prints and which is 1e-13 or less.
   Check verify_further() override {
     constexpr double bound = 1e-8;
     if (residual_ <= bound) return {1, ""};
@@ -375,9 +375,9 @@ class ConjugateGradient final : public Kernel {
   Vector z_;
   Vector r_;
   Vector q_;
-  Vector expanded_;  // all pieces of the own grid column
-  Vector partial_;   // contribution of the own block to each of its rows
-  Vector incoming_;  // pieces of the own rows from the rest of the grid row
+  Vector expanded_;  // all pieces of this process's grid column
+  Vector partial_;   // contribution of this process's block to each of its rows
+  Vector incoming_;  // pieces of this process's rows from the rest of the grid row
   int own_place_ = 0;
   double zeta_ = 0;
   double residual_ = 0;

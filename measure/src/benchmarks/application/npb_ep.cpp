@@ -1,8 +1,8 @@
 // application.npb_ep: pairs of Gaussian random numbers, counted by square annulus.
 //
 // Timed: generation, acceptance, counting and the final sums on every process; the slowest counts. After
-// kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Only ten counts and two sums are ever
-// sent: the kernel shows the processors, and whether all are equally fast.
+// kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Only ten counts and two sums are sent: the
+// kernel shows the speed of the processors, and whether all are equally fast.
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
@@ -23,13 +23,13 @@ struct Problem {
   int log2_pairs;
   double sum_x;
   double sum_y;
-  Counts pairs;  // in each annulus
+  Counts pairs;  // number in each annulus
 
   std::string size() const { return sentence({"2^", log2_pairs, " pairs"}); }
 };
 
-// Sizes and sums: RNR-94-007, section 2.2.1 (A, B); NPB 3.4 (S, W, C). Pairs in the annuli: RNR-94-007,
-// table 2.1 (A, B), which asks for exact agreement; what NPB 3.4 prints (S, W); its port to MPITB (C).
+// Sizes and sums: RNR-94-007, section 2.2.1 (A, B); NPB 3.4 (S, W, C). Pairs in the annuli: RNR-94-007, table 2.1
+// (A, B), which requires exact agreement; output of NPB 3.4 (S, W); its port to MPITB (C).
 constexpr PerClass<Problem> problems{
     {{24, -3.247834652034740e3, -6.958407078382297e3, {6140517, 5865300, 1100361, 68546, 1648, 17}},
      {25, -2.863319731645753e3, -6.320053679109499e3, {12281576, 11729692, 2202726, 137368, 3371, 36}},

@@ -42,7 +42,7 @@ SCOPE_INLINE inline Several<Real> operator*(const Complex& w, const Several<Real
 
 enum class Direction { forward, backward };
 
-// Four transforms at once, by vectors of `lanes` values.
+// Four transforms at once, with vectors of `lanes` values.
 class Fft {
  public:
   static constexpr int together = 4;
@@ -56,9 +56,9 @@ class Fft {
 
   int points() const { return points_; }
 
-  // Transforms four columns: `from(i, column)` and `to(i, column)` give where point i of each is. Not scaled. By
-  // Stockham's method: passes of radix 4, and one of radix 2 where a factor is left, between two arrays, so that
-  // the points come out in order (Van Loan 1992, Computational Frameworks for the Fast Fourier Transform, 1.7).
+  // Transforms four columns: `from(i, column)` and `to(i, column)` return the addresses of point i. Not scaled.
+  // Uses Stockham's method: passes of radix 4, and one of radix 2 if needed, alternate between two arrays, so that
+  // the points end in order (Van Loan 1992, Computational Frameworks for the Fast Fourier Transform, 1.7).
   template <Direction direction, int lanes, class From, class To>
   SCOPE_INLINE void transform(From from, To to) {
     using Values = Several<typename Vector<lanes>::Type>;
@@ -103,14 +103,14 @@ class Fft {
     return direction == Direction::forward ? root : Complex{root.re, -root.im};
   }
 
-  // a times -i, or i on the way back.
+  // a times -i, or times i in the inverse transform.
   template <Direction direction, class Values>
   SCOPE_INLINE static Values turned(const Values& a) {
     if constexpr (direction == Direction::forward) return {a.im, -a.re};
     return {-a.im, a.re};
   }
 
-  // `quarter`: a quarter of the remaining points; `done`: the length of the transforms made so far, which are
+  // `quarter`: a quarter of the remaining points; `done`: the length of the transforms done so far, which have
   // `length` values.
   template <Direction direction, class Values>
   SCOPE_INLINE void radix_4(const Values* from, Values* to, int quarter, int done, int length) const {
@@ -213,9 +213,9 @@ std::vector<double> decay(int points) {
   return factors;
 }
 
-// Layers of the grid are distributed across z (in space) or across y (of the spectrum, where z is
-// transformed). In both, x is contiguous. The layers across z are stored in parcels, all points for one
-// process together, and are sent in place; the layers across y arrive in order.
+// Layers of the grid are distributed across z (in space) or across y (in the spectrum, where z is transformed).
+// In both, x is contiguous. The layers across z are stored in parcels, with all points for one process together,
+// and are sent in place; the layers across y arrive in order.
 class FourierTransform final : public Kernel {
  public:
   FourierTransform(const Parameters& parameters, const Communicator& communicator)
@@ -284,7 +284,7 @@ class FourierTransform final : public Kernel {
     }
   }
 
-  // The spectrum of the initial conditions.
+  // Computes the spectrum of the initial conditions.
   void start() {
     make_initial_conditions();
     for (int z = 0; z < own_z(); ++z) {
@@ -346,7 +346,7 @@ class FourierTransform final : public Kernel {
     }
   }
 
-  // The spectrum decays by one more time step, and is transformed back along z on the way.
+  // Lets the spectrum decay by one more time step, and transforms it back along z in the same pass.
   void evolve_and_transform_z() {
     Complex* const spectrum = spectrum_.as<Complex>().data();
     for (int y = 0; y < own_y(); ++y) {
@@ -363,7 +363,7 @@ class FourierTransform final : public Kernel {
     }
   }
 
-  // A sum over 1024 points all over the grid.
+  // A sum over 1024 points throughout the grid.
   Complex checksum() {
     std::array<double, 2> sum{};
     const auto first = static_cast<int>(z_layers_.begin(rank()));
@@ -411,10 +411,10 @@ class FourierTransform final : public Kernel {
   Width width_;
   Partition y_layers_;
   Partition z_layers_;
-  Parcels y_parcels_;  // of the layers across y, by the process that has them across z
+  Parcels y_parcels_;  // parts of the layers across y, by the process that has them across z
   Parcels z_parcels_;
-  std::vector<int> row_begins_;   // of the rows of the first layer across z, by y
-  std::vector<int> row_strides_;  // to the same row of the next layer
+  std::vector<int> row_begins_;   // beginnings of the rows of the first layer across z, by y
+  std::vector<int> row_strides_;  // distance to the same row of the next layer
   Buffer spectrum_{0};            // in layers across y
   Buffer across_y_{0};
   Buffer across_z_{0};

@@ -1,7 +1,7 @@
 // application.npb_is: integers ranked by counting, in buckets distributed over the processes.
 //
-// Timed: ten times, the rank of every key: counts of the buckets summed over all processes, keys to the
-// process that owns their bucket, counting there. After kernel IS of the NAS Parallel Benchmarks
+// Timed: finding the rank of every key, ten times: bucket counts are summed over all processes, keys are sent to
+// the process that owns their bucket and counted there. After kernel IS of the NAS Parallel Benchmarks
 // (RNR-94-007, section 2.2.5). Nearly every key crosses the network in every iteration.
 #include <numeric>
 
@@ -100,7 +100,7 @@ class IntegerSort final : public Kernel {
           {name, " has ", buckets, " buckets of keys; ", ranks(), " ranks were given: ", buckets, " would work"}));
     }
     const std::int64_t mine = blocks_.largest();
-    // After the exchange all processes have equally many keys, except for one bucket.
+    // After the exchange, the numbers of keys of processes differ by at most one bucket.
     require((3 * mine + range() + 3 * buckets) * static_cast<std::int64_t>(sizeof(Key)));
     make_keys();
     counts_ = Buffer(range() * sizeof(Key));
@@ -114,7 +114,7 @@ class IntegerSort final : public Kernel {
   Key range() const { return Key{1} << problem_.log2_range; }
   double total() const { return std::ldexp(1.0, problem_.log2_keys); }
 
-  // Keys go to hundreds of positions at once: with small pages every other one would miss the TLB.
+  // Keys are written to hundreds of positions alternately: with small pages every second write would miss the TLB.
   static Buffer mapped(std::int64_t keys) {
     Buffer buffer(static_cast<std::size_t>(keys) * sizeof(Key));
     buffer.map();
@@ -180,8 +180,8 @@ class IntegerSort final : public Kernel {
     keys_[iteration + iteration_count] = range() - iteration;
   }
 
-  // Assigns buckets to processes in order, so that each process gets as many keys as the others, except for
-  // one bucket.
+  // Assigns buckets to processes in order, so that the numbers of keys of processes differ by at most one
+  // bucket.
   void share_out_buckets() {
     std::array<Key, buckets> mine = bucket_sizes();
     std::array<Key, buckets> all = mine;
@@ -205,7 +205,7 @@ class IntegerSort final : public Kernel {
         }
         end_bucket = bucket + 1;
       }
-      // Two neighboring buckets of one owner are filled towards each other: half as many write streams.
+      // Two neighboring buckets of one owner are filled as one, which halves the number of write streams.
       if (bucket % 2 != 0 && owner == owner_before) stream_[bucket] = bucket - 1;
       owner_before = owner;
       counts[owner] += mine[bucket];
@@ -216,7 +216,7 @@ class IntegerSort final : public Kernel {
     end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
   }
 
-  // Neighboring keys may fall into one bucket and make increments depend on each other: four tables alternate.
+  // Neighboring keys may be in one bucket, so that increments depend on each other; hence four tables alternate.
   std::array<Key, buckets> bucket_sizes() const {
     constexpr int tables = 4;
     std::array<std::array<Key, buckets>, tables> sizes{};
@@ -240,8 +240,8 @@ class IntegerSort final : public Kernel {
     sorted_ = received_.as<Key>().first(count);
   }
 
-  // counts[k] becomes the number of own keys <= k. Returns the sum of the own keys: key k is counted in those of
-  // end - k keys. One addition for each count, of which there are far fewer than keys.
+  // Sets counts[k] to the number of this process's keys <= k. Returns the sum of its keys, as key k is included in
+  // end - k counts. This needs one addition per count, and there are far fewer counts than keys.
   std::int64_t count_keys() {
     const auto counts = counts_.as<Key>();
     std::fill(counts.begin() + first_, counts.begin() + end_, 0);
@@ -278,14 +278,14 @@ class IntegerSort final : public Kernel {
     return wanted;
   }
 
-  // The keys and the ranks of the last iteration; of each iteration, the sum of the keys and the ranks of the known
-  // ones.
+  // The keys and the ranks of the last iteration, and for each iteration the sum of the keys and the ranks of the
+  // known keys.
   std::vector<std::span<const std::byte>> solution() override {
     const auto counts = counts_.as<Key>().subspan(first_, end_ - first_);
     return {std::as_bytes(sorted_), std::as_bytes(counts), std::as_bytes(std::span(key_sums_))};
   }
 
-  // The sums of the keys that all processes ranked are those of the keys to be ranked, iteration by iteration.
+  // Checks for each iteration that all processes together ranked keys with the same sum as the keys to be ranked.
   std::string sum_problem() {
     std::array<std::int64_t, iteration_count> found = key_sums_;
     std::array<std::int64_t, iteration_count> wanted{};
@@ -305,8 +305,8 @@ class IntegerSort final : public Kernel {
     return "";
   }
 
-  // All keys, moved to their ranks, are in order on each process and from each to the next, and are the
-  // original keys.
+  // Checks that all keys, moved to their ranks, are in order on each process and from each to the next, and are
+  // the original keys.
   Check verify_further() override {
     const Fingerprint wanted = fingerprint_of_all(keys_);
     std::vector<Key> in_order(sorted_.size());
@@ -344,7 +344,7 @@ class IntegerSort final : public Kernel {
   }
 
   double operations() const override { return iteration_count * total(); }
-  bool counts_flops() const override { return false; }  // keys ranked
+  bool counts_flops() const override { return false; }  // it counts ranked keys
   int iterations() const override { return iteration_count; }
   std::size_t meetings() const override { return 3 * iteration_count; }
 
@@ -354,16 +354,16 @@ class IntegerSort final : public Kernel {
   std::vector<Key> keys_;
   std::vector<Key> first_keys_;
   std::array<Key, tests> known_keys_{};
-  Buffer out_{0};  // keys by bucket, and so by owner
+  Buffer out_{0};  // keys by bucket, and thus by owner
   Buffer received_{0};
-  std::array<Key, buckets> begins_{};  // of the buckets in out_
-  std::array<int, buckets> stream_{};  // by bucket: the bucket from whose begin its keys are written
+  std::array<Key, buckets> begins_{};  // beginnings of the buckets in out_
+  std::array<int, buckets> stream_{};  // by bucket: the bucket from whose beginning its keys are written
   Parcels sent_;
-  std::span<Key> sorted_;     // the keys of the own buckets
-  Buffer counts_{0};          // by key, of which the own range is used
-  Key first_ = 0;             // of the own range,
-  Key end_ = 0;               // and behind it
-  std::int64_t smaller_ = 0;  // keys before the own range
+  std::span<Key> sorted_;     // the keys of this process's buckets
+  Buffer counts_{0};          // by key; only this process's range is used
+  Key first_ = 0;             // first key of this process's range
+  Key end_ = 0;               // first key after this range
+  std::int64_t smaller_ = 0;  // number of keys below this process's range
   std::array<std::array<std::int64_t, tests>, iteration_count> found_{};
   std::array<std::int64_t, iteration_count> key_sums_{};
 };

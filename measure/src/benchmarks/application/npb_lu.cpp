@@ -3,9 +3,9 @@
 //
 // Timed: all time steps on every process; the slowest counts. After the simulated application LU of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.4). A sweep passes through the processes as a wavefront, plane by
-// plane: very many short messages, each on the critical path.
+// plane, with very many short messages, each on the critical path.
 //
-// Not for sanitizers: they take a minute to compile it.
+// Not for sanitizers, with which it takes a minute to compile.
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/flow_norms.hpp"
 #include "benchmarks/application/npb/jacobians.hpp"
@@ -19,12 +19,12 @@ namespace scope::npb::lu {
 // grid to the last with the blocks below the diagonal, then back with those above it (RNR-94-007, section
 // 3.3.4).
 //
-// No block is ever formed: its product with a vector follows from the linearized flow in a few operations,
-// and the diagonal blocks are lower triangular.
+// Blocks are never formed: the product of a block with a vector follows from the linearized flow in a few
+// operations, and the diagonal blocks are lower triangular.
 
 constexpr double over_relaxation = 1.2;  // omega
 
-// Adds the product of the block before or after along `axis` (`side` -1 or +1) with a change there.
+// Adds the product of the block of the point before or after along `axis` (`side` -1 or +1) with the change there.
 template <int axis, int side, class Real>
 SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermodynamics<Real>& at,
                                          const Real (&x)[quantities], const Flow& flow) {
@@ -52,7 +52,7 @@ SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermody
             spread * x[4];
 }
 
-// x becomes (diagonal block)^-1 x. Summed over the three axes, all velocities diffuse alike.
+// Sets x to (diagonal block)^-1 x. Summed over the three axes, all velocities diffuse equally.
 template <class Real>
 SCOPE_INLINE inline void divide_by_diagonal(Real (&x)[quantities], const Thermodynamics<Real>& at,
                                             const Flow& flow) {
@@ -74,13 +74,13 @@ SCOPE_INLINE inline void divide_by_diagonal(Real (&x)[quantities], const Thermod
 
 class OverRelaxation {
  public:
-  // Doubles of workspace for a sweep.
+  // Number of doubles of workspace for a sweep.
   static std::size_t stored(const Box& box) { return static_cast<std::size_t>(box.size[0]) * quantities; }
 
   OverRelaxation(Cell& cell, const Flow& flow, double* row) : cell_(cell), flow_(flow), row_(row) {}
 
-  // One plane of the forward sweep (`side` -1) or of the backward one. The residuals of the layer before the
-  // cell must be present.
+  // Does one plane of the forward sweep (`side` -1) or of the backward sweep. The residuals of the layer before
+  // the cell must be present.
   template <int side, int lanes>
   SCOPE_INLINE void sweep(int k) {
     if constexpr (side < 0)
@@ -100,7 +100,7 @@ class OverRelaxation {
     each<quantities>([&](auto m) SCOPE_INLINE { x[m] = load<Real>(r + m * cell_.residual.component()); });
   }
 
-  // The contribution of earlier planes and rows is free of recurrences; that along the row is not.
+  // Only the contribution along the row has recurrences, not the contributions of earlier planes and rows.
   template <int side, int lanes>
   SCOPE_INLINE void sweep_row(int j, int k) {
     const Stride mr = cell_.residual.component();
@@ -154,14 +154,14 @@ namespace {
 constexpr const char* name = "application.npb_lu";
 constexpr int faces_tag = 41;
 constexpr int wave_tag = 45;
-// Points that the fourth differences need from a neighbor.
+// Number of points that the fourth differences need from a neighbor.
 constexpr int fewest_points = 2;
 
 struct Problem : FlowProblem {
   double surface_integral;
 };
 
-// Sizes and norms: NPB 3.4, the norms with the digits of its verification.
+// Sizes and norms from NPB 3.4; the norms have the digits of its verification.
 constexpr PerClass<Problem> problems{
     {{{{12, 50, 0.5},
        {1.6196343210976702e-02, 2.1976745164821318e-03, 1.5179927653399185e-03, 1.5029584435994323e-03,
@@ -192,7 +192,7 @@ constexpr PerClass<Problem> problems{
         4.55902910043250358e+02}},
       6.66404553572181300e+01}}};
 
-// Processes in x and y, each with a column of the grid from bottom to top, numbered along x.
+// A grid of processes in x and y, numbered along x, each with a column of the grid from bottom to top.
 class Columns {
  public:
   Columns(int n, int processes, int rank) : processes_(chosen(n, processes)) {
@@ -218,7 +218,7 @@ class Columns {
  private:
   using Pair = std::array<int, 2>;
 
-  // As square as possible, the longer side along y: vectors run along rows in x.
+  // As square as possible, with the longer side along y, because vectors run along rows in x.
   static std::optional<Pair> squarest(int n, int processes) {
     std::optional<Pair> best;
     for (int x = 1; x * x <= processes; ++x)
@@ -276,7 +276,7 @@ class OverRelaxedFlow final : public Kernel {
     std::vector<double> received;
   };
 
-  // NPB's rule: one step is done untimed, then everything is restored.
+  // NPB's rule: do one step untimed, then restore everything.
   void initialize() override {
     set_u(*cell_, 0, initial_values);
     find_residual();
@@ -301,7 +301,7 @@ class OverRelaxedFlow final : public Kernel {
     find_residual();
   }
 
-  // The right-hand side, times dt.
+  // Computes the right-hand side, times dt.
   void find_residual() {
     if (ranks() > 1) exchange_faces();
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { derive<lanes>(*cell_, false); });
@@ -309,7 +309,7 @@ class OverRelaxedFlow final : public Kernel {
                          SCOPE_INLINE { right_hand_side<lanes>(*cell_, flow_, flow_.dt, cell_->residual, true); });
   }
 
-  // Two layers of u around the cell.
+  // Exchanges two layers of u around the cell.
   void exchange_faces() {
     sides_.clear();
     for (int axis = 0; axis < 2; ++axis) {
@@ -332,7 +332,7 @@ class OverRelaxedFlow final : public Kernel {
   }
   Face& face_towards(int axis, int step) { return faces_[2 * axis + (step > 0 ? 1 : 0)]; }
 
-  // `side` -1: from the processes before this one to those after it; +1: back.
+  // Sweeps a plane, from the processes before this one to those after it (`side` -1), or back (+1).
   template <int side>
   void sweep_plane(int k) {
     for (int axis = 0; axis < 2; ++axis) receive_wave(axis, side, k);
@@ -342,7 +342,7 @@ class OverRelaxedFlow final : public Kernel {
     for (int axis = 0; axis < 2; ++axis) send_wave(axis, -side, k);
   }
 
-  // The neighbor's changes at its last row or column of a plane.
+  // Receives the neighbor's changes in its last row or column of a plane.
   void receive_wave(int axis, int side, int k) {
     if (!columns_.cut(axis)) return;
     const int from = columns_.beside(axis, side);

@@ -2,7 +2,7 @@
 //
 // Timed: the initial residual, a fixed number of V-cycles with the residual after each, and the norms; the slowest
 // process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). Fine grids are bound
-// by memory bandwidth and the exchange of faces, coarse ones by latency, where most processes wait.
+// by memory bandwidth and the exchange of faces; coarse grids, on which most processes wait, by latency.
 #include <bit>
 
 #include "benchmarks/algorithm/partition.hpp"
@@ -15,10 +15,10 @@
 
 namespace scope::npb::mg {
 
-// The halo of neighbors' values around a block of a periodic grid, at any level of a multigrid.
+// The halo of neighbors' values around a block of a periodic grid at one level of a multigrid.
 //
-// On coarse grids blocks may be empty; the neighbor is the nearest non-empty one. An empty block still has a
-// halo where its process has points on the next finer grid, which are interpolated from it.
+// On coarse grids blocks may be empty; the neighbor is the nearest non-empty block. An empty block still has a
+// halo if its process has points on the next finer grid, which are interpolated from it.
 class Halo {
  public:
   using Bounds = std::vector<std::pair<int, int>>;  // begin and end of every block along a dimension
@@ -38,7 +38,7 @@ class Halo {
     }
   }
 
-  // One dimension after the other, so that edges and corners are included.
+  // Updates one dimension after another, so that edges and corners are included.
   void update(HaloField& field, Exchange& exchange) {
     for (int d = 0; d < 3; ++d) {
       const Line& line = lines_[d];
@@ -54,8 +54,8 @@ class Halo {
     int rank = -1;
     bool itself = false;
   };
-  // Along one dimension: the sources of the lower and upper halo, and the destinations of the own first and
-  // last points.
+  // Along one dimension: the sources of the lower and upper halo, and the destinations of this block's first
+  // and last points.
   struct Line {
     Source below;
     Source above;
@@ -130,7 +130,7 @@ class Halo {
     if (from_above) unpack(last + 1, above_);
   }
 
-  // A layer across a dimension, with the halos of the others.
+  // The number of points in a layer across a dimension, with the halos of the other dimensions.
   static std::size_t points_in_layer(const HaloField& field, int d) {
     return static_cast<std::size_t>(HaloField::count(field.size()) / (field.size()[d] + 2));
   }
@@ -166,7 +166,7 @@ namespace {
 
 constexpr const char* name = "application.npb_mg";
 constexpr std::uint64_t seed = 314159265;
-constexpr int charges = 10;  // points of each sign
+constexpr int charges = 10;  // number of points of each sign
 
 struct Problem {
   int side;
@@ -187,7 +187,7 @@ constexpr PerClass<Problem> problems{{{32, 4, smoother_of_small, 0.5307707005734
                                       {256, 20, smoother_of_large, 0.1800564401355e-5},
                                       {512, 20, smoother_of_large, 0.5706732285740e-6}}};
 
-// One grid of the multigrid: the own blocks of the solution and of the residual.
+// One grid of the multigrid: this process's blocks of the solution and of the residual.
 struct Level {
   HaloField u;
   HaloField r;
@@ -218,7 +218,7 @@ class Multigrid final : public Kernel {
  private:
   static Extents cube(int side) { return {side, side, side}; }
 
-  // Blocks of a coarser grid follow those of the finer one: J lies on 2 J + 1.
+  // Blocks of a coarser grid follow from the blocks of the finer grid: point J is at 2 J + 1.
   void make_levels() {
     std::array<Halo::Bounds, 3> bounds;
     for (int d = 0; d < 3; ++d) {
@@ -249,7 +249,7 @@ class Multigrid final : public Kernel {
     }
   }
 
-  // v is +1 at the ten largest of the random numbers, one per point, -1 at the ten smallest, 0 elsewhere.
+  // Every point has a random number: v is +1 at the ten largest, -1 at the ten smallest, and 0 elsewhere.
   void place_charges() {
     using Numbered = std::pair<double, std::int64_t>;
     std::vector<Numbered> least;
@@ -384,7 +384,7 @@ class Multigrid final : public Kernel {
     return 58.0 * std::pow(static_cast<double>(problem_.side), 3) * problem_.iterations;
   }
   int iterations() const override { return problem_.iterations; }
-  // Three dimensions, for three halos of each level in a V-cycle, and one after it.
+  // One per dimension, for three halos at each level of a V-cycle and one after it.
   std::size_t meetings() const override {
     return 3 * (static_cast<std::size_t>(problem_.iterations) * (3 * depth_ + 1) + 1) + 2;
   }

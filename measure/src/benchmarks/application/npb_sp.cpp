@@ -1,10 +1,10 @@
 // application.npb_sp: a flow solver; each time step solves scalar pentadiagonal systems along x, y and z.
 //
 // Timed: all time steps on every process; the slowest counts. After the simulated application SP of the NAS
-// Parallel Benchmarks (RNR-94-007, 3.3.3). As BT, but with twice the steps and little arithmetic between two
+// Parallel Benchmarks (RNR-94-007, 3.3.3). Like BT, but with twice the steps and little arithmetic between two
 // messages.
 //
-// Not for sanitizers: they take a minute to compile it.
+// Not for sanitizers, with which it takes a minute to compile.
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/lines.hpp"
 
@@ -12,12 +12,12 @@ namespace scope::npb::sp {
 
 // SP's lines: the matrices of an axis are diagonalized, so that each of the five characteristic variables has
 // a scalar pentadiagonal system (RNR-94-007, section 3.3.3, after Pulliam and Chaussee 1981). Three move with
-// the flow and share their matrix; two move with the flow plus or minus the velocity of sound.
+// the flow and share a matrix; two move with the flow plus or minus the speed of sound.
 
-// The matrices of a line: of the variables 1 to 3, of 4 and of 5.
+// The matrices of a line: one for the variables 1 to 3, one for 4 and one for 5.
 constexpr int systems = 3;
 
-// The flow at a point, as far as lines need it.
+// The part of the flow at a point that lines need.
 template <class Real>
 struct Motion {
   Real volume;
@@ -28,7 +28,7 @@ struct Motion {
 
 namespace characteristic {
 
-// Transforms the change of the quantities into that of the characteristic variables of x (inverse of T_xi).
+// Transforms the change of the quantities into the change of the characteristic variables of x (inverse of T_xi).
 template <class Real>
 SCOPE_INLINE inline void into_x(Real (&r)[quantities], const Motion<Real>& at) {
   const double half_root = std::sqrt(0.5);
@@ -47,8 +47,8 @@ SCOPE_INLINE inline void into_x(Real (&r)[quantities], const Motion<Real>& at) {
   r[4] = sounding + moved;
 }
 
-// From the variables of x to those of y (T_eta^-1 T_xi), and from y to z (T_zeta^-1 T_eta): rotations that do
-// not depend on the flow.
+// Transforms from the variables of x to those of y (T_eta^-1 T_xi), and from y to z (T_zeta^-1 T_eta), by
+// rotations that do not depend on the flow.
 template <class Real>
 SCOPE_INLINE inline void from_x_to_y(Real (&r)[quantities]) {
   const double half_root = std::sqrt(0.5);
@@ -74,7 +74,7 @@ SCOPE_INLINE inline void from_y_to_z(Real (&r)[quantities]) {
   r[4] = mean + turned;
 }
 
-// Back to the change of the quantities (T_zeta).
+// Transforms back to the change of the quantities (T_zeta).
 template <class Real>
 SCOPE_INLINE inline void out_of_z(Real (&r)[quantities], const Motion<Real>& at) {
   const auto& [u, v, w] = at.velocity;
@@ -105,13 +105,13 @@ class ScalarPentadiagonal : public LineSolver<axis, ScalarPentadiagonal> {
   static constexpr bool needs_sound = true;
   // Doubles per point for the substitution: two factors of every matrix.
   static constexpr int kept = 2 * systems;
-  // The data that a line sends to the next cell: two eliminated rows, factors and values; and back: the
-  // values at two points.
+  // The data that a line sends to the next cell: factors and values of two eliminated rows; and back: the values
+  // at two points.
   static constexpr int forward = 2 * (kept + quantities);
   static constexpr int backward = 2 * quantities;
 
-  // The row of a point after elimination: x + next * (x of the next point) + far * (x of the one after it)
-  // = value, for each of the matrices.
+  // The row of a point after elimination, for each of the matrices: x + next * (x of the next point) + far * (x of
+  // the point after it) = value.
   template <class Real>
   struct Row {
     Real next[systems];
@@ -123,7 +123,7 @@ class ScalarPentadiagonal : public LineSolver<axis, ScalarPentadiagonal> {
   template <class Real>
   using Backward = Real[2][quantities];
 
-  // `before`: the rows of the last two points.
+  // `before`: the rows of the previous two points.
   template <class Real>
   SCOPE_INLINE void eliminate(Row<Real> (&before)[2], double* factors, int i, int j, int k) {
     const double first = flow_.dt * flow_.first_difference();
@@ -245,7 +245,7 @@ namespace {
 
 constexpr const char* name = "application.npb_sp";
 
-// Sizes and norms: NPB 3.4, the norms with the digits of its verification.
+// Sizes and norms from NPB 3.4; the norms have the digits of its verification.
 constexpr PerClass<FlowProblem> problems{
     {{{12, 100, 0.015},
       {2.7470315451339479e-02, 1.0360746705285417e-02, 1.6235745065095532e-02, 1.5840557224455615e-02,

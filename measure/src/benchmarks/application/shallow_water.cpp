@@ -1,9 +1,9 @@
 // application.shallow_water: the nonlinear shallow water equations on the rotating sphere by the spectral
 // transform method.
 //
-// Timed: time steps on all ranks; the slowest counts. After PSTSWM (Worley & Foster 1994, Proc. Scalable
-// High-Performance Computing Conf., 207-214), which NetFinity's section 3.2 measures: its problem, its
-// parallel algorithms as parameters. The numerics are those of Hack & Jakob 1992, NCAR/TN-343+STR.
+// Timed: time steps on all ranks; the slowest counts. The problem and, as parameters, the parallel algorithms
+// are those of PSTSWM (Worley & Foster 1994, Proc. Scalable High-Performance Computing Conf., 207-214), which
+// NetFinity's section 3.2 measures. The numerics follow Hack & Jakob 1992, NCAR/TN-343+STR.
 #include <cstdio>
 
 #include "benchmarks/algorithm/phase_metrics.hpp"
@@ -15,11 +15,11 @@
 namespace scope::shallow_water {
 namespace {
 
-// Operations that a check may spend on repeating a run on one process: about two seconds' worth.
+// Maximum number of operations for repeating a run on one process in a check: about two seconds.
 constexpr double repeated_flops = 4e9;
-// Rounding of a step in a coefficient, relative to the largest one of the field.
+// Rounding error of one step in a coefficient, relative to the largest coefficient of the field.
 constexpr double rounding_of_step = 1e-13;
-// Memory of Phases per meeting, and of the messages between its processes.
+// Memory per meeting, for Phases and for the messages between its processes.
 constexpr std::int64_t bytes_per_meeting = 160;
 
 Methods methods_of(const Parameters& parameters) {
@@ -40,9 +40,8 @@ Exchange::Way way_of(const Parameters& parameters) {
   return Exchange::Way::shared_memory;
 }
 
-// The largest errors against the solution and the largest relative changes of integrals that a run may show:
-// some times what this model does at the coarsest truncation of each kind. Cases without a bound of one kind
-// have `any`.
+// Bounds on the errors against the solution and on the relative changes of integrals: a few times what this
+// model shows at the coarsest truncation of each kind. `any` stands for no bound.
 struct Bounds {
   double height;
   double wind;
@@ -79,12 +78,12 @@ class ShallowWater final : public Benchmark {
     const std::int64_t most_meetings =
         steps_ * 8 * (2 + decomposition_.row().size() + decomposition_.column().size());
     const Resolution& resolution = decomposition_.resolution();
-    // The model and one for a check, and another one that repeats a level by itself.
+    // The model, a second one for checks, and a third one that repeats a single level.
     require_memory(2 * Model::bytes(decomposition_, levels_, exchange_) + Model::bytes_alone(resolution, 1) +
                        most_meetings * bytes_per_meeting,
                    communicator);
     model_.emplace(decomposition_, *test_case_, levels_, width_, exchange_);
-    // How often the processes of a step meet shows in one.
+    // One step shows how often processes meet in a step.
     exchange_.begin(nullptr);
     model_->start();
     started_ = model_->diagnose();
@@ -113,14 +112,14 @@ class ShallowWater final : public Benchmark {
     observe(repetition);
   }
 
-  // Every rank compares every spectral coefficient that it has, in all levels, with that of the same run on
-  // one process; errors and integrals are held against bounds.
+  // Every rank compares each of its spectral coefficients, in all levels, with the same run on one process;
+  // errors and integrals are compared with bounds.
   Check verify(std::uint64_t /*seed*/) override {
     exchange_.begin(nullptr);
     const std::string outside = problem_of(model_->diagnose());
     Check check{static_cast<std::int64_t>(model_->state().size()), ""};
     check.problem = repeated_problem();
-    // A wrong coefficient says more than what follows from it everywhere.
+    // A wrong coefficient is reported in preference to its consequences, as it says more.
     if (!communicator_.any(!check.problem.empty())) check.problem = outside;
     return check;
   }
@@ -168,7 +167,7 @@ class ShallowWater final : public Benchmark {
     return problem;
   }
 
-  // Compares the whole run or, where that takes too long, the same number of first steps of another one.
+  // Compares the whole run or, if that takes too long, the first steps of another run.
   std::string repeated_problem() {
     const double possible = repeated_flops / Model::flops(decomposition_.resolution(), 1);
     const std::int64_t steps = std::min(steps_, std::max<std::int64_t>(1, static_cast<std::int64_t>(possible)));
@@ -184,7 +183,7 @@ class ShallowWater final : public Benchmark {
     for (std::int64_t step = 0; step < steps; ++step) model.step();
   }
 
-  // The state of one level after so many steps of one process.
+  // The state of one level after this many steps on one process.
   std::vector<double> alone(std::int64_t steps) const {
     const Communicator self = Communicator::split(communicator_, communicator_.rank(), 0);
     const Decomposition whole(decomposition_.resolution(), self, 1, {});
@@ -200,14 +199,14 @@ class ShallowWater final : public Benchmark {
     std::array<double, 3> scales{};
     for (std::size_t i = 0; i < repeated_->size(); ++i)
       scales[i % parts / 2] = std::max(scales[i % parts / 2], std::abs((*repeated_)[i]));
-    // A divergence of 0 is what is left of terms as large as those of the vorticity.
+    // A divergence of 0 is the difference of terms as large as the terms of the vorticity.
     scales[1] = std::max(scales[0], scales[1]);
     const double allowed = rounding_of_step * static_cast<double>(10 + steps);
     const int degrees = decomposition_.resolution().truncation + 2;
     const auto& state = model.state();
     std::size_t at = 0;
     for (const int m : model.own_wavenumbers()) {
-      const std::ptrdiff_t first = m * degrees - m * (m - 1) / 2;  // of the coefficients before those of m
+      const std::ptrdiff_t first = m * degrees - m * (m - 1) / 2;  // number of coefficients before those of m
       for (int n = m; n < degrees; ++n) {
         for (int part = 0; part < parts; ++part) {
           const double right = (*repeated_)[(first + n - m) * parts + part];

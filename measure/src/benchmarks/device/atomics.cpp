@@ -1,7 +1,7 @@
 // device.atomics: the cost of atomic updates of a device's memory.
 //
-// Timed: additions by many items to a few counters, which contend, or to many, from the launch on the host until the device
-// has done them, on the host's clock; and the kernel alone on the device's clock.
+// Timed: additions by many items to a few counters, with contention, or to many counters, from the launch on the
+// host until the device has done them, on the host's clock; and the kernel alone on the device's clock.
 
 #include "devices/device_benchmark.hpp"
 
@@ -58,14 +58,14 @@ class DeviceAtomics final : public DeviceBenchmark {
     return check;
   }
 
-  bool repeats() const override { return false; }  // the counters count on
+  bool repeats() const override { return false; }  // the counters continue counting
 
  private:
   std::size_t bytes() const { return right_.size() * sizeof(std::uint32_t); }
   void copy_results(std::span<std::byte> to) override { read(to, *counters_); }
 
   std::int64_t items_;
-  std::vector<std::uint32_t> right_;  // what a launch adds to each counter
+  std::vector<std::uint32_t> right_;  // amount that a launch adds to each counter
   std::uint32_t launches_ = 0;
   std::unique_ptr<Array> counters_;
   std::unique_ptr<Kernel> kernel_;

@@ -1,7 +1,7 @@
 // device.launch: the cost of starting a kernel.
 //
-// Timed: the launch of a kernel of one item that counts its launches, from the call on the host until the host knows that it
-// has ended, on the host's clock. The part until the call returns is the submission.
+// Timed: the launch of a one-item kernel that counts its launches, from the call on the host until the host knows
+// that the kernel has ended, on the host's clock. The time until the call returns is the submission.
 
 #include "devices/device_benchmark.hpp"
 
@@ -52,7 +52,7 @@ class DeviceLaunch final : public DeviceBenchmark {
     return {1, sentence({"the device counted to ", counted, ", not to ", launched_})};
   }
 
-  bool repeats() const override { return false; }  // it counts on
+  bool repeats() const override { return false; }  // the kernel continues counting
 
  private:
   void copy_results(std::span<std::byte> to) override { read(to, *counter_); }

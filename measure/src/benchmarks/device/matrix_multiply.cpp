@@ -1,7 +1,7 @@
-// device.matrix_multiply: arithmetic rate of a device in products of matrices.
+// device.matrix_multiply: arithmetic rate of a device in matrix products.
 //
-// Timed: one product C = A B of square matrices in the device's memory, from the call on the host until the device has done
-// it, on the host's clock; and the product alone on the device's clock.
+// Timed: one product C = A B of square matrices in the device's memory, from the call on the host until the device
+// is done, on the host's clock; and the product alone on the device's clock.
 
 #include <bit>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace devices;
 
-// Each group computes a tile of C; EDGE is its edge, and that of the tiles of A and B that the group shares.
+// Each group computes a tile of C; EDGE is the edge of this tile and of the shared tiles of A and B.
 constexpr const char* text = R"(
 KERNEL product(GLOBAL const REAL* a, GLOBAL const REAL* b, GLOBAL REAL* c, long n) {
   LOCAL REAL of_a[EDGE * EDGE], of_b[EDGE * EDGE];
@@ -32,12 +32,12 @@ KERNEL product(GLOBAL const REAL* a, GLOBAL const REAL* b, GLOBAL REAL* c, long 
 }
 )";
 
-// How numbers are stored: in `bytes`, with so many binary digits.
+// Storage format of numbers: size in bytes, and number of binary digits.
 struct Format {
   Precision precision;
   std::size_t bytes;
   int digits;
-  const char* name = "";  // in kernels
+  const char* name = "";  // name in kernels
 };
 Format format_of(const std::string& precision) {
   if (precision == "double") return {Precision::fp64, 8, 53, "double"};
@@ -47,7 +47,7 @@ Format format_of(const std::string& precision) {
   return {Precision::bf16, 2, 8};
 }
 
-// Stores a whole number, rounded to the nearest and from the middle to the even one, as the hardware does.
+// Stores a whole number, rounded to nearest, ties to even, as the hardware does.
 void store(std::byte* to, std::int64_t number, const Format& format) {
   const auto exact = static_cast<double>(number);
   int exponent = 0;
@@ -68,13 +68,13 @@ void store(std::byte* to, std::int64_t number, const Format& format) {
         power >= other_bias + 31 ? 0x7c00 : ((power - other_bias) << 10) | ((bits >> 13) & 0x3ff);
     bits = number == 0 ? 0 : sign | size;
   }
-  std::memcpy(to, &bits, format.bytes);  // the first bytes are the lowest
+  std::memcpy(to, &bits, format.bytes);  // little endian
 }
 
-// Rows of A and columns of B repeat after this many: C has so many different rows and columns, whose exact values the host
-// knows without a product of its own. No tile of a power of two repeats with them.
+// Period of the rows of A and the columns of B: C has only this many different rows and columns, whose exact values
+// the host can compute without a whole product. Tiles whose size is a power of two do not repeat with this period.
 constexpr std::int64_t period = 61;
-// Entries are whole numbers from -8 to 8: every product and every sum is exact in each precision that is computed in.
+// Entries are whole numbers from -8 to 8, so that every product and sum is exact in each precision of arithmetic.
 constexpr int largest_entry = 8;
 
 class DeviceMatrixMultiply final : public DeviceBenchmark {
@@ -144,7 +144,7 @@ class DeviceMatrixMultiply final : public DeviceBenchmark {
     repetition.observe("device_flops_per_s", work().flops / ranks_ / device_s);
   }
 
-  // Bit for bit.
+  // Compares bitwise.
   Check verify(std::uint64_t) override {
     const std::byte* results = received().data();
     std::string problem;
@@ -169,7 +169,7 @@ class DeviceMatrixMultiply final : public DeviceBenchmark {
  private:
   std::size_t row_bytes() const { return format_.bytes * n_; }
 
-  // Of the different rows of A, or columns of B, one after another.
+  // The entries of the different rows of A, or columns of B, one after another.
   std::vector<std::int8_t> entries_of(std::uint64_t seed) const {
     std::vector<std::int8_t> all(static_cast<std::size_t>(period * n_));
     for (std::size_t place = 0; place < all.size(); ++place)
@@ -184,7 +184,7 @@ class DeviceMatrixMultiply final : public DeviceBenchmark {
       store(row + format_.bytes * place, number_of(place), format_);
   }
 
-  // Calls it with the first column of each period, and the bytes of the part of a row from there.
+  // Calls `call` with the first column of each period and with the bytes of a row in this period.
   template <class Call>
   void for_each_period(Call call) const {
     for (std::int64_t j = 0; j < n_; j += period) call(j, format_.bytes * std::min(period, n_ - j));

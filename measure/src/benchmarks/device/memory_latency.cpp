@@ -1,7 +1,7 @@
 // device.memory_latency: latency of dependent loads on a device.
 //
-// Timed: a walk of one item along a chain that leads through every cache line of an array in random order, on the device's
-// clock and, with its launch, on the host's. Each walk continues where the last one ended.
+// Timed: a walk of one item along a chain through all cache lines of an array in random order, on the device's
+// clock and, including the launch, on the host's. Each walk continues where the previous one ended.
 
 #include <numeric>
 #include <random>
@@ -21,7 +21,7 @@ KERNEL walk(GLOBAL const unsigned int* next, GLOBAL unsigned int* position, unsi
 }
 )";
 
-// So many that the launch, of some microseconds, is little of the walk.
+// Number of accesses, large enough to make the launch, a few microseconds, negligible.
 constexpr std::uint32_t accesses = 1 << 15;
 constexpr std::int64_t usual_line_bytes = 64;
 
@@ -58,7 +58,7 @@ class DeviceMemoryLatency final : public DeviceBenchmark {
     repetition.observe("device_access_s", device_s / accesses);
   }
 
-  // Every access followed the chain if the walk is at the predicted line, which no shorter walk reaches.
+  // If the walk is at the predicted line, which no shorter walk reaches, every access followed the chain.
   Check verify(std::uint64_t) override {
     std::uint32_t reached = 0;
     std::memcpy(&reached, received().data(), sizeof reached);
@@ -66,7 +66,7 @@ class DeviceMemoryLatency final : public DeviceBenchmark {
     return {1, right ? "" : "the walk ended at a wrong line of the chain"};
   }
 
-  bool repeats() const override { return false; }  // each walk goes on where the last one ended
+  bool repeats() const override { return false; }  // each walk continues where the previous one ended
 
  private:
   std::uint32_t start_of(std::size_t step) const { return static_cast<std::uint32_t>(order_[step] * line_words_); }

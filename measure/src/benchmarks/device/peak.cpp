@@ -1,7 +1,7 @@
 // device.peak: peak floating-point rate of a device.
 //
-// Timed: fused multiply-adds in registers, in enough independent chains and items to hide their latency, from the launch on
-// the host until the device has done them, on the host's clock; and the kernel alone on the device's clock.
+// Timed: fused multiply-adds in registers, in enough independent chains and items to hide their latency, from the
+// launch on the host until the device has done them, on the host's clock; and the kernel alone on the device's clock.
 
 #include "devices/device_benchmark.hpp"
 
@@ -12,13 +12,13 @@ using namespace devices;
 
 constexpr std::int64_t rounds = 1024;
 constexpr std::int64_t chains = 16;
-// Every chain ends below 2^11, so that it is exact in half precision, too.
+// Every chain ends below 2^11, so that it is exact even in half precision.
 constexpr std::uint64_t starts = 512;
-// A unit is partly idle while its first groups start and its last ones end. These fill every unit eight times or more. A processor runs them one after another.
+// A unit is partly idle while its first groups start and its last ones end. These fill a GPU's unit eight times or more; a CPU runs them one after another.
 constexpr std::int64_t items_of_a_unit = 16384;
 constexpr std::int64_t items_of_a_core = 8192;
 
-// Factor and term are 1, which the compiler cannot know. It would unroll all rounds for some devices, for half a minute.
+// Factor and term are 1, unknown to the compiler. For some devices it would unroll all rounds, taking half a minute.
 constexpr const char* text = R"(
 #define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 #define START(i) REAL chain##i = REAL_OF((start + ITEM + i) % 512);
@@ -36,9 +36,9 @@ KERNEL peak(GLOBAL float* sums, float given_factor, float given_term, unsigned i
 }
 )";
 
-// Processors with vectors compute several numbers at once, others halves in pairs.
+// CPUs with vectors compute several numbers at once, other devices half-precision numbers in pairs.
 struct Precision {
-  const char* name;  // in kernels
+  const char* name;  // name in kernels
   int numbers;
 };
 

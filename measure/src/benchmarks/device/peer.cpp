@@ -1,7 +1,7 @@
 // device.peer: bandwidth between the memories of two devices of a host.
 //
-// Timed: one copy, from the call on the host until the data have arrived, on the host's clock; and the copy alone on the
-// clock of the device that sends.
+// Timed: one copy, from the call on the host until the data have arrived, on the host's clock; and the copy alone
+// on the sending device's clock.
 
 #include "devices/device_benchmark.hpp"
 
@@ -56,7 +56,7 @@ class DevicePeer final : public DeviceBenchmark {
     on_peer([&](Queue& queue) { queue.read(to, *arrived_); });
   }
 
-  // In a queue of the other device. A new queue makes its device that of the thread.
+  // Uses a queue of the other device. A new queue makes its device the current device of the thread.
   template <class Enqueue>
   void on_peer(Enqueue enqueue) {
     const auto queue = peer_.device->queue(false);

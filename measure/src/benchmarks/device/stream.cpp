@@ -1,7 +1,7 @@
 // device.stream: memory bandwidth of a device, in five simple kernels.
 //
-// Timed: one pass over the arrays, from the launch on the host until the device has done it, on the host's clock; and the
-// pass alone on the device's clock. After STREAM and BabelStream, whose kernels and counts of bytes these are.
+// Timed: one pass over the arrays, from the launch on the host until the device has done it, on the host's clock;
+// and the pass alone on the device's clock. Kernels and byte counts are those of STREAM and BabelStream.
 
 #include <numeric>
 
@@ -40,7 +40,7 @@ KERNEL stream_dot(GLOBAL const double* a, GLOBAL const double* b, GLOBAL double*
 )";
 
 constexpr double scalar = 3;
-// Of dot, as in BabelStream. A processor runs the items of a group one after another, each through all of memory: few.
+// For dot, as in BabelStream. Few on a CPU, where items of a group run one by one, each through all of memory.
 constexpr std::int64_t groups_of_a_unit = 4;
 constexpr std::int64_t group_of_a_processor = 2;
 
@@ -93,7 +93,7 @@ class DeviceStream final : public DeviceBenchmark {
     repetition.observe("device_bandwidth_bytes_per_s", work().bytes / ranks_ / device_s);
   }
 
-  // Every value is a small integer: results and their sum are exact.
+  // Every value is a small integer, so that results and their sum are exact.
   Check verify(std::uint64_t seed) override {
     const auto bytes = received();
     const std::span results(reinterpret_cast<const double*>(bytes.data()), bytes.size() / sizeof(double));

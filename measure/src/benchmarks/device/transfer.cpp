@@ -1,7 +1,7 @@
-// device.transfer: bandwidth between the memory of the host and that of a device.
+// device.transfer: bandwidth between host memory and device memory.
 //
-// Timed: one copy, or one each way at once, from the call on the host until the data have arrived, on the host's clock; and
-// the copy alone on the device's clock.
+// Timed: one copy, or simultaneous copies in both directions, from the call on the host until the data have
+// arrived, on the host's clock; and the copy alone on the device's clock.
 
 #include "devices/device_benchmark.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace devices;
 
-// Memory of the host: of the system, whose pages the driver must pin or copy first, or pinned by the driver.
+// Host memory: either pageable, which the driver must pin or copy first, or pinned by the driver.
 struct HostMemory {
   std::unique_ptr<PinnedMemory> pinned;
   std::unique_ptr<Buffer> pageable;
@@ -91,7 +91,7 @@ class DeviceTransfer final : public DeviceBenchmark {
   HostMemory target_;
   std::unique_ptr<Array> written_;
   std::unique_ptr<Array> read_;
-  Queues back_;  // what the device sends
+  Queues back_;  // for copies from the device
 };
 
 const Registration registration{{

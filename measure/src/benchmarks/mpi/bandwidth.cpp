@@ -1,8 +1,8 @@
 // mpi.bandwidth: bandwidth of a stream of messages in one direction.
 //
 // Timed: a window of messages from rank 0 to rank 1 and an empty acknowledgement back, on rank 0's clock. The
-// receives of a window are posted together; in ready mode, before the sender hears that it may begin. After
-// thesis 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
+// receives of a window are posted together; in ready mode, before the sender is told to begin. After thesis
+// 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
 
 #include "benchmarks/message_buffers.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
@@ -42,7 +42,7 @@ class Bandwidth final : public Benchmark {
   void run(Repetition& repetition) override {
     if (sender_) {
       messages_.use_in_turn(repetition.calls() * window());
-      // As a program that computes what it sends: no other processor's cache has a copy.
+      // Like in a program that computes the data it sends, no other processor's cache has a copy.
       if (rewritten_ && !requested_.cold) rewrite(messages_.bytes());
       repetition.time([&](std::int64_t number) {
         if (ready_) hear();

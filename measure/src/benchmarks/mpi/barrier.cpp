@@ -1,7 +1,7 @@
-// mpi.barrier: time of the library's barrier over all processes.
+// mpi.barrier: time of the library's barrier over all ranks.
 //
-// Timed: from the agreed start to the last exit on the synchronized clock; other definitions from the same
-// raw times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
+// Timed: from the agreed start to the last exit on the synchronized clock; other definitions use the same raw
+// times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
 #include <unistd.h>
 
 #include "benchmarks/mpi/collective.hpp"
@@ -36,8 +36,8 @@ class Barrier final : public Collective {
     Collective::run(repetition);
   }
 
-  // One rank enters late: no rank may leave before. Where one seems to, a rank that comes much later tells a
-  // barrier that does not wait from clocks that are not as exact as they should be.
+  // One rank enters late, and no rank may leave before it. If one seems to, the check is repeated with a rank that
+  // enters much later, to distinguish a barrier that does not wait from inexact clocks.
   Check verify(std::uint64_t seed) override {
     const int late = static_cast<int>(seed % communicator_.size());
     std::string message;

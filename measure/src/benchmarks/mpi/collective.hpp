@@ -1,18 +1,18 @@
-// The common part of all MPI collectives: the ways of calling one, and the hidden share of a call.
+// The common part of all MPI collectives: the ways of calling one, and the hidden fraction of a call.
 //
-// A collective is called in one of four ways: blocking; nonblocking with an immediate wait; the same with a
-// computation of equal length between the two (overlapped); persistent, with start and wait. The call is
-// timed (for persistent ones start and wait, not the initialization), from the agreed start to the last exit.
+// A collective is called in one of four ways: blocking; nonblocking with an immediate wait; nonblocking with a
+// computation of equal length before the wait (overlapped); persistent, with start and wait. The call is timed
+// (for persistent calls, start and wait but not the initialization), from the agreed start to the last exit.
 //
-// Ranks may form groups of `group_ranks` consecutive ones, each of which calls the collective at the same time:
-// what a row of a program's grid of processes costs while the other rows communicate too.
+// Ranks may form groups of `group_ranks` consecutive ranks, all of which call the collective at the same time.
+// This gives the cost in one row of a program's process grid while the other rows communicate, too.
 #pragma once
 
 #include <mpi.h>
 
 #include <climits>
 #if defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
-#include <mpi-ext.h>  // wants mpi.h before it
+#include <mpi-ext.h>  // requires mpi.h before it
 #endif
 
 #include "benchmarks/message_buffers.hpp"
@@ -23,7 +23,7 @@
 
 namespace scope {
 
-// Counts or displacements for each rank as MPI's calls expect them: narrow, or wide where int is too small.
+// Counts or displacements for each rank as MPI's calls expect them: narrow, or wide if int is too small.
 template <class Wide>
 class PerRank {
  public:
@@ -40,7 +40,7 @@ class PerRank {
 
 struct PerRankBlocks {
   PerRankBlocks() = default;
-  // Blocks of these lengths one after another.
+  // Blocks of these lengths, one after another.
   explicit PerRankBlocks(const std::vector<std::int64_t>& lengths) : counts(lengths) {
     std::vector<std::int64_t> places(lengths.size());
     for (std::size_t rank = 1; rank < lengths.size(); ++rank) places[rank] = places[rank - 1] + lengths[rank - 1];
@@ -54,7 +54,7 @@ struct PerRankBlocks {
 struct Arguments {
   const void* send = nullptr;
   void* receive = nullptr;
-  std::int64_t count = 0;  // of elements: the vector, or the block of one rank
+  std::int64_t count = 0;  // number of elements in the vector, or in the block of one rank
   PerRankBlocks sends;     // for calls that take a count for each rank
   PerRankBlocks receives;
   MPI_Datatype type = MPI_BYTE;
@@ -72,10 +72,10 @@ struct Calls {
   Text nonblocking;  // MPI_Ibcast
   Text persistent;   // MPI_Bcast_init
   Call narrow = nullptr;
-  Call wide = nullptr;  // with MPI_Count for int; null where the library has no such call
+  Call wide = nullptr;  // with MPI_Count for int; null if the library has no such call
 };
 
-// Open MPI 4 has persistent collectives as extensions, under names of their own.
+// Open MPI 4 has persistent collectives as extensions with different names.
 #if defined(SCOPE_ANY_LIBRARY)
 inline bool has_persistent_collectives() {
   return library_has("MPI_Bcast_init") || library_has("MPIX_Bcast_init");
@@ -99,8 +99,8 @@ inline constexpr bool has_persistent_collectives() { return false; }
 #define SCOPE_INITIALIZE(routine, ...) static_cast<void>(request)
 #endif
 
-// One function of MPI in its three forms, all of which take the same arguments first. They are written in
-// terms of `a`, the Arguments.
+// One function of MPI in its three forms, whose first arguments are the same. They are written in terms of `a`,
+// the Arguments.
 #define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)                                     \
   [](const Arguments& a, Way way, MPI_Request* request) {                                  \
     switch (way) {                                                                         \
@@ -170,7 +170,7 @@ class Collective : public Benchmark {
   }
 
  protected:
-  // Selects the call for counts and offsets up to `largest`. Throws Unavailable where the library has none.
+  // Selects the call for counts and offsets up to `largest`. Throws Unavailable if the library has none.
   void choose(const Calls& calls, std::int64_t largest) {
     const bool wide = largest > INT_MAX;
     if (wide && (calls.wide == nullptr || !library_has("MPI_Bcast_c"))) {
@@ -180,16 +180,16 @@ class Collective : public Benchmark {
     call_ = wide ? calls.wide : calls.narrow;
   }
 
-  // MessageSlots of so many bytes that repetitions of few operations receive into.
+  // Number of slots of this many bytes that repetitions of few operations need for receiving.
   std::int64_t places(std::int64_t received) const {
     const std::int64_t most = requested_.cold || mpi_simulates ? 1 : MessageSlots::most(received) / 2;
     const std::int64_t operations = std::clamp<std::int64_t>(most, 1, slow_operations_back_to_back);
-    const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
+    const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one untimed operation precedes them
     return std::max(requested_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
   }
 
-  // Each operation of a repetition receives `received` bytes in its own slot; a rank that sends from where the others
-  // receive has only the ring.
+  // Each operation of a repetition receives `received` bytes in its own slot; a rank that sends from the memory in
+  // which the others receive has only the ring of slots.
   void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received, bool sends_in_place = false) {
     sources_ = MessageSlots(sent, requested_.layout);
     received_ = MessageSlots(received, requested_.layout);
@@ -198,7 +198,7 @@ class Collective : public Benchmark {
     arguments_.comm = communicator_.handle();
   }
 
-  // One operation, called in the way that was measured last. Never timed.
+  // Does one operation, called in the same way as the last measurement. Never timed.
   void operate() {
     if (mode_ == "blocking")
       call_(at(0), Way::blocking, nullptr);
@@ -206,7 +206,7 @@ class Collective : public Benchmark {
       mode_ == "persistent" ? start_and_wait(0) : call_and_wait(0);
   }
 
-  // One operation on other memory than that of the slots.
+  // Does one operation on memory outside the slots.
   void call_on(const void* sent, void* received) {
     arguments_.send = sent;
     arguments_.receive = received;
@@ -214,8 +214,8 @@ class Collective : public Benchmark {
   }
   bool sends_in_place() const { return sends_in_place_; }
 
-  std::optional<Communicator> own_group_;  // empty where all ranks are one group
-  const Communicator& communicator_;       // of the group of this rank
+  std::optional<Communicator> own_group_;  // empty if all ranks are one group
+  const Communicator& communicator_;       // of this rank's group
   int groups_;
   MessageBuffers requested_;
   MessageSlots sources_{0};
@@ -238,7 +238,7 @@ class Collective : public Benchmark {
     return arguments_;
   }
 
-  // All ranks free their requests or none, since making them again is collective.
+  // Either all ranks free their requests or none, since initializing them again is collective.
   void make_room(std::int64_t operations) {
     if (operations > room_) free_requests();
     room_ = std::max(room_, operations);
@@ -257,7 +257,7 @@ class Collective : public Benchmark {
     MPI_Wait(&requests_[number], MPI_STATUS_IGNORE);
   }
 
-  // Not in the constructor: all ranks must have got that far. Collective: every rank has as many already.
+  // Not in the constructor, in which ranks may fail. Collective, as all ranks have equally many requests.
   void initialize_requests(std::int64_t count) {
     const auto known = static_cast<std::int64_t>(requests_.size());
     for (std::int64_t number = known; number < count; ++number) {
@@ -274,12 +274,12 @@ class Collective : public Benchmark {
   Call call_ = nullptr;
   Arguments arguments_;
   bool sends_in_place_ = false;
-  std::int64_t room_ = 0;              // the most operations of any repetition so far
-  std::vector<MPI_Request> requests_;  // of the persistent call, one for each place
+  std::int64_t room_ = 0;              // largest number of operations in a repetition so far
+  std::vector<MPI_Request> requests_;  // of the persistent call, one for each slot
   Overlapped overlapped_;
 };
 
-// A collective whose data may be in memory of devices. All operations of a repetition then receive into the same place.
+// A collective whose data may be in device memory. All operations of a repetition then receive into the same place.
 class CollectiveOfData : public Collective {
  public:
   using Collective::Collective;
@@ -295,7 +295,7 @@ class CollectiveOfData : public Collective {
     });
   }
 
-  // With the bytes between the slots.
+  // Includes the bytes between the slots.
   std::span<std::byte> received() override {
     if (memory_ && !collected_) memory_->collect(received_.slot(0));
     collected_ = true;
@@ -307,7 +307,7 @@ class CollectiveOfData : public Collective {
   }
 
  protected:
-  // After `set_arguments`. Throws Unavailable. Collective.
+  // To be called after `set_arguments`. May throw Unavailable. Collective.
   void use_memory(const Parameters& parameters, const Communicator& communicator) {
     if (parameters.choice("memory") == "host") return;
     const std::int64_t received = received_.slot(0).size();
@@ -315,13 +315,13 @@ class CollectiveOfData : public Collective {
     memory_ = devices::made(devices::rank_memory, parameters, communicator,
                             devices::Extent{sent, received, sends_in_place()});
   }
-  // After the slots were filled.
+  // To be called after the slots were filled.
   void fill_memory() {
     if (memory_) memory_->fill((sends_in_place() ? received_ : sources_).slot(0), received_.slot(0));
     collected_ = false;
   }
 
-  // The first of what all operations of the last repetition received that is wrong. `problem_in` tells of one.
+  // The first error in the data received by the last repetition; `problem_in` checks one operation's data.
   template <class ProblemIn>
   std::string first_problem(ProblemIn&& problem_in) {
     CollectiveOfData::received();
@@ -335,7 +335,7 @@ class CollectiveOfData : public Collective {
   }
 
  private:
-  std::unique_ptr<devices::RankMemory> memory_;  // none: the host's, in the slots
+  std::unique_ptr<devices::RankMemory> memory_;  // null: host memory, in the slots
   bool collected_ = false;
 };
 
@@ -373,11 +373,11 @@ struct CollectiveRow {
   const char* title;
   const char* summary;
   const char* message;  // meaning of message_bytes
-  bool takes_blocks;    // lengths may differ
+  bool takes_blocks;    // whether the lengths of blocks may differ
   Calls calls;
 };
 
-// `further`: parameters after the size of a message. `main`: one of the collectives that programs use most.
+// `further`: parameters after the message size. `main`: whether programs use this collective most.
 inline Declaration collective_declaration(const CollectiveRow& row, Binding::Bytes bytes,
                                           std::vector<Parameter> further, bool rooted, bool main,
                                           Text standard_sizes) {
@@ -401,7 +401,7 @@ inline Declaration collective_declaration(const CollectiveRow& row, Binding::Byt
   return made;
 }
 
-// The sweeps that come last.
+// Adds the sweeps that come last.
 inline void add_last_sweeps(Declaration& declaration, const CollectiveRow& row, bool in_groups) {
   if (in_groups)
     declaration.sweeps.push_back({"advanced", "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"});
@@ -422,8 +422,8 @@ inline int checked_root(const Parameters& parameters, const Communicator& commun
   return static_cast<int>(root);
 }
 
-// The length of each rank's block, `total` in all. The special rank, with none or all, precedes the root in
-// rank order.
+// The length of each rank's block, with the sum `total`. The special rank, which has no or all data, precedes
+// the root in rank order.
 inline std::vector<std::int64_t> block_lengths(const std::string& blocks, std::int64_t total, int ranks,
                                                int root) {
   std::vector<std::int64_t> lengths(ranks);

@@ -1,12 +1,11 @@
-// The collectives that move data: one row each of a table.
+// The collectives that move data, each as one row of a table.
 //
-// Timed: see collective.hpp. Every byte that an operation
-// received is compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
-// blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
-// all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
-// root's operations it is what each process gets from or gives to the root.
+// Timed: see collective.hpp. Every received byte is compared, with new contents for each group of repetitions; each
+// block has its own pattern, so that exchanged blocks are noticed. Effective bandwidth after the thesis, eq. 6.1:
+// the payloads of all p ranks divided by the time. A rank's payload is the data that it sends or that it receives,
+// whichever is more; in operations with a root it is the data that each rank receives from or sends to the root.
 //
-// In the baseline: collective.hpp says with which sizes.
+// Message sizes in the baseline: see collective.hpp.
 #include "benchmarks/mpi/collective.hpp"
 
 namespace scope::collective_movement {
@@ -70,7 +69,7 @@ struct Blocks {
     return sum;
   }
 
-  template <class Visit>  // visit(part of the buffer, number)
+  template <class Visit>  // called as visit(part of the buffer, number)
   void for_each(std::span<std::byte> buffer, Visit&& visit) const {
     std::int64_t place = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -107,7 +106,7 @@ class Movement final : public CollectiveOfData {
 
   Work work() const override {
     const double ranks = communicator_.size();
-    if (ranks < 2) return {};  // a process sends itself nothing
+    if (ranks < 2) return {};  // a rank sends nothing to itself
     const double each = is_rooted(row_) ? 1 : ranks;
     return {.bytes = groups_ * static_cast<double>(block_) * ranks * each,
             .messages = groups_ * (is_rooted(row_) ? 1 : ranks) * (ranks - 1)};
@@ -185,7 +184,7 @@ class Movement final : public CollectiveOfData {
 };
 
 Declaration declaration(const Row& row) {
-  // The call takes everything that each process has for each other.
+  // The call takes all data that each rank has for every other rank.
   const auto bytes = row.flow == Flow::each_to_each ? Binding::Bytes::total : Binding::Bytes::per_block;
   const bool main = row.flow == Flow::same_from_root || (row.flow == Flow::each_to_each && !row.takes_blocks);
   Declaration made = collective_declaration(row, bytes, {}, is_rooted(row), main,

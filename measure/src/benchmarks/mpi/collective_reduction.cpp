@@ -1,15 +1,15 @@
-// The collectives that reduce the vectors of all processes: one row each of a table.
+// The collectives that reduce the vectors of all ranks, each as one row of a table.
 //
 // Timed: see collective.hpp. Every element of every result is compared, with new contents for each group of
-// repetitions; each rank contributes differently, so that one that is missing or counted twice is noticed. Sums
-// are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's operation of a single cycle.
-// Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes over the time.
+// repetitions; each rank contributes different data, so that a rank that is missing or counted twice is noticed.
+// Sums add doubles that are whole numbers, which is exact in any order. MPI_LOR is the thesis's single-cycle
+// operation. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p ranks divided by the time.
 #include "benchmarks/mpi/collective.hpp"
 
 namespace scope::collective_reduction {
 namespace {
 
-// The part of the reduced vector that a process receives.
+// The part of the reduced vector that a rank receives.
 enum class Result { all_on_root, all, up_to_me, before_me, my_block };
 
 struct Row : CollectiveRow {
@@ -90,7 +90,7 @@ class Reduction final : public CollectiveOfData {
     if (row.result == Result::all_on_root && communicator_.rank() != root) items = 0;
     if (row.result == Result::up_to_me) contributors_ = rank_ + 1;
     if (row.result == Result::before_me) contributors_ = rank_;
-    if (row.result == Result::before_me && rank_ == 0) items = 0;  // undefined there
+    if (row.result == Result::before_me && rank_ == 0) items = 0;  // undefined on rank 0
     if (row.result == Result::my_block) {
       items = lengths[rank_];
       for (std::uint64_t rank = 0; rank < rank_; ++rank) first_ += lengths[rank];
@@ -113,7 +113,7 @@ class Reduction final : public CollectiveOfData {
   }
 
   Work work() const override {
-    if (ranks_ < 2) return {};  // a process sends itself nothing
+    if (ranks_ < 2) return {};  // a rank sends nothing to itself
     return {.bytes = groups_ * static_cast<double>(vector_bytes_) * static_cast<double>(ranks_),
             .messages = groups_ * (static_cast<double>(ranks_) - 1)};
   }
@@ -158,8 +158,8 @@ class Reduction final : public CollectiveOfData {
 
   std::uint64_t ranks_;
   std::uint64_t rank_;
-  std::uint64_t contributors_;  // the number of ranks, from rank 0 on, whose vectors the result combines
-  std::uint64_t first_ = 0;     // first element of the vector in the result
+  std::uint64_t contributors_;  // number of ranks, starting at rank 0, whose vectors the result combines
+  std::uint64_t first_ = 0;     // index of the first element of the vector that is in the result
   std::size_t items_ = 0;
   std::int64_t vector_bytes_ = 0;
 };

@@ -1,7 +1,7 @@
-// mpi.comms1: PARKBENCH COMMS1, a message and its echo with MPI_Send and MPI_Recv.
+// mpi.comms1: PARKBENCH COMMS1, a message and its echo by MPI_Send and MPI_Recv.
 //
-// Timed: a round trip on rank 0's clock; half of it is the time of a message. Every rank uses one buffer, as
-// the original does. Run for a pair on one host and a pair on two. After Hockney and Berry 1994, PARKBENCH
+// Timed: a round trip on rank 0's clock; half of it is the time of a message. Every rank uses one buffer, like
+// the original. Run for a pair on one host and for a pair on two hosts. After Hockney and Berry 1994, PARKBENCH
 // report 1, section 3.3.1, and the NetFinity study.
 #include <tuple>
 

@@ -51,7 +51,7 @@ class Comms2 final : public Benchmark {
   double kept_share(std::int64_t calls) const override { return arrived_.kept_share(calls, false); }
 
  private:
-  // The two messages differ, so that they cannot be confused.
+  // Contents differ between the two messages, so that they cannot be confused.
   std::uint64_t own(std::uint64_t seed) const { return 2 * seed + (1 - partner_); }
   std::uint64_t others(std::uint64_t seed) const { return 2 * seed + partner_; }
 

@@ -1,9 +1,9 @@
-// mpi.congestion: what the exchanges of one half of the machine cost the other half.
+// mpi.congestion: the cost of exchanges in one half of the machine to the other half.
 //
-// The processes of every second host, the aggressors, load the network; the others, the victims, do one operation
-// without them and one beside them in the same repetition. Timed: the victims' operation, from a common start of the
-// victims to its last event on each of them, on their own clocks; the slowest counts. Before each timed operation
-// there is one that is not timed, the aggressors have ended a first round, and they go on until the victims are done.
+// The ranks of every second host, the aggressors, load the network; the others, the victims, do one operation without
+// them and one with them in the same repetition. Timed: the victims' operation, from a common start of the victims to
+// its last event on each of them, on their own clocks; the slowest counts. Each timed operation follows an untimed
+// one; aggressors end a first round before the operation that they disturb, and continue until the victims are done.
 #include <numeric>
 
 #include "benchmarks/storage/folder.hpp"
@@ -14,17 +14,16 @@ namespace scope::congestion {
 namespace {
 
 constexpr int tag = 23;
-constexpr int in_flight = 8;  // messages that an aggressor sends to the one target before it waits
-constexpr int operations =
-    4;  // of the victims in a repetition: before and while timed, without and beside aggressors
+constexpr int in_flight = 8;   // messages that an aggressor sends to a single target before it waits
+constexpr int operations = 4;  // of the victims in a repetition: untimed and timed, without and with aggressors
 
 struct Pair {
   int left;
   int right;
 };
 
-// Who is what: every second host, in the order of their first ranks, which a launcher derives from the order of
-// switches and racks; every second rank where that leaves fewer than two on a side.
+// Assigns every second host to a side, in the order of their first ranks, which launchers derive from the order of
+// switches and racks; or every second rank if a side would have fewer than two ranks.
 struct Sides {
   bool by_host;
   std::vector<int> victims;
@@ -46,12 +45,12 @@ Sides sides(const Communicator& communicator) {
   return found;
 }
 
-// The contents of a block: every pair of processes has its own.
+// The seed of a block's contents, different for every pair of ranks.
 std::uint64_t block_seed(std::uint64_t seed, int from, int to) {
   return pattern_word(seed, (static_cast<std::uint64_t>(from) << 32) + static_cast<std::uint64_t>(to));
 }
 
-// One kind of operation of one side; by itself it does nothing. All calls are collective over the side.
+// One kind of operation of one side; this base class does nothing. All calls are collective over the side.
 class Exchange : NotCopied {
  public:
   virtual ~Exchange() = default;
@@ -61,8 +60,8 @@ class Exchange : NotCopied {
   virtual std::span<std::byte> received() { return {}; }
 };
 
-// Each process exchanges a message with both its neighbors on a ring: in the order of the ranks, or in a random
-// one that is drawn again with the contents.
+// Each rank exchanges a message with both its neighbors on a ring, either in rank order or in a random order that
+// is drawn again together with the contents.
 class Ring final : public Exchange {
  public:
   Ring(const Communicator& side, std::int64_t bytes, bool random)
@@ -78,7 +77,7 @@ class Ring final : public Exchange {
   void run(int number) override {
     const int count = static_cast<int>(bytes_);
     std::array<MPI_Request, 4> requests{};
-    // Tags tell the two messages between two neighbors apart on a ring of two.
+    // On a ring of two, tags distinguish the two messages between the neighbors.
     std::byte* const place = arrived_[number];
     MPI_Irecv(place, count, MPI_BYTE, next_.left, tag, side_.handle(), &requests[0]);
     MPI_Irecv(place + bytes_, count, MPI_BYTE, next_.right, tag + 1, side_.handle(), &requests[1]);
@@ -120,7 +119,7 @@ class Ring final : public Exchange {
   MessageSlots arrived_;
 };
 
-// Several allreduces at once: groups of about the square root of the victims, of neighboring ranks.
+// Simultaneous allreduces in groups of neighboring ranks, whose size is about the square root of the victims.
 class Allreduces final : public Exchange {
  public:
   Allreduces(const Communicator& side, std::int64_t bytes)
@@ -129,7 +128,7 @@ class Allreduces final : public Exchange {
         sent_(bytes),
         arrived_(bytes) {}
 
-  // Rank r contributes a + r: whole numbers, exact in any order.
+  // Rank r contributes a + r, whole numbers, so that sums are exact in any order.
   void fill(std::uint64_t seed) override {
     const auto values = sent_.as<double>();
     for (int i = 0; i < count_; ++i) values[i] = base(seed, i) + group_.rank();
@@ -172,7 +171,7 @@ class Allreduces final : public Exchange {
   MessageSlots arrived_;
 };
 
-// A block of every process on every process, or on the first one alone.
+// A block from every rank on every rank, or only on the first one.
 class Blocks : public Exchange {
  public:
   Blocks(const Communicator& side, std::int64_t bytes, std::int64_t sent, std::int64_t arrived)
@@ -199,7 +198,7 @@ class Blocks : public Exchange {
   std::span<std::byte> received() override { return arrived_.bytes(); }
 
  protected:
-  virtual int skipped() const { return -1; }  // a block that nobody sends
+  virtual int skipped() const { return -1; }  // a block that is not sent
   int count() const { return static_cast<int>(bytes_); }
 
   const Communicator& side_;
@@ -216,7 +215,7 @@ class AllToAll final : public Blocks {
   }
 };
 
-// Many to one: all send to the first process of the side.
+// Many to one: all send to the first rank of the side.
 class Incast final : public Blocks {
  public:
   Incast(const Communicator& side, std::int64_t bytes)
@@ -228,7 +227,7 @@ class Incast final : public Blocks {
       if (!side_.root()) {
         MPI_Isend(sent_.data(), count(), MPI_BYTE, 0, tag, side_.handle(), &*request++);
       } else {
-        // All messages of a sender but the last arrive in one place, which is overwritten.
+        // All messages of a sender except the last arrive in memory that is not checked.
         for (int from = 1; from < side_.size(); ++from)
           MPI_Irecv(number + 1 < in_flight ? beside(from, number) : arrived_.data() + from * bytes_, count(),
                     MPI_BYTE, from, tag, side_.handle(), &*request++);
@@ -247,7 +246,7 @@ class Incast final : public Blocks {
   Buffer others_{0};
 };
 
-// Many to one by puts into memory that the first process exposes.
+// Many to one by puts into memory that the first rank exposes.
 class PutIncast final : public Blocks {
  public:
   PutIncast(const Communicator& side, std::int64_t bytes) : Blocks(side, bytes, 1, side.root() ? side.size() : 0) {
@@ -264,7 +263,7 @@ class PutIncast final : public Blocks {
                 MPI_BYTE, window_);
       MPI_Win_unlock(0, window_);
     }
-    // The target makes progress inside MPI until all have ended, and sees then what they wrote.
+    // The target makes progress inside MPI until all have ended, and then sees what they wrote.
     MPI_Barrier(side_.handle());
     if (side_.root()) {
       MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window_);
@@ -290,7 +289,7 @@ class Broadcast final : public Blocks {
   }
 };
 
-// Every process writes a file of its own, waits until the file system has it, and reads it back at the end.
+// Every rank writes its own file, waits until the file system has stored it, and reads it back at the end.
 class Files final : public Exchange {
  public:
   Files(const Communicator& side, std::int64_t bytes, const std::string& folder)
@@ -379,7 +378,7 @@ class Congestion final : public Benchmark {
 
   Check verify(std::uint64_t seed) override { return exchange_->verify(seed); }
   std::span<std::byte> received() override { return exchange_->received(); }
-  // One operation is one sample: a mean of many has no 99 %.
+  // One operation is one sample, because means of many operations would hide the 99th percentile.
   bool loops() const override { return false; }
   std::vector<ControlVariable> settings() const override {
     return {{"victims", std::to_string(sides_.victims.size())},
@@ -399,10 +398,10 @@ class Congestion final : public Benchmark {
     if (aggressor_ == "put_incast") return std::make_unique<PutIncast>(side_, bytes);
     if (aggressor_ == "broadcast") return std::make_unique<Broadcast>(side_, bytes);
     if (aggressor_ == "files") return std::make_unique<Files>(side_, bytes, folder_->path());
-    return std::make_unique<Exchange>();  // what two operations of the victims differ by alone
+    return std::make_unique<Exchange>();  // for comparison: the victims' two operations without aggressors
   }
 
-  // The victims' timed operation, from the aggressors' first round on until they are told to stop.
+  // The victims' timed operation, between the aggressors' first round and the message that stops them.
   void beside(Repetition& repetition) {
     const int other = sides_.aggressors.front();
     if (side_.root()) MPI_Recv(nullptr, 0, MPI_BYTE, other, tag, world_.handle(), MPI_STATUS_IGNORE);
@@ -452,7 +451,7 @@ const Registration registration{{
                  "exchange with both neighbors on a ring in random order or in rank order, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
-                 "load by the other ranks: all-to-all, all to one by messages or puts, broadcast, files, or none")
+                 "load from the other ranks: all-to-all, all-to-one (messages or puts), broadcast, files, or none")
              .worded("under all-to-all,under an incast,under an incast of puts,under broadcasts,under "
                      "file writes,without load"),
          problem("aggressor_bytes", "B", 4096, 1, 1 << 28, "payload of each of the aggressors' messages")},

@@ -1,7 +1,7 @@
-// mpi.connect: time to connect two processes that share no communicator for it.
+// mpi.connect: time to connect two ranks without using a common communicator.
 //
-// Timed: from the common start to the end of MPI_Comm_accept on rank 0 and of MPI_Comm_connect on rank 1; the slower one
-// counts. Opening the port, the messages over the new connection and disconnecting are not timed.
+// Timed: from the common start to the end of MPI_Comm_accept on rank 0 and of MPI_Comm_connect on rank 1; the
+// slower one counts. Opening the port, messages over the new connection and disconnecting are not timed.
 
 #include "benchmark.hpp"
 
@@ -52,7 +52,7 @@ class Connect final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  // Its errors are those of MPI_COMM_SELF, or of MPI_COMM_WORLD before MPI 4: neither may end the program.
+  // Errors are raised on MPI_COMM_SELF, or on MPI_COMM_WORLD before MPI 4; on neither may they end the program.
   int open_port() {
     constexpr std::size_t count = 2;
     const std::array<MPI_Comm, count> comms = {MPI_COMM_SELF, MPI_COMM_WORLD};

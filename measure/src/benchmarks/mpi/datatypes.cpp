@@ -1,8 +1,8 @@
 // mpi.datatypes: the cost of sending non-contiguous data.
 //
-// Timed: a ping-pong of message_bytes on rank 0's clock; one-way latency counts. The data are contiguous,
+// Timed: a ping-pong of message_bytes on rank 0's clock; the one-way latency is reported. The data are contiguous,
 // or in blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
-// MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
+// MPI_Pack, or copied by a plain loop. Packing and unpacking are part of the message and are timed.
 
 #include "benchmarks/mpi/echo.hpp"
 #include "mpi/datatype.hpp"
@@ -65,7 +65,7 @@ class Datatypes final : public Benchmark {
     }
   }
 
-  // The blocks hold the message, and the gaps are untouched.
+  // Checks that the blocks contain the message and that the gaps are unchanged.
   Check verify(std::uint64_t seed) override {
     Check check{static_cast<std::int64_t>(data_.size()), ""};
     write_pattern(expected_.bytes(), seed);

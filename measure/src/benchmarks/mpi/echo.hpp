@@ -1,5 +1,5 @@
-// The common part of every ping-pong: a message is echoed from the buffer in which it arrived, so that one
-// wrong byte anywhere persists to the end.
+// The common part of all ping-pongs: a message is echoed from the buffer in which it arrived, so that any wrong
+// byte persists to the end.
 #pragma once
 
 #include "benchmark.hpp"

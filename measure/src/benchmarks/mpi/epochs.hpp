@@ -1,6 +1,6 @@
-// The epochs of one-sided operations, between a change of the data by their owner and the look at them by their receiver.
+// The epochs of one-sided operations, from a change of the data by their owner until their receiver reads them.
 //
-// `Data` has `window()`, and what comes before an operation, is it, and follows it: `change`, `access` and `look`.
+// `Data` has `window()`, the operation `access`, `change`, which precedes it, and `look`, which follows it.
 #pragma once
 
 #include "benchmark.hpp"
@@ -10,7 +10,7 @@ namespace scope::one_sided {
 constexpr int target = 1;
 constexpr int tag = 19;
 
-// The other rank alone, for post and start.
+// The group that contains only the other rank, for post and start.
 class Partner : NotCopied {
  public:
   explicit Partner(const Communicator& communicator) {
@@ -54,7 +54,7 @@ class Epochs : public Benchmark {
       repetition.time([this](std::int64_t i) { origin_ ? lock_and_unlock(i) : serve(i); });
   }
 
-  // A process accesses its own window's memory only under a lock, or between epochs.
+  // A rank may access the memory of its own window only under a lock or between epochs.
   template <class Touch>
   void set_window(Touch touch) {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, data().window());
@@ -63,7 +63,7 @@ class Epochs : public Benchmark {
   }
 
   bool put_;
-  bool get_;  // neither: accumulate
+  bool get_;  // accumulate if neither
   bool origin_;
   bool receives_;
   MPI_Comm comm_;
@@ -108,7 +108,7 @@ class Epochs : public Benchmark {
     tell();
   }
 
-  // The target knows of an epoch that it takes no part in only by messages.
+  // The target does not take part in the epoch and learns about it only from messages.
   void lock_and_unlock(std::int64_t number) {
     data().change(number);
     if (receives_) {

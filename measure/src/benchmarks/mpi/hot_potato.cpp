@@ -1,7 +1,7 @@
-// mpi.hot_potato: one message passed around all processes, the generalized ping-pong of P-COMS.
+// mpi.hot_potato: one message passed around all ranks, the generalized ping-pong of P-COMS.
 //
-// Timed: a full round on every rank's own clock; the slowest rank counts. The time of a hop is the round's
-// time over the number of processes, so that two processes give the ping-pong.
+// Timed: a full round on every rank's own clock; the slowest rank counts. The time of a hop is the round's time
+// divided by the number of ranks, so that two ranks give the ping-pong.
 #include "benchmarks/mpi/echo.hpp"
 
 namespace scope::hot_potato {

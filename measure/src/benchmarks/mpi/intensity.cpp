@@ -1,7 +1,7 @@
-// mpi.intensity: arithmetic per word of a neighbor needed to reach the processor's rate.
+// mpi.intensity: arithmetic per word from a neighbor that is needed to reach the processor's rate.
 //
-// Timed: two ranks exchange vectors, and each evaluates a polynomial of every element that it received, on its own
-// clock; the slower rank counts. POLY3 of PARKBENCH: the data of POLY1 lie on a neighbor.
+// Timed: two ranks exchange vectors, and each evaluates a polynomial for every element that it received, on its
+// own clock; the slower rank counts. This is POLY3 of PARKBENCH: POLY1 with data from a neighbor.
 #include "benchmarks/polynomial.hpp"
 
 namespace scope::mpi_intensity {
@@ -42,7 +42,7 @@ class Intensity final : public Benchmark {
       MPI_Sendrecv(own_.data(), count, MPI_DOUBLE, partner_, tag, x_.data(), count, MPI_DOUBLE, partner_, tag,
                    comm_, MPI_STATUS_IGNORE);
       polynomial_(x, y);
-      asm volatile("" : : "r"(y) : "memory");  // every pass is made
+      asm volatile("" : : "r"(y) : "memory");  // keeps every pass
     });
   }
 

@@ -63,7 +63,7 @@ class PingPong final : public Benchmark {
  private:
   using Calls = PointToPoint<Count>;
 
-  // The plain loop; its variables are fetched before.
+  // The plain loop, with its variables fetched beforehand.
   void time_blocking(Repetition& repetition) {
     const auto send = mode_.send;
     const void* const source = buffers_.source();
@@ -139,7 +139,7 @@ class PingPong final : public Benchmark {
   MPI_Request posted_ = MPI_REQUEST_NULL;
 };
 
-// A message takes the same time however its receive was posted.
+// A message takes the same time regardless of how its receive was posted.
 const Registration registration{{
     .name = "mpi.latency",
     .title = "ping-pong",

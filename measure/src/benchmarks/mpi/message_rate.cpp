@@ -1,6 +1,6 @@
 // mpi.message_rate: messages per second that all pairs together can send and receive.
 //
-// The first half of the processes sends to the second. Timed: a window of messages from every sender and an
+// The first half of the ranks sends to the second half. Timed: a window of messages from every sender and an
 // empty acknowledgement back, on every rank's own clock after a common start; the slowest rank counts.
 
 #include "benchmark.hpp"
@@ -52,7 +52,7 @@ class MessageRate final : public Benchmark {
     }
   }
 
-  // Each message has a place of its own: none may be lost or come twice.
+  // Each message has its own slot, so that lost or duplicate messages are noticed.
   Check verify(std::uint64_t seed) override {
     if (sender_) return {};
     return {arrived_.count() * window_bytes(), arrived_.pattern_problem(seed_of(seed))};
@@ -74,8 +74,8 @@ class MessageRate final : public Benchmark {
   MPI_Comm comm_;
   std::ptrdiff_t message_bytes_;
   std::vector<MPI_Request> requests_;
-  Buffer messages_;       // of a sender: those of one window
-  MessageSlots arrived_;  // of a receiver: a window of each operation
+  Buffer messages_;       // of a sender: the messages of one window
+  MessageSlots arrived_;  // of a receiver: one window for each operation
 };
 
 const Registration registration{{

@@ -1,5 +1,5 @@
-// mpi.neighbor_exchange: every rank of a periodic grid sends a message to each of its neighbors and receives as many,
-// as the halo exchange of a stencil program does.
+// mpi.neighbor_exchange: every rank of a periodic grid sends a message to each of its neighbors and receives one
+// from each, as in the halo exchange of a stencil program.
 //
 // Timed: one exchange of all ranks, from the agreed start to the last exit, and several back to back.
 #include <mpi.h>
@@ -26,7 +26,7 @@ class NeighborExchange final : public Benchmark {
         grid_(Communicator::grid(communicator, extents(ranks_, dimensions_))) {
     if (mpi_simulates && !nonblocking_)
       throw Unavailable("call=neighbor_alltoall: SimGrid has no MPI_Neighbor_alltoall");
-    // What goes out, and what so many operations back to back receive.
+    // Space to send, and to receive in this many back-to-back operations.
     const std::int64_t places =
         mpi_simulates ? 1
                       : std::min(MessageSlots::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
@@ -80,7 +80,7 @@ class NeighborExchange final : public Benchmark {
   std::int64_t most_operations() const override { return arrived_.most() / 2; }
 
  private:
-  // The extents of a grid as close to a cube as possible. On an extent of 1 a rank would be its own neighbor.
+  // Extents of a grid as close to a cube as possible. With an extent of 1, ranks would be their own neighbors.
   static std::vector<int> extents(int ranks, int dimensions) {
     std::vector<int> extents(dimensions, 0);
     MPI_Dims_create(ranks, dimensions, extents.data());
@@ -91,7 +91,7 @@ class NeighborExchange final : public Benchmark {
     return extents;
   }
 
-  // The seed of a rank's message to its i-th neighbor: no two are alike.
+  // The seed of a rank's message to its i-th neighbor, different for every message.
   std::uint64_t seed_of(std::uint64_t seed, int rank, int i) const {
     return (seed * ranks_ + rank) * neighbors_ + i;
   }
@@ -99,7 +99,7 @@ class NeighborExchange final : public Benchmark {
   int bytes() const { return static_cast<int>(block_); }
   std::span<std::byte> block_of(std::span<std::byte> all, int i) const { return all.subspan(i * block_, block_); }
 
-  // What goes to the lower neighbor along a dimension arrives there from the upper one.
+  // A message to the lower neighbor along a dimension arrives there from the upper neighbor.
   void exchange(std::byte* place) {
     std::array<MPI_Request, 4 * most_dimensions> requests;
     MPI_Request* next = requests.data();

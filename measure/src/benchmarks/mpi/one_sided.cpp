@@ -1,8 +1,8 @@
-// mpi.one_sided: put, get and accumulate into another process's memory, under each synchronization mode.
+// mpi.one_sided: put, get and accumulate in another rank's memory, with each synchronization mode.
 //
-// Timed: one operation with its synchronization (a pair of fences; a passive-target lock and unlock; post/start and
-// complete/wait) between a change of the data by their owner and the look at them by their receiver, which make the
-// data cross from one process to the other in every operation.
+// Timed: one operation with its synchronization (a pair of fences; a passive-target lock and unlock; post/start
+// and complete/wait). Before it the data's owner changes them and after it their receiver reads them, so that the
+// data move from one rank to the other in every operation.
 #include "benchmarks/mpi/epochs.hpp"
 #include "devices/device_messages.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t line_bytes = 64;
 constexpr std::uint64_t summand = 0x0101010101010101u;
-// The operations of a repetition go to separate places; this many bytes of places.
+// The operations of a repetition use separate places, which have this total size.
 constexpr std::int64_t room = std::int64_t{2} << 20;
 constexpr std::int64_t most_places = 65;
 
@@ -60,7 +60,7 @@ class OneSided final : public Epochs<OneSided> {
   }
 
   void run(Repetition& repetition) override {
-    MPI_Barrier(comm_);  // the last get has ended
+    MPI_Barrier(comm_);  // after the end of the last get
     used_ = repetition.calls();
     seen_ = 0;
     set_window([this] { restore(window_.bytes(), get_ || !put_); });
@@ -71,7 +71,7 @@ class OneSided final : public Epochs<OneSided> {
     time(repetition);
   }
 
-  // All operations of the last repetition.
+  // Checks all operations of the last repetition.
   Check verify(std::uint64_t) override {
     Check check;
     if (!receives_) return check;
@@ -96,7 +96,7 @@ class OneSided final : public Epochs<OneSided> {
     if (!receives_) return {};
     return (origin_ ? local_.bytes() : window_.bytes()).first(used_ * stride_);
   }
-  // The words that were looked at when each operation ended.
+  // Sum of the words that were read at the end of each operation.
   std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(&seen_, 1))}; }
 
  private:
@@ -109,7 +109,7 @@ class OneSided final : public Epochs<OneSided> {
                                 ": must be a multiple of 8, since integers of 8 bytes are added"}));
   }
 
-  // The contents in every place, or zeros.
+  // Fills every place with the contents or with zeros.
   void restore(std::span<std::byte> places, bool filled) {
     for (std::size_t at = 0; at < places.size(); at += stride_) {
       filled ? std::copy_n(contents_.data(), stride_, places.data() + at)
@@ -122,7 +122,7 @@ class OneSided final : public Epochs<OneSided> {
 
   MPI_Win window() const { return window_.handle(); }
 
-  // Before every operation. Of what is put one word is new: the target's copy of every line is stale anyway.
+  // Called before every operation. A put changes one word; the target's copy of every line is stale anyway.
   void change(std::int64_t number) {
     if (put_ && origin_) *local_.as<std::uint64_t>().data() = stamp(number);
     if (get_ && !origin_) {
@@ -131,7 +131,7 @@ class OneSided final : public Epochs<OneSided> {
     }
   }
 
-  // After every operation.
+  // Called after every operation.
   void look(std::int64_t number) {
     std::uint64_t sum = 0;
     for_each_line(received().subspan(number * stride_, stride_),
@@ -152,17 +152,17 @@ class OneSided final : public Epochs<OneSided> {
     }
   }
 
-  std::int64_t stride_;  // from place to place, in whole cache lines
+  std::int64_t stride_;  // distance between places, in whole cache lines
   std::int64_t places_;
-  Buffer contents_;  // of one place
+  Buffer contents_;  // for one place
   Buffer local_;
   Window window_;
   std::uint64_t seed_ = 0;
-  std::int64_t used_ = 0;   // places of the last repetition
-  std::uint64_t seen_ = 0;  // sum of all words that this rank looked at in it
+  std::int64_t used_ = 0;   // number of places of the last repetition
+  std::uint64_t seen_ = 0;  // sum of all words that this rank read in it
 };
 
-// Each operation under each synchronization mode.
+// Each operation with each synchronization mode.
 std::vector<Binding> routines() {
   struct Epoch {
     const char *name, *ends, *begins;

@@ -1,9 +1,9 @@
-// mpi.overheads: the parameters of LogGP: how long sender and receiver are busy, and how long the message is
-// in flight; in every send mode, by blocking, nonblocking and persistent calls.
+// mpi.overheads: the parameters of LogGP: how long sender and receiver are busy, and how long the message is in
+// flight, in every send mode, with blocking, nonblocking and persistent calls.
 //
-// Timed: a ping-pong on rank 0's clock, half of whose round trip is o_s + L + o_r. In the same repetition,
-// each on the clock of the busy rank: the call that sends a message which the partner awaits (o_s); the receive of a
-// message that has certainly arrived (o_r); a window of messages back to back (the gap). L is the remainder. After
+// Timed: a ping-pong on rank 0's clock; half of the round trip is o_s + L + o_r. In the same repetition, each on
+// the clock of the busy rank: the call that sends a message for which the partner waits (o_s); the receive of a
+// message that has surely arrived (o_r); a window of back-to-back messages (the gap). L is the remainder. After
 // Culler et al. 1993 (LogP), Alexandrov et al. 1995 (LogGP, the gap per byte) and Kielmann et al. 2000, "Fast
 // measurement of LogP parameters".
 
@@ -15,12 +15,12 @@ namespace {
 
 constexpr int tag = 17;
 constexpr int control_tag = 18;
-// Single calls timed per repetition, and messages per gap; fewer for long messages.
+// Number of single calls timed per repetition, and of messages per gap; fewer for long messages.
 constexpr int most_tries = 8;
 constexpr int most_in_window = 64;
 constexpr int fewest = 4;
 constexpr std::int64_t bytes_per_part = 1 << 22;
-// A message has certainly arrived after this many round trips, and at least this long.
+// A message has surely arrived after this many round trips and at least this time.
 constexpr double patience = 2;
 constexpr double least_patience_s = 20e-6;
 
@@ -31,7 +31,7 @@ Way way_of(const std::string& name) {
   return name == "nonblocking" ? Way::nonblocking : Way::persistent;
 }
 
-// Sends of one buffer, each in one call that is timed and one that completes it.
+// Sends of one buffer, each by one call that is timed and one that completes it.
 class Sends : NotCopied {
  public:
   Sends(const Parameters& parameters, void* data, int bytes, int partner, MPI_Comm comm, int window)
@@ -74,7 +74,7 @@ class Sends : NotCopied {
   std::vector<MPI_Request> requests_;
 };
 
-// Receives into places of their own; blocking ones are posted where they are completed.
+// Receives into separate places; blocking receives are posted when they are completed.
 class Receives : NotCopied {
  public:
   Receives(Way way, int bytes, int partner, MPI_Comm comm, std::vector<void*> places)
@@ -162,7 +162,7 @@ class Overheads final : public Benchmark {
     double send_s = 0;
     double receive_s = 0;
     for (int i = 0; i < tries_; ++i) {
-      // Each rank is sender and receiver in turn; the overhead is that of this rank.
+      // Each rank is alternately sender and receiver, and measures its own overhead.
       for (const bool sends : {first_, !first_}) {
         if (sends) {
           send_s += timed_send(watch);
@@ -179,7 +179,7 @@ class Overheads final : public Benchmark {
     repetition.observe("send_overhead_s", send_s);
     repetition.observe("receive_overhead_s", receive_s);
     repetition.observe("gap_s", gap_s);
-    // Both directions of the round trip are alike: L follows from the overheads of both ranks.
+    // Both directions of the round trip are equal, so L follows from the overheads of both ranks.
     double both_s = 0;
     const double own_s = send_s + receive_s;
     MPI_Allreduce(&own_s, &both_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
@@ -187,7 +187,7 @@ class Overheads final : public Benchmark {
     repetition.observe("overhead_share", both_s / 2 / half_round_trip_s);
   }
 
-  // What goes to and fro is sent from where it arrived: one wrong byte stays wrong to the end.
+  // The message is sent back from the buffer in which it arrived, so that any wrong byte persists to the end.
   Check verify(std::uint64_t seed) override {
     std::string problem = pattern_problem(message(), seed);
     if (problem.empty() && !first_) problem = window_arrived_.pattern_problem(seed);
@@ -220,7 +220,7 @@ class Overheads final : public Benchmark {
   void tell() { MPI_Send(nullptr, 0, MPI_BYTE, partner_, control_tag, comm_); }
   void hear() { MPI_Recv(nullptr, 0, MPI_BYTE, partner_, control_tag, comm_, MPI_STATUS_IGNORE); }
 
-  // Half a round trip, known to both.
+  // Half a round trip in seconds, the same on both ranks.
   double round_trips(Repetition& repetition) {
     if (ready_) {
       if (!first_) receive_[1 - current_]->post();
@@ -244,7 +244,7 @@ class Overheads final : public Benchmark {
     sends().begin();
     sends().complete();
   }
-  // Every receive is posted before its message can be sent: two buffers take turns.
+  // Two buffers alternate, so that every receive is posted before its message can be sent.
   void turn() { current_ = 1 - current_; }
   void ping_ready() {
     receive_[1 - current_]->post();
@@ -259,7 +259,7 @@ class Overheads final : public Benchmark {
     send_message();
   }
 
-  // The receive of this message is posted, so that no call waits for the partner's computation.
+  // The receive of this message is already posted, so that the call does not wait for the partner.
   double timed_send(const Stopwatch& watch) {
     hear();
     const double send_s = watch.time([this] { sends().begin(); });
@@ -274,7 +274,7 @@ class Overheads final : public Benchmark {
     tell();
   }
 
-  // A message that the partner receives long after it was sent.
+  // Sends a message that the partner receives much later.
   void send_early() {
     hear();
     send_message();
@@ -316,7 +316,7 @@ class Overheads final : public Benchmark {
   int partner_;
   MPI_Comm comm_;
   MessageSlots messages_;
-  int current_ = 0;  // which of them holds the message
+  int current_ = 0;  // index of the buffer with the message
   int bytes_;
   int tries_;
   int window_;

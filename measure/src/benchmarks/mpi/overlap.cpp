@@ -1,9 +1,9 @@
-// mpi.overlap: the share of a message's time that computation can hide.
+// mpi.overlap: the fraction of a message's time that computation can hide.
 //
-// Timed: an exchange of messages that is started, a computation that takes as long as the bare exchange, and the
-// wait for the exchange, on both ranks' own clocks; the slower one counts. In the same repetition the exchange and
-// the computation are timed alone, in loops of as many operations. Hidden is t_exchange + t_computation - t_both
-// over the smaller of the first two: 1 when the shorter costs nothing beside the longer, 0 when they add up.
+// Timed: starting an exchange of messages, a computation that takes as long as the bare exchange, and waiting for
+// the exchange, on both ranks' own clocks; the slower one counts. In the same repetition, the exchange and the
+// computation are timed alone, in loops of as many operations. The hidden fraction is t_exchange + t_computation -
+// t_both over the smaller of the first two: 1 if the shorter costs no additional time, 0 if the times add up.
 
 #include "benchmark.hpp"
 #include "sampling/overlapped.hpp"

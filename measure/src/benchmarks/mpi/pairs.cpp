@@ -1,11 +1,11 @@
-// mpi.pairs: the ping-pong of every pair of processes, one round of a tournament per case.
-// mpi.random_pairs: the same of pairs drawn at random, for machines with too many pairs to measure.
+// mpi.pairs: the ping-pong of every pair of ranks, one round of a tournament per case.
+// mpi.random_pairs: the same for randomly drawn pairs, for machines with too many pairs to measure.
 //
-// In round r of the tournament the processes i and j with i + j = r (mod p) are a pair, so that p rounds contain
-// every pair once; a process that would be paired with itself rests. A random round sorts the processes by a hash of
-// round and rank, and neighbors in this order are a pair; hpcscope/models/communication/random_pairs.py repeats it.
-// Timed: a round trip on both partners' own clocks. Isolated, each pair has the machine to itself; concurrent, the
-// round loads every link at once, a sample of the bisection.
+// In round r of the tournament the ranks i and j with i + j = r (mod p) are a pair, so that p rounds contain every
+// pair once; a rank that would be paired with itself rests. A random round sorts the ranks by a hash of round and
+// rank, and neighbors in this order are pairs; hpcscope/models/communication/random_pairs.py does the same. Timed:
+// a round trip on both partners' own clocks. Isolated: each pair has the machine to itself. Concurrent: the round
+// loads all links at once, which samples the bisection.
 #include <numeric>
 
 #include "benchmarks/mpi/echo.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int tag = 12;
 
-// The partner of each process in a round; one that rests is its own.
+// The partner of each rank in a round; a rank that rests is its own partner.
 using Partners = std::vector<int>;
 
 Partners tournament(std::int64_t round, int ranks) {

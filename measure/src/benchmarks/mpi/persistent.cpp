@@ -1,4 +1,4 @@
-// mpi.persistent: the ping-pong with requests that are created once and started for every message.
+// mpi.persistent: the ping-pong with requests that are created once and then started for every message.
 //
 // Timed: MPI_Start and MPI_Wait of a message from rank 0 to rank 1 and of its echo, on rank 0's clock; half
 // of the round trip is the latency. Creating and freeing the requests is not timed.

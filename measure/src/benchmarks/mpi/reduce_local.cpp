@@ -1,13 +1,13 @@
-// mpi.reduce_local: the reduction of two vectors inside a process by the library's operator.
+// mpi.reduce_local: the reduction of two vectors within a rank by the library's operator.
 //
-// Timed: MPI_Reduce_local on every rank at the same time, on its own clock; the slowest rank counts. It is what a
-// reduction costs beside its messages, and the last step of a scan that is made of an exclusive one.
+// Timed: MPI_Reduce_local on every rank at the same time, on its own clock; the slowest rank counts. It is the
+// cost of a reduction besides its messages, and the last step of a scan that is built from an exclusive scan.
 #include "benchmark.hpp"
 
 namespace scope::reduce_local {
 namespace {
 
-// One vector is added to the other in every operation: whole numbers, so that sums are exact.
+// Every operation adds one vector to the other. Elements are whole numbers, so that sums are exact.
 struct Sum {
   using Item = double;
   static MPI_Datatype type() { return MPI_DOUBLE; }
@@ -70,7 +70,7 @@ class ReduceLocal final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return result_.bytes(); }
-  bool repeats() const override { return false; }  // what comes out goes into the next operation
+  bool repeats() const override { return false; }  // the output is input of the next operation
 
  private:
   static int checked_elements(std::int64_t bytes) {
@@ -86,7 +86,7 @@ class ReduceLocal final : public Benchmark {
   int count_;
   Buffer given_;
   Buffer result_;
-  std::int64_t times_ = 0;  // that one vector was reduced into the other since `fill`
+  std::int64_t times_ = 0;  // number of reductions since `fill`
 };
 
 const Registration registration{{

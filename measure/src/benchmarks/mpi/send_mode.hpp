@@ -7,14 +7,14 @@
 
 namespace scope {
 
-// Messages of more than 2^31-1 elements need the calls of MPI 4 with MPI_Count. Smaller messages use the
-// ordinary calls, as programs do.
+// Messages of more than 2^31-1 elements need the MPI 4 calls with MPI_Count. Smaller messages use the ordinary
+// calls, as programs do.
 
 // Point-to-point calls by the type of their counts.
 template <class Count>
 struct PointToPoint;
 
-// Each call has one name for every type of count.
+// Gives each call the same name for all types of counts.
 #define SCOPE_POINT_TO_POINT(COUNT, SUFFIX)                                     \
   template <>                                                                   \
   struct PointToPoint<COUNT> {                                                  \
@@ -40,14 +40,14 @@ SCOPE_POINT_TO_POINT(MPI_Count, _c)
 #endif
 #undef SCOPE_POINT_TO_POINT
 
-// A parameter that has small messages sent with the calls of large counts, too.
+// A parameter that selects the large-count calls even for small messages.
 inline Parameter counts_parameter() {
   return call("counts", "int,large", "type of the counts: int, or MPI_Count with the MPI 4 calls (MPI_Send_c)")
       .worded(",large counts");
 }
 
-// Calls `make` with a count of the type that this many elements need, or of the large one where it is `asked` for;
-// throws Unavailable where the library has no large-count calls.
+// Calls `make` with a count of the type that this many elements need, or of the large type if `asked` for it.
+// Throws Unavailable if large-count calls are needed and the library has none.
 template <class Make>
 auto with_count(std::int64_t elements, Make make, bool asked = false) {
   if (elements <= std::numeric_limits<int>::max() && !asked) return make(int{0});
@@ -84,8 +84,8 @@ SendMode<Count> send_mode(const std::string& name) {
   return {Calls::send, Calls::start_send, Calls::initialize_send};
 }
 
-// Buffer space for this many buffered sends, attached for its lifetime; none for other modes. At least a byte:
-// some libraries need no space for an empty message, but a buffer.
+// Buffer space for this many buffered sends, attached for its lifetime; none for other modes. At least one byte,
+// since some libraries need a buffer, though no space in it, for empty messages.
 class AttachedBuffer : NotCopied {
  public:
   AttachedBuffer(const std::string& mode, std::int64_t messages, std::int64_t message_bytes)

@@ -1,7 +1,7 @@
-// mpi.shared_window: the ping-pong by plain loads and stores in a window that two processes of a host share.
+// mpi.shared_window: the ping-pong with plain loads and stores in a window shared by two ranks of a host.
 //
-// Timed: a copy of the message from one process's segment of the window to the other's, the signal that it is there, and
-// the same back, on rank 0's clock; half of it is the latency. The message is copied back from where it arrived.
+// Timed: a copy of the message from one rank's segment of the window to the other's, a signal that it has arrived, and
+// the same back, on rank 0's clock; half of it is the latency. The message is copied back from the place of its arrival.
 #include <sched.h>
 
 #include <atomic>
@@ -13,11 +13,11 @@ namespace scope::shared_window {
 namespace {
 
 constexpr int tag = 22;
-// A flag has two cache lines to itself: neighboring lines are fetched together.
+// A flag has two cache lines to itself, because neighboring lines are fetched together.
 constexpr std::int64_t flag_bytes = 2 * cache_line;
 constexpr int looks_before_yielding = 4096;
 
-// A segment of each process: its flag, and the message.
+// A segment for each rank, with its flag and the message.
 class Window {
  public:
   Window(const Communicator& host, std::int64_t message_bytes) : segments_(host, flag_bytes + message_bytes) {}
@@ -58,7 +58,7 @@ class SharedWindow final : public Benchmark {
     else
       std::ranges::fill(own_, std::byte{0});
     window_.synchronize();
-    MPI_Barrier(comm_);  // nobody stores into a segment that is being filled
+    MPI_Barrier(comm_);  // prevents stores into a segment that is being filled
   }
 
   void run(Repetition& repetition) override {

@@ -1,4 +1,4 @@
-// mpi.shift: the circular q-shift of P-COMS; every process i sends to (i + q) mod p.
+// mpi.shift: the circular q-shift of P-COMS; every rank i sends to rank (i + q) mod p.
 //
 // Timed: one shift on every rank's own clock, after a common start; the slowest rank counts.
 

@@ -1,4 +1,4 @@
-// mpi.spawn: time to start further processes from running ones.
+// mpi.spawn: time to start additional processes from running ones.
 //
 // Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialized MPI and can
 // communicate, on every rank's own clock; the slowest rank counts. Querying the children and disconnecting
@@ -11,7 +11,7 @@
 namespace scope::spawn {
 namespace {
 
-// Children need a while to end and to release their slots.
+// Children need some time to end and to release their slots.
 constexpr useconds_t pause_us = 200'000;
 
 class Spawn final : public Benchmark {
@@ -36,7 +36,7 @@ class Spawn final : public Benchmark {
 
   Check verify(std::uint64_t) override { return check_; }
 
-  // Every repetition is verified: its children are gone with the next.
+  // Every repetition is verified, because its children no longer exist in the next one.
   bool repeats() const override { return false; }
   bool loops() const override { return false; }
 
@@ -48,7 +48,7 @@ class Spawn final : public Benchmark {
     return true;
   }
 
-  // Returns which child gave a wrong answer; empty where none did.
+  // Returns which child gave a wrong answer; empty if none did.
   std::string meet_and_part(MPI_Comm everyone) {
     if (everyone == MPI_COMM_NULL) return "no child was started";
     ++question_;
@@ -60,7 +60,7 @@ class Spawn final : public Benchmark {
 
   const Communicator& communicator_;
   int children_;
-  int question_ = 1000;  // another one each time
+  int question_ = 1000;  // different each time
   Check check_;
 };
 

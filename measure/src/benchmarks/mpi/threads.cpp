@@ -1,9 +1,9 @@
-// mpi.threads: several threads of two processes that use MPI concurrently.
+// mpi.threads: several threads of two ranks that use MPI concurrently.
 //
-// Timed: `rounds` round trips of every thread with its partner in the other process, from the common start of
-// the threads to the end of the last, on both ranks' own clocks; the slower one counts. The library was
-// initialized with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
-// even single-threaded programs.
+// Timed: `rounds` round trips of every thread with its partner in the other rank, from the common start of the
+// threads until the last one ends, on both ranks' own clocks; the slower one counts. The library is initialized
+// with MPI_THREAD_MULTIPLE, in a separate launch (placement=threads), because that level slows even
+// single-threaded programs.
 #include <atomic>
 #include <thread>
 
@@ -79,7 +79,7 @@ class Threads final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    // The threads live only for the measurement and do not disturb other benchmarks.
+    // The threads exist only during the measurement, so they do not disturb other benchmarks.
     Team team(threads_, [this](int number) { exchange(number); });
     repetition.time([&] { team.work_once(); });
   }

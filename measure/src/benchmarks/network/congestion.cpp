@@ -1,9 +1,9 @@
-// network.congestion: the round trip of a small message while streams of TCP fill the same path.
+// network.congestion: the round trip of a small message while TCP streams fill the same path.
 //
 // Timed: a message of the client (rank 0) and its echo, on the client's clock, with and without streams between the
-// two hosts, in the same repetition. The load lasts for a set time before the round trip begins, so that queues fill, and
-// until its answer has come. One thread on each side moves the streams and answers: nothing waits for a processor that
-// this program itself keeps busy. After flent's "realtime response under load" (RRUL).
+// two hosts, in the same repetition. The load begins a set time before the round trip, so that queues fill, and
+// lasts until the answer has arrived. On each side, one thread both moves the streams and answers, so that nothing
+// waits for a CPU that this program itself keeps busy. After flent's "realtime response under load" (RRUL).
 #include <netinet/tcp.h>
 #include <poll.h>
 
@@ -22,7 +22,7 @@ using streams::seconds_since;
 using streams::Streams;
 using streams::would_block;
 
-constexpr std::byte quiet{1};  // the first byte of a small message: without load, beside it
+constexpr std::byte quiet{1};  // the first byte of a small message: without load, or with load
 constexpr std::byte busy{2};
 
 class Congestion final : public Benchmark {
@@ -74,7 +74,7 @@ class Congestion final : public Benchmark {
       bool begun = false;
       while (answered_ == 0) {
         const bool moved = streams_.move();
-        // What arrives before the queues are full says nothing of how flows share.
+        // Data that arrive before the queues are full do not tell how flows share the path.
         if (!begun && seconds_since(begin) >= load_s_ / 2) {
           streams_.count_from_here();
           begun = true;
@@ -90,7 +90,7 @@ class Congestion final : public Benchmark {
             streams_.packets() - packets);
   }
 
-  // Both sides have the last message, under load, which the second one returned from where it arrived.
+  // Both sides have the last message sent under load, since the server returned it from the buffer of its arrival.
   Check verify(std::uint64_t seed) override {
     Check check{static_cast<std::int64_t>(answer_.size()), streams_.take_problem()};
     Buffer expected(answer_.size());
@@ -107,7 +107,7 @@ class Congestion final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  // The client's message and its echo; the streams go on meanwhile.
+  // Sends the client's message and receives its echo while the streams continue.
   void round_trip(std::byte kind) {
     message_.data()[0] = kind;
     send_all(message_.bytes());
@@ -177,7 +177,7 @@ class Congestion final : public Benchmark {
     double packets;
   };
 
-  // What both sides saw: each knows only the streams that it receives.
+  // Combines the results of both sides, as each knows only the streams that it receives.
   void observe(Repetition& repetition, double alone_s, double duration_s, const Streams::Counted& counted,
                double retransmitted, double packets) {
     const bool counts = receives_ && duration_s > 0;
@@ -192,7 +192,7 @@ class Congestion final : public Benchmark {
     const Report& server = client_ ? theirs : mine;
     repetition.observe("isolated_s", client.alone_s);
     if (client.alone_s > 0) repetition.observe("bloat_factor", client.loaded_s / client.alone_s);
-    // The client's round trip is short: it sees too little of the streams where the queues are short.
+    // If queues are short, so is the client's round trip, and it sees too little of the streams.
     repetition.observe("bandwidth_bytes_per_s", server.bytes_per_s > 0 ? server.bytes_per_s : client.bytes_per_s);
     repetition.observe("fairness", server.bytes_per_s > 0 ? server.fairness : client.fairness);
     const double again = mine.retransmitted + theirs.retransmitted;

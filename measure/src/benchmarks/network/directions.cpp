@@ -1,10 +1,10 @@
-// network.directions: what a path carries one way, the other way, and both ways at once.
+// network.directions: bandwidth of a path in one direction, in the other, and in both at once.
 //
-// In every repetition streams of TCP fill the path out, then back, then both ways, each for the same time; the receiver
-// counts in the second half. The three rates thus see the same state of the machine, and their ratios tell a path with
-// different rates in its two directions, and one whose directions share a medium (half duplex). A processor that is
-// busy slows both ways at once, too: its share is observed. Nothing here is a time: the timed part lasts as long as it
-// is told to.
+// In every repetition, TCP streams fill the path forth, then back, then in both directions, each for the same
+// time; the receiver counts in the second half. The three rates thus see the same state of the machine, and their
+// ratios reveal paths with different rates in their two directions and paths whose directions share a medium (half
+// duplex). A busy CPU, too, slows both directions at once; therefore its load is observed. Times are not results
+// here, since the timed part has a set duration.
 #include <chrono>
 #include <fstream>
 
@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 using streams::seconds_since;
 using streams::Streams;
 
-// Seconds for which this thread computed, or was ready to and had no processor; 0 where the kernel does not say.
+// Seconds for which this thread has run or waited for a CPU; 0 if the kernel does not tell.
 double occupied_s() {
   std::ifstream file("/proc/thread-self/schedstat");
   double ran = 0;
@@ -41,7 +41,7 @@ class Directions final : public Benchmark {
     Rates both{};
     repetition.time([&] { both = fill_path(true, true); });
     const Rates theirs_both = partner_.swap(both);
-    const double out_rate = out.bytes_per_s + partner_.swap(out).bytes_per_s;  // the sender's is 0
+    const double out_rate = out.bytes_per_s + partner_.swap(out).bytes_per_s;  // the sender's rate is 0
     const double in_rate = in.bytes_per_s + partner_.swap(in).bytes_per_s;
     const double both_rate = both.bytes_per_s + theirs_both.bytes_per_s;
     repetition.observe("out_bytes_per_s", out_rate);
@@ -62,17 +62,17 @@ class Directions final : public Benchmark {
  private:
   struct Rates {
     double bytes_per_s;
-    double occupied;  // share of the time
+    double occupied;  // fraction of the time
   };
 
-  // Both sides agree on the beginning; what has queued up is taken before the next load.
+  // Both sides agree on the beginning; queued data are received before the next load.
   Rates fill_path(bool sends, bool receives) {
     partner_.meet();
     streams_.use(sends, receives);
     const double occupied = occupied_s();
     const auto begin = Clock::now();
     auto middle = begin;
-    // The second half counts; all of it where nothing moved until then.
+    // Only the second half counts, unless nothing moved until then.
     streams_.count_from_here();
     while (seconds_since(begin) < load_s_) {
       if (!streams_.move()) streams_.sleep_until_something_moves();
@@ -93,7 +93,7 @@ class Directions final : public Benchmark {
   bool client_;
   double load_s_;
   Streams streams_;
-  std::int64_t bytes_ = 1;  // compared; what arrives is compared as it arrives
+  std::int64_t bytes_ = 1;  // number of compared bytes; data are compared as they arrive
 };
 
 const Registration registration{{

@@ -1,9 +1,9 @@
-// network.largest_packet: the largest packet that a path delivers in each direction, and whether anybody says so.
+// network.largest_packet: the largest packet delivered in each direction, and whether larger ones are reported.
 //
-// Datagrams that must not be fragmented, up to the smaller MTU of the two interfaces, and their answers. A size
-// arrives when one of a few tries is answered. A path that drops what both ends take for allowed, without an ICMP
-// message, is a black hole (RFC 2923, 8899): connections open, small messages pass, and the first long one hangs. Timed:
-// the round trip of the largest packet that arrives both ways, on the client's clock.
+// Sends datagrams that must not be fragmented, up to the smaller MTU of the two interfaces, and answers to them. A size
+// counts as delivered if one of a few tries is answered. A path that drops packets of a size that both ends allow,
+// without an ICMP message, is a black hole (RFC 2923, 8899): connections open, small messages pass, and the first long
+// one hangs. Timed: the round trip of the largest packet that arrives in both directions, on the client's clock.
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -23,17 +23,17 @@ using streams::seconds_since;
 using streams::would_block;
 
 constexpr int header_bytes = 28;       // of IPv4 and UDP
-constexpr int smallest_packet = 68;    // that every IPv4 path must carry
+constexpr int smallest_packet = 68;    // every IPv4 path must carry it
 constexpr int largest_packet = 65535;  // of IPv4
 constexpr int tries = 5;
-constexpr int patience_ms = 200;  // for an answer, before a small question is asked again
+constexpr int patience_ms = 200;  // wait for an answer before a small question is repeated
 constexpr int reminders = 25;
 
-// What begins a question and its answer.
+// The beginning of a question and of its answer.
 struct Head {
   std::uint32_t number;
-  std::uint16_t packet_bytes;  // of this packet
-  std::uint16_t answer_bytes;  // of the packet that is asked for
+  std::uint16_t packet_bytes;  // size of this packet
+  std::uint16_t answer_bytes;  // size of the requested packet
   std::uint64_t seed;
 };
 
@@ -49,7 +49,7 @@ class LargestPacket final : public Benchmark {
     const int theirs = partner_.agree([&] { return mtu = mtu_of(interface_with(route.here)); });
     mtu_ = std::min({mtu, theirs, largest_packet});
     socket_ = call_by_udp(partner_, route, 0);
-    // Never fragmented, and tried even where the kernel believes to know that the path is narrower.
+    // Never fragment, and try even sizes that the kernel believes to be too large for the path.
     socket_.set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
     const bool answered = serve_while([this] { return arrives(smallest_packet, smallest_packet); });
     partner_.agree([answered] {
@@ -112,7 +112,7 @@ class LargestPacket final : public Benchmark {
     return request.ifr_mtu;
   }
 
-  // The client does `ask`; the server answers until it has finished. Both return the client's result.
+  // The client calls `ask`; the server answers until the client has finished. Both return the client's result.
   template <class Ask>
   bool serve_while(Ask&& ask) {
     bool result = true;
@@ -126,7 +126,7 @@ class LargestPacket final : public Benchmark {
     return client_ ? result : theirs;
   }
 
-  // The largest size that arrives; where the last search ended it is confirmed at once.
+  // The largest size that arrives; the result `before` of the previous search is tried first.
   template <class Arrives>
   int largest(int before, Arrives&& arrives) const {
     if (arrives(mtu_)) return mtu_;
@@ -143,8 +143,8 @@ class LargestPacket final : public Benchmark {
     return low;
   }
 
-  // Whether a packet of one size is answered by one of the other. A small question follows each: answered first, it
-  // says that the other one had its time, however busy the partner is.
+  // Whether a packet of one size is answered by one of the other size. Each question is followed by a small one:
+  // if that is answered first, the large one had enough time, however busy the partner is.
   bool arrives(int out_bytes, int in_bytes) {
     for (int attempt = 0; attempt < tries; ++attempt) {
       const std::uint32_t asked = ask(out_bytes, in_bytes);
@@ -160,7 +160,7 @@ class LargestPacket final : public Benchmark {
     return false;
   }
 
-  // Asks again where the question or its answer is lost.
+  // Asks again if the question or its answer is lost.
   bool round_trip(int bytes) {
     for (int attempt = 0; attempt < reminders; ++attempt) {
       const std::uint32_t asked = ask(bytes, bytes);
@@ -174,7 +174,7 @@ class LargestPacket final : public Benchmark {
     return number_;
   }
 
-  // Which of two questions is answered first; 0 where none is in time.
+  // Returns which of two questions is answered first; 0 if none is answered in time.
   std::uint32_t answered(std::uint32_t one, std::uint32_t other) {
     const auto begin = Clock::now();
     for (int left_ms = patience_ms; left_ms > 0;
@@ -185,7 +185,7 @@ class LargestPacket final : public Benchmark {
     return 0;
   }
 
-  // Answers what has arrived, or sleeps for a millisecond.
+  // Answers a question, or returns after waiting for a millisecond.
   void serve() {
     const std::optional<Head> question = take(1);
     if (question) put({question->number, question->answer_bytes, 0, question->seed});
@@ -198,7 +198,7 @@ class LargestPacket final : public Benchmark {
     note(send(socket_.descriptor(), buffer_.data(), length, MSG_DONTWAIT));
   }
 
-  // A packet that arrived whole.
+  // Returns a packet that arrived completely.
   std::optional<Head> take(int longest_ms) {
     pollfd waiting{socket_.descriptor(), POLLIN, 0};
     if (poll(&waiting, 1, longest_ms) <= 0) return std::nullopt;
@@ -223,7 +223,7 @@ class LargestPacket final : public Benchmark {
           sentence({"a packet of ", static_cast<std::int64_t>(last_bytes_ + header_bytes), " B arrived damaged"});
   }
 
-  // The kernel reports an ICMP "fragmentation needed" as EMSGSIZE of a later call.
+  // The kernel reports an ICMP "fragmentation needed" as EMSGSIZE in a later call.
   void note(ssize_t done) {
     if (done >= 0 || would_block()) return;
     if (errno == EMSGSIZE)

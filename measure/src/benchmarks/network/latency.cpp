@@ -1,8 +1,8 @@
 // network.latency: the ping-pong of the transport below MPI.
 //
 // Timed: a message from the client (rank 0) to the server (rank 1) and its echo, on the client's clock; half
-// of the round trip is the latency. TCP_NODELAY, and whether the transport sleeps in the kernel or polls like
-// an MPI library, decide the figure: both are parameters. After thesis 6.5.2.
+// of the round trip is the latency. It depends on TCP_NODELAY, and on whether the transport sleeps in the
+// kernel or polls like an MPI library; both are parameters. After thesis 6.5.2.
 #include "benchmarks/network/transport_parameters.hpp"
 #include "benchmarks/ping_pong_buffers.hpp"
 

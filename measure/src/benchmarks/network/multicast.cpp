@@ -1,10 +1,10 @@
-// network.multicast: a broadcast for which the network copies each datagram of the root: IP multicast.
+// network.multicast: a broadcast by IP multicast, in which the network copies each datagram of the root.
 //
 // Timed: from the agreed start until every rank has the message and the root has every rank's acknowledgement. The
-// message goes out in windows of datagrams that fit into every receiver's buffer. A rank that misses some when the last
-// one of a window arrives asks for them, and the root sends them to all again; after a silence it sends the last one
-// again, which calls for an answer. Nothing waits without end. After thesis, section 6.5.4: collectives that use the
-// broadcast of the network itself.
+// message is sent in windows of datagrams that fit into every receiver's buffer. A rank that misses datagrams when
+// the last one of a window arrives requests them, and the root sends them to all again; after a silence the root
+// repeats the last one, which prompts answers. All waits are bounded. After thesis, section 6.5.4: collectives
+// that use the network's own broadcast.
 #include <arpa/inet.h>
 #include <poll.h>
 
@@ -19,28 +19,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t most_packets = 512;  // of a window
+constexpr std::size_t most_packets = 512;  // in a window
 constexpr auto probe_after = std::chrono::milliseconds(20);
 constexpr auto root_patience = std::chrono::seconds(5);
-constexpr auto rank_patience = std::chrono::seconds(20);  // the root, which knows whom it misses, gives up before
+constexpr auto rank_patience = std::chrono::seconds(20);  // the root gives up first, as it knows who is missing
 constexpr auto first_patience = std::chrono::seconds(1);
 constexpr int ip_and_udp_bytes = 20 + 8;
 constexpr int largest_packet = 65535;
-constexpr double bookkeeping_bytes = 2048;  // of the kernel, for each datagram that waits
+constexpr double bookkeeping_bytes = 2048;  // of the kernel, for each queued datagram
 constexpr double usable_share = 0.8;
 
 struct Header {
   std::uint32_t channel;
-  std::uint32_t window;  // counted over all operations
+  std::uint32_t window;  // number, counted over all operations
   std::uint16_t index;
-  std::uint16_t packets;  // of the window
+  std::uint16_t packets;  // number in the window
 };
 using Missing = std::bitset<most_packets>;
 struct Answer {
   std::uint32_t channel;
   std::uint32_t window;
   std::int32_t rank;
-  Missing missing;  // none: the rank has the window
+  Missing missing;  // none: the rank has the whole window
 };
 
 class Multicast final : public Benchmark {
@@ -56,7 +56,7 @@ class Multicast final : public Benchmark {
     });
     MPI_Bcast(&root_, sizeof root_, MPI_BYTE, 0, communicator.handle());
     group_ = root_;
-    group_.sin_addr.s_addr = htonl(0xEFFF0000U | ntohs(root_.sin_port));  // 239.255.x.y: of one site
+    group_.sin_addr.s_addr = htonl(0xEFFF0000U | ntohs(root_.sin_port));  // 239.255.x.y: site-local
     agreed([&] {
       if (!communicator.root()) packet = join();
     });
@@ -101,7 +101,7 @@ class Multicast final : public Benchmark {
   std::int64_t most_operations() const override { return message_.most(); }
 
  private:
-  // Does a step on every rank; all learn of a problem on any. Throws Unavailable. Collective.
+  // Does a step on every rank; if it fails on any rank, throws Unavailable on all. Collective.
   template <class Step>
   void agreed(Step&& step) {
     std::string problem;
@@ -122,10 +122,10 @@ class Multicast final : public Benchmark {
       fail("IP_MULTICAST_IF");
   }
 
-  // Returns the largest packet on the way to the root.
+  // Joins the multicast group; returns the size of the largest packet on the path to the root.
   int join() {
     socket_ = open_socket(AF_INET, SOCK_DGRAM);
-    socket_.set(SOL_SOCKET, SO_REUSEADDR, 1);  // the ranks of a host share the port
+    socket_.set(SOL_SOCKET, SO_REUSEADDR, 1);  // ranks of a host share the port
     bound(group_.sin_addr.s_addr, group_.sin_port);
     const ip_mreq membership{group_.sin_addr, {own_}};
     if (setsockopt(socket_.descriptor(), IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) != 0)
@@ -143,7 +143,7 @@ class Multicast final : public Benchmark {
     return place;
   }
 
-  // The root sends the message to all; another rank receives it.
+  // The root sends the message to all; the other ranks receive it.
   void pass(std::span<std::byte> message, Clock::duration patience) {
     const std::size_t whole = static_cast<std::size_t>(window_packets_ * payload_);
     for (std::size_t done = 0; done < message.size(); done += whole, ++window_) {
@@ -204,8 +204,8 @@ class Multicast final : public Benchmark {
     }
   }
 
-  // Takes what has arrived, and acknowledges once more a window that this rank has: its first answer was lost. Returns
-  // the bytes of a packet's payload.
+  // Receives a packet. If it repeats a window that this rank already has, acknowledges that window again, because
+  // the first answer was lost. Returns the size of the payload.
   std::size_t receive_packet(Header& header) {
     const ssize_t count = receive(packet_.data(), packet_.size());
     if (count <= static_cast<ssize_t>(sizeof header)) return 0;
@@ -215,7 +215,7 @@ class Multicast final : public Benchmark {
     return static_cast<std::size_t>(count) - sizeof header;
   }
 
-  // Answers the root until it is done, too. Untimed. Collective.
+  // Answers the root until it, too, is done. Untimed. Collective.
   void settle() {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibarrier(communicator_.handle(), &request);
@@ -238,7 +238,7 @@ class Multicast final : public Benchmark {
     const Answer told{root_.sin_port, window, communicator_.rank(), missing};
     sendto(socket_.descriptor(), &told, sizeof told, 0, reinterpret_cast<const sockaddr*>(&root_), sizeof root_);
   }
-  // Sleeps for a millisecond at most; -1 where nothing arrived.
+  // Sleeps for at most a millisecond; returns -1 if nothing arrived.
   ssize_t receive(void* place, std::size_t bytes) const {
     pollfd ready{socket_.descriptor(), POLLIN, 0};
     if (poll(&ready, 1, 1) != 1) return -1;
@@ -250,7 +250,7 @@ class Multicast final : public Benchmark {
   MessageSlots message_;
   Socket socket_;
   in_addr_t own_ = 0;
-  sockaddr_in root_{};   // where the answers go
+  sockaddr_in root_{};   // destination of the answers
   sockaddr_in group_{};  // with the root's port
   int payload_ = 0;
   std::int64_t window_packets_ = 1;

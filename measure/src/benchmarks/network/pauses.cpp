@@ -1,10 +1,10 @@
-// network.pauses: for how long a path stalls while only low-rate probe packets use it.
+// network.pauses: how long a path stalls while only low-rate probe packets use it.
 //
-// Datagrams leave at a set spacing, first from the first host, then from the second. The sender's clock before and
-// after each is in the next one, and the receiver's kernel notes when each arrived, so that neither side's waits for a
-// processor count. The clocks need not agree: only the growth of the delay from one packet to the next is used. A link
-// that flow control pauses (IEEE 802.3x, 802.1Qbb) holds packets back and releases them together: the delay jumps by
-// the length of the stop. Nothing here is a time: the timed part is the first train, which lasts as long as it is told to.
+// Datagrams are sent at a set spacing, first by the first host, then by the second. Each contains the time of its
+// departure and the duration of the previous send call, and the receiver's kernel records its arrival, so that waits for
+// a CPU on either side do not count. Clocks need not agree, as only the growth of the delay between packets is used. A
+// link that flow control pauses (IEEE 802.3x, 802.1Qbb) holds packets back and releases them together: the delay jumps
+// by the length of the stop. Times are not results here: the timed part is the first train, which has a set duration.
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -22,31 +22,31 @@ using Clock = std::chrono::steady_clock;
 using streams::seconds_since;
 using streams::would_block;
 
-constexpr double least_stop_s = 1e-3;     // a jump of the delay that counts as one
-constexpr double sender_waited_s = 2e-4;  // a packet whose departure is less certain than this is not used
+constexpr double least_stop_s = 1e-3;     // smallest jump of the delay that counts as a stop
+constexpr double sender_waited_s = 2e-4;  // packets with less certain departures are not used
 constexpr int still_under_way_ms = 60;
 constexpr int greetings = 250;
 
 double realtime_s() {
   timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);  // as the kernel's time stamps of arrival
+  clock_gettime(CLOCK_REALTIME, &time);  // like the kernel's time stamps of arrivals
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 struct Packet {
-  std::int64_t train;  // so that what arrives late is of no other train
+  std::int64_t train;  // so that late packets are not assigned to another train
   std::int64_t number;
-  double departed_s;       // sender's clock, before
-  double previous_took_s;  // how long the call for the packet before lasted
+  double departed_s;       // sender's clock, before the call the call
+  double previous_took_s;  // duration of the call for the previous packet
 };
 
 struct Arrival {
   Packet packet;
   double arrived_s;
-  std::uint32_t dropped_here;  // by the receiving socket, since it exists
+  std::uint32_t dropped_here;  // by the receiving socket since its creation
 };
 
-// What one train saw.
+// Results of one train.
 struct Stops {
   double longest_s = 0;
   double sum_s = 0;
@@ -78,7 +78,7 @@ class Pauses final : public Benchmark {
     Stops out;
     repetition.time([&] { out = train(partner_.leads); });
     const Stops in = train(!partner_.leads);
-    // Each train is known where it arrived.
+    // The receiver of a train has its result.
     const Stops theirs = partner_.swap(partner_.leads ? in : out);
     const Stops& one = partner_.leads ? in : out;
     const double lasted = one.lasted_s + theirs.lasted_s;
@@ -118,7 +118,7 @@ class Pauses final : public Benchmark {
     return sends ? Stops{} : judged(std::move(arrivals), theirs);
   }
 
-  // Returns how many packets were sent.
+  // Sends a train; returns the number of packets.
   std::int64_t emit() {
     double took_s = 0;
     const auto begin = Clock::now();
@@ -128,14 +128,14 @@ class Pauses final : public Benchmark {
       took_s = put(number, took_s);
       next += spacing_;
       const auto now = Clock::now();
-      if (next < now) next = now;  // a late one is not made up for: that would be a burst
+      if (next < now) next = now;  // lost time is not made up for, as that would cause a burst
       sleep_until(next);
     }
     partner_.meet([] {});
     return number;
   }
 
-  // Returns for how long the call lasted.
+  // Sends a packet; returns the duration of the call.
   double put(std::int64_t number, double previous_took_s) {
     std::vector<std::byte> bytes(bytes_);
     const Packet packet{train_, number, realtime_s(), previous_took_s};
@@ -153,7 +153,7 @@ class Pauses final : public Benchmark {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
   }
 
-  // Until the sender says, by MPI, that it has ended, and nothing more is under way.
+  // Receives until the sender tells by MPI that it has ended, and no more packets arrive.
   std::vector<Arrival> receive() {
     std::vector<Arrival> arrivals;
     const auto take_next = [&](int longest_ms) {
@@ -197,7 +197,7 @@ class Pauses final : public Benchmark {
     return one.arrived_s > 0;
   }
 
-  // Stops are jumps of the delay between neighbors whose departure is certain.
+  // Stops are jumps of the delay between successive packets with certain departures.
   static Stops judged(std::vector<Arrival> arrivals, std::int64_t sent) {
     Stops stops;
     stops.sent = stops.lost = static_cast<double>(sent);
@@ -223,7 +223,7 @@ class Pauses final : public Benchmark {
       before = &one;
     }
     stops.lasted_s = arrivals.back().arrived_s - arrivals.front().arrived_s;
-    // What a late receiver has no room for is not the path's loss.
+    // Packets for which a late receiver has no space were not lost by the path.
     const std::uint32_t dropped = arrivals.back().dropped_here - arrivals.front().dropped_here;
     stops.lost = std::max(0.0, stops.sent - static_cast<double>(arrivals.size()) - dropped);
     return stops;

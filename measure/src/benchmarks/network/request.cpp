@@ -1,9 +1,9 @@
-// network.request: a request and its answer over TCP, as programs write them that know little of TCP.
+// network.request: a request and its answer over TCP, as naive programs send them.
 //
-// Timed: on the client (rank 0), the sends of a request in pieces, until the server's (rank 1) answer of one byte is there;
-// the server answers when all of the request has arrived. Where the second piece waits for an acknowledgement of the first
-// (Nagle), and the server delays that, the pair stalls. Over a connection that is new for every repetition a long request
-// begins slowly. Connecting is not timed.
+// Timed: on the client (rank 0), from the first send of a request in pieces until the one-byte answer of the
+// server (rank 1) arrives; the server answers when the whole request has arrived. If the second piece waits for an
+// acknowledgement of the first (Nagle) and the server delays it, the pair stalls. Over a connection that is new
+// for every repetition, a long request begins slowly. Connecting is not timed.
 #include "benchmarks/network/transport_parameters.hpp"
 
 namespace scope::request {

@@ -1,8 +1,8 @@
 // network.bandwidth, .bidirectional, .message_rate, .bisection: windows of messages between the two halves of
 // the ranks, without MPI.
 //
-// Timed: a window of messages in one direction or in both, and one byte back when all of it has arrived. The
-// benchmarks differ in the number of concurrent pairs and in the direction; after thesis 6.5.2 ("hose") and
+// Timed: a window of messages in one direction or in both, and one byte back when the whole window has arrived.
+// The benchmarks differ in the number of concurrent pairs and in the direction; after thesis 6.5.2 ("hose") and
 // NetFinity's comms1 and comms2.
 #include "benchmarks/network/transport_parameters.hpp"
 
@@ -44,7 +44,7 @@ class Stream final : public Benchmark {
     const std::int64_t places = many_ ? std::min<std::int64_t>(window_, arrived_.most()) : 1;
     many_ ? arrived_.use(places * repetition.calls()) : arrived_.use_in_turn(repetition.calls());
     sent_.use_in_turn(repetition.calls());
-    // As a program that computes what it sends: no other processor's cache has a copy.
+    // Like in a program that computes the data it sends, no other processor's cache has a copy.
     if (sends_ && rewritten_ && !requested_.cold) rewrite(sent_.bytes());
     repetition.time([&](std::int64_t number) {
       const std::int64_t place = number * places % arrived_.count();
@@ -76,7 +76,7 @@ class Stream final : public Benchmark {
   }
 
  private:
-  // Each direction has a pattern of its own.
+  // Each direction has its own pattern.
   static std::uint64_t of(std::uint64_t seed, bool from_leader) { return 2 * seed + (from_leader ? 1 : 0); }
 
   Partner partner_;
@@ -89,7 +89,7 @@ class Stream final : public Benchmark {
   bool rewritten_;
   bool many_;
   MessageBuffers requested_;
-  MessageSlots sent_;  // windows take turns, each with one message
+  MessageSlots sent_;  // one message per window; windows alternate
   MessageSlots arrived_;
   const std::byte answer_{1};
   std::byte all_here_{};

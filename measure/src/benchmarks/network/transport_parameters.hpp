@@ -29,8 +29,8 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
             .labeled("socket buffer")}}));
 }
 
-// The rung below MPI is a transport configured as MPI libraries do, over any protocol of the ladder; raw
-// frames are a layer of their own.
+// The rung below MPI is a transport that is configured as in MPI libraries, over any protocol of the ladder; raw
+// frames are a separate layer.
 #define SCOPE_AS_LIBRARIES " wait=polling nodelay=on flow=credits socket_buffer_bytes=0"
 inline std::vector<Rung> network_rungs(Pattern pattern) {
   return {{pattern, "", "protocol=*" SCOPE_AS_LIBRARIES},
@@ -53,7 +53,7 @@ inline std::unique_ptr<Transport> connect(const Parameters& parameters, const Pa
                        .lost_per_million = static_cast<int>(parameters.integer("lost_per_million"))});
 }
 
-// What carries the messages of this case, where its protocol leaves that open.
+// The carrier of this case's messages, if its protocol does not determine it.
 inline std::vector<ControlVariable> settings_of(const Transport& transport) {
   if (transport.way().empty()) return {};
   return {{"wire", transport.way()}};

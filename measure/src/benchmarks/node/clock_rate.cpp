@@ -1,8 +1,8 @@
 // node.clock_rate: whether a second of a clock is a second.
 //
-// Timed: an interval between two reads of a clock, with reads of the wall clock beside both; the deviation is the
-// difference of both intervals over that of the wall clock. After TICK2 of PARKBENCH, whose wall clock was a
-// stopwatch; here it is the system's, which a time service disciplines.
+// Timed: an interval between two reads of a clock, each next to reads of the wall clock; the deviation is the
+// difference of both intervals over the interval of the wall clock. After TICK2 of PARKBENCH, whose wall clock was
+// a stopwatch; here it is the system's clock, which a time service disciplines.
 #include <ctime>
 
 #include "registry.hpp"
@@ -10,7 +10,7 @@
 namespace scope::clock_rate {
 namespace {
 
-// Beyond what oscillators drift and time services correct: such a clock is wrong.
+// More than any drift of oscillators and correction by time services: a clock beyond this is wrong.
 constexpr double most_deviation = 1e-3;
 
 class ClockRate final : public Benchmark {
@@ -50,7 +50,7 @@ class ClockRate final : public Benchmark {
   };
 
   static double wall_s() { return static_cast<double>(nanoseconds_of(CLOCK_REALTIME) - epoch()) * 1e-9; }
-  // Seconds since 1970 leave few digits for their fractions.
+  // Subtracted because seconds since 1970 leave few digits for fractions.
   static std::int64_t epoch() {
     static const auto first = static_cast<std::int64_t>(nanoseconds_of(CLOCK_REALTIME));
     return first;
@@ -60,7 +60,7 @@ class ClockRate final : public Benchmark {
     if (source_ == "mpi_wtime") return MPI_Wtime();
     return static_cast<double>(nanoseconds_of(CLOCK_MONOTONIC)) * 1e-9;
   }
-  // The reads of a pair lie closely together: of several the closest, that no interruption came between.
+  // Reads a pair of clocks; the closest of several pairs is used, which was not interrupted.
   Pair read(const TickClock& ticks) {
     if (first_ == 0) first_ = ticks.now();
     Pair closest{};

@@ -1,7 +1,7 @@
 // node.core_to_core: the bandwidth at which a core copies what another core has just written.
 //
-// Timed: one copy by rank 0, from memory that both ranks share into its own, after rank 1 has rewritten the array. A
-// message between two processes of a host costs at least this: its data are in the cache of the core that computed them.
+// Timed: one copy by rank 0, from memory that both ranks share into its own, after rank 1 has rewritten the array.
+// This is the minimum cost of a message within a host, as the data are in the cache of the core that computed them.
 
 #include "benchmark.hpp"
 #include "memory/cache_lines.hpp"
@@ -40,7 +40,7 @@ class CoreToCore final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return copies_ ? target_.bytes() : std::span<std::byte>(); }
-  // The second copy of the same array would find it in the cache of the core that copies.
+  // A second copy of the same array would find it in the cache of the copying core.
   bool loops() const override { return false; }
   bool prepares() const override { return true; }
 

@@ -1,8 +1,8 @@
-// node.disk: bandwidth of writing, overwriting, rewriting and reading a file on the host's own scratch.
+// node.disk: bandwidth of writing, overwriting, rewriting and reading a file on the host's scratch file system.
 //
-// Timed: one pass over a file in blocks, from the first call until the data are where `cache` demands, on
-// every rank at the same time, each with its own file and clock; the slowest rank counts. Without
-// precautions, a file that fits into the page cache is written to memory and read from it.
+// Timed: one pass over a file in blocks, from the first call until the data are where `cache` requires them, on
+// every rank at the same time, each with its own file and clock; the slowest rank counts. Without precautions,
+// a file that fits into the page cache would be written to memory and read from it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 namespace scope::disk {
 namespace {
 
-// If more than this share of a file stays in memory despite eviction, it is read from memory.
+// If more than this fraction of a file stays in memory despite eviction, it is read from memory.
 constexpr double tolerated_resident = 0.05;
 
 std::string scratch_directory() {
@@ -23,7 +23,7 @@ std::string scratch_directory() {
   return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-// A file that no other process can open and that disappears when the process ends, however it does.
+// A file that no other process can open and that disappears when the process ends in any way.
 File scratch_file(const std::string& folder) {
   std::string name = folder + "/scope-disk-XXXXXX";
   File file(mkostemp(name.data(), O_CLOEXEC));
@@ -64,7 +64,7 @@ class Disk final : public Benchmark {
   void fill(std::uint64_t seed) override {
     seed_ = seed * ranks_ + rank_;
     write_pattern(written_.bytes(), seed_);
-    // The file must exist before it is read, and hold other contents before it is overwritten.
+    // The file must exist before it is read, and have different contents before it is overwritten.
     if (reads()) write_blocks(seed_);
     if (operation_ == "overwrite") write_blocks(~seed_);
     settle();
@@ -85,7 +85,7 @@ class Disk final : public Benchmark {
     repetition.observe("resident_share", resident);
   }
 
-  // Reads everything back, whichever operation wrote it, and compares every byte.
+  // Reads the whole file back, for all operations, and compares every byte.
   Check verify(std::uint64_t) override {
     if (problem_.empty() && operation_ == "read" && !holds(read_, blocks_ - 1))
       problem_ = "the last block that was read holds wrong data";
@@ -130,7 +130,7 @@ class Disk final : public Benchmark {
     if (fdatasync(file_.descriptor()) != 0) complain("fdatasync");
   }
 
-  // Asks the system to evict the file's pages; returns the share that stays.
+  // Asks the system to evict the file's pages; returns the fraction that stays.
   double leave_cache() {
     file_.leave_cache();
     return file_.resident_share(bytes());
@@ -150,7 +150,7 @@ class Disk final : public Benchmark {
     }
   }
 
-  // Each block is read, changed and written back to its place, before the next one is read.
+  // Each block is read, changed and written back to its position before the next one is read.
   void rewrite_blocks() {
     const std::uint64_t before = seed_++;
     for (std::int64_t block = 0; block < blocks_; ++block) {
@@ -164,13 +164,13 @@ class Disk final : public Benchmark {
 
   bool read(std::int64_t block) { return moved(file_.read(read_.data(), block_bytes_, block * block_bytes_)); }
 
-  // Whether a transfer went well; its problem is noted.
+  // Returns whether a transfer succeeded; records its problem.
   bool moved(const std::string& problem) {
     if (!problem.empty() && problem_.empty()) problem_ = folder_ + ": " + problem;
     return problem.empty();
   }
 
-  // Each block begins with its number, so that no two are alike and none passes for another.
+  // Each block begins with its number, so that no two are equal and none can be mistaken for another.
   void stamp(Buffer& buffer, std::uint64_t seed, std::int64_t block) const {
     const Stamp value = {seed, static_cast<std::uint64_t>(block)};
     std::memcpy(buffer.data(), value.data(), stamp_bytes());

@@ -1,7 +1,7 @@
-// node.intensity: arithmetic per memory word needed to reach the processor's rate.
+// node.intensity: arithmetic per memory word that is needed to reach the processor's rate.
 //
-// Timed: one pass y = p(x) over vectors of n elements, p a polynomial evaluated by Horner's rule, on every rank's
-// own clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of PARKBENCH.
+// Timed: one pass y = p(x) over vectors of n elements, for a polynomial p by Horner's rule, on every rank's own
+// clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of PARKBENCH.
 #include "benchmarks/polynomial.hpp"
 
 namespace scope::intensity {
@@ -31,7 +31,7 @@ class Intensity final : public Benchmark {
     double* y = y_.as<double>().data();
     repetition.time([&] {
       polynomial_(x, y);
-      asm volatile("" : : "r"(y) : "memory");  // the compiler must not skip a pass that repeats the one before
+      asm volatile("" : : "r"(y) : "memory");  // the compiler must not skip a pass that repeats the previous one
     });
   }
 

@@ -1,7 +1,7 @@
-// node.lapack: factorizations, decompositions and solutions of dense systems by the LAPACK that comes with the BLAS.
+// node.lapack: factorizations, decompositions and solutions of dense systems by the LAPACK supplied with the BLAS.
 //
-// Timed: one call on every rank at the same time, each on its own matrix and clock; the slowest rank counts.
-// The routines overwrite their matrix, so every repetition is one call on a copy made before.
+// Timed: one call on every rank at the same time, each with its own matrix and clock; the slowest rank counts.
+// The routines overwrite their matrix, so every repetition is one call on a copy made beforehand.
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
@@ -13,7 +13,7 @@ namespace {
 // LAPACK's own tests accept residuals below 30 (LAWN 41, section 7).
 constexpr double threshold = 30;
 
-// Input and output of a routine; matrices are n by n, by columns.
+// Input and output of a routine; matrices are n by n, stored by columns.
 template <class Real>
 struct Problem {
   explicit Problem(int size)
@@ -44,7 +44,7 @@ double norm(const Problem<Real>& p) {
   return row_norm(std::span<const Real>(p.original), p.n);
 }
 
-// P A x against L (U x)
+// Compares P A x with L (U x).
 template <class Real>
 double lu_residual(const Problem<Real>& p, const Vector& x) {
   const std::size_t n = p.n;
@@ -63,7 +63,7 @@ double lu_residual(const Problem<Real>& p, const Vector& x) {
   return scaled<Real>(lux, ax, norm(p), x);
 }
 
-// A x against L (L^T x)
+// Compares A x with L (L^T x).
 template <class Real>
 double cholesky_residual(const Problem<Real>& p, const Vector& x) {
   const std::size_t n = p.n;
@@ -76,7 +76,7 @@ double cholesky_residual(const Problem<Real>& p, const Vector& x) {
   return scaled<Real>(lltx, multiply(p.original.data(), x), norm(p), x);
 }
 
-// y - tau v (v^T y), where v is 0 above row k, 1 in it, and below it what dgeqrf left in column k.
+// y - tau v (v^T y), where v is 0 above row k, 1 in row k, and the result of dgeqrf in column k below it.
 template <class Real>
 void reflect(const Problem<Real>& p, std::size_t k, Vector& y) {
   const std::size_t n = p.n;
@@ -87,7 +87,7 @@ void reflect(const Problem<Real>& p, std::size_t k, Vector& y) {
   for (std::size_t i = k + 1; i < n; ++i) y[i] -= product * p.a[i + k * n];
 }
 
-// A x against Q (R x), and Q^T Q x against x
+// Compares A x with Q (R x), and Q^T Q x with x.
 template <class Real>
 double qr_residual(const Problem<Real>& p, const Vector& x) {
   const std::size_t n = p.n;
@@ -103,7 +103,7 @@ double qr_residual(const Problem<Real>& p, const Vector& x) {
   return std::max(scaled<Real>(rx, multiply(p.original.data(), x), norm(p), x), scaled<Real>(back, x, 1, x));
 }
 
-// A V x against V (D x), and V^T V x against x; eigenvalues ascend
+// Compares A V x with V (D x), and V^T V x with x; eigenvalues must ascend.
 template <class Real>
 double eigen_residual(const Problem<Real>& p, const Vector& x) {
   if (!std::is_sorted(p.diagonal.begin(), p.diagonal.end())) return std::numeric_limits<double>::infinity();
@@ -114,7 +114,7 @@ double eigen_residual(const Problem<Real>& p, const Vector& x) {
                   scaled<Real>(multiply(p.a.data(), vx, true), x, 1, x));
 }
 
-// A x against U (S (V^T x)), U^T U x and V V^T x against x; singular values descend and are not negative
+// Compares A x with U (S (V^T x)), U^T U x and V V^T x with x; singular values must descend and not be negative.
 template <class Real>
 double singular_residual(const Problem<Real>& p, const Vector& x) {
   const bool ordered = std::is_sorted(p.diagonal.rbegin(), p.diagonal.rend()) && p.diagonal.back() >= 0;
@@ -127,7 +127,7 @@ double singular_residual(const Problem<Real>& p, const Vector& x) {
                    scaled<Real>(left, x, 1, x), scaled<Real>(right, x, 1, x)});
 }
 
-// The drivers solve one system with one right-hand side: A x against b.
+// The drivers solve one system with one right-hand side; compares A x with b.
 template <class Real>
 double solution_residual(const Problem<Real>& p, const Vector&) {
   const Vector x(p.diagonal.begin(), p.diagonal.end());
@@ -136,13 +136,13 @@ double solution_residual(const Problem<Real>& p, const Vector&) {
   return scaled<Real>(multiply(p.original.data(), x), b, norm(p), x);
 }
 
-// One routine: its call, and the effect of its result on a vector compared with that of the matrix.
+// One routine: its call, and a comparison of the effects of its result and of the matrix on a vector.
 template <class Real>
 struct Routine {
   std::function<void(Problem<Real>&)> call;
   // The larger of the scaled residual and the scaled loss of orthogonality.
   double (*residual)(const Problem<Real>&, const Vector& x);
-  double (*flops)(double n) = [](double) { return 0.0; };  // 0 where they depend on the matrix
+  double (*flops)(double n) = [](double) { return 0.0; };  // 0 if they depend on the matrix
   bool symmetric = false;
   bool solves = false;
   bool decomposes = false;  // into U, singular values and V^T
@@ -202,7 +202,7 @@ Routine<Real> routine(const std::string& name) {
           .has_workspace = true};
 }
 
-// The library's own threads, for the lifetime of a case.
+// Sets the number of the library's threads for the lifetime of a case.
 class Threads : NotCopied {
  public:
   explicit Threads(std::int64_t asked) {
@@ -274,7 +274,7 @@ class Lapack final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  // Diagonally dominant: n on the diagonal, values below 0.5 elsewhere.
+  // Diagonally dominant, with n on the diagonal and values below 0.5 elsewhere.
   void make_symmetric_and_definite() {
     auto& a = problem_.original;
     const std::size_t n = problem_.n;

@@ -1,7 +1,7 @@
 // node.linpack_small: the LINPACK benchmark of 1979: one dense system, factored and solved.
 //
 // Timed: factorization with partial pivoting and the solution of one system, on every rank at the same time and on
-// its own clock; the slowest rank counts. Written out by columns as dgefa and dgesl are, or by LAPACK's dgesv.
+// its own clock; the slowest rank counts. Either written out by columns, like dgefa and dgesl, or LAPACK's dgesv.
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
@@ -17,7 +17,7 @@ void add_multiple(std::size_t n, double factor, const double* x, double* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] += factor * x[i];
 }
 
-// Overwrites A with its factors and b with the solution. False when A is singular.
+// Overwrites A with its factors and b with the solution. Returns false if A is singular.
 bool solve_written_out(Vector& a, Vector& b) {
   const std::size_t n = b.size();
   for (std::size_t k = 0; k < n; ++k) {

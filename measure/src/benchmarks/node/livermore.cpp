@@ -1,10 +1,10 @@
-// node.livermore: the 24 Livermore loops: pieces of the codes of a laboratory, each with the rate of its own kind.
+// node.livermore: the 24 Livermore loops, excerpts from a laboratory's programs, each with a typical rate.
 //
-// Timed: the published number of passes over one loop (MULTI = 10), from the published data, on every rank's own clock;
-// the slowest rank counts. What comes out is held against the checksum that the Livermore Fortran Kernels test has for
-// this loop, length and number of passes. The loops are written here after their description; arrays keep their order in
-// memory, for some loops run over the end of one into the next. Names of arrays and scalars are those of the
-// description.
+// Timed: the published number of passes over one loop (MULTI = 10), from the published data, on every rank's own
+// clock; the slowest rank counts. The result is compared with the checksum of the Livermore Fortran Kernels test
+// for this loop, length and number of passes. The loops are written here from their description; arrays keep their
+// order in memory, because some loops run over the end of one array into the next. Names of arrays and scalars are
+// those of the description.
 
 #include "benchmark.hpp"
 #include "benchmarks/node/livermore_published.hpp"
@@ -12,11 +12,11 @@
 namespace scope::livermore {
 namespace {
 
-// Baseline builds agree to 1e-13 on x86-64. Where products and sums are fused eleven digits are left, and seven of loop
-// 12, the differences of neighbors.
+// Baseline builds agree to 1e-13 on x86-64. If products and sums are fused, eleven digits agree, and seven for
+// loop 12, which computes differences of neighbors.
 double tolerance(int kernel) { return kernel == 12 ? 1e-6 : 1e-9; }
 
-// A Fortran array: indices from 1, the first one fastest.
+// A Fortran array: indices start at 1, and the first one is the fastest.
 template <class Item, int... extents>
 class Array {
  public:
@@ -77,7 +77,7 @@ void write_signal(double* values, int count) {
   }
 }
 
-// Park and Miller's generator of 1988 from the published seed, scaled to indices; the three lengths draw from it in turn.
+// Park and Miller's generator of 1988 from the published seed, scaled to indices; the lengths draw successive numbers.
 void write_indices(const Line& numbers, int length, int count) {
   constexpr std::int64_t multiplier = 16807;
   constexpr std::int64_t modulus = 2147483647;
@@ -89,7 +89,7 @@ void write_indices(const Line& numbers, int length, int count) {
   }
 }
 
-// A sum in which every place counts differently.
+// A sum in which every position has a different weight.
 double weighted_sum(std::span<const double> values) {
   double sum = 0;
   for (std::size_t k = 0; k < values.size(); ++k) sum += static_cast<double>(k + 1) * values[k];
@@ -130,7 +130,7 @@ class Kernels : NotCopied {
   int kernel() const { return kernel_; }
   int passes() const { return multiple * pass_counts[length_][kernel_ - 1] * pass_factors[length_]; }
 
-  // The necessary operations of one pass, as published.
+  // The necessary number of operations of one pass, as published.
   double flops_of_pass() const {
     const double n = n_;
     switch (kernel_) {
@@ -150,7 +150,7 @@ class Kernels : NotCopied {
     }
   }
 
-  // The data with which the kernel begins.
+  // Restores the initial data of the kernel.
   void restore() {
     write_signal(space_.data(), first_space);
     write_signal(plane_.data(), second_space);
@@ -197,7 +197,7 @@ class Kernels : NotCopied {
     }
   }
 
-  // The arrays and numbers that hold the result.
+  // The arrays and numbers that contain the result.
   std::vector<std::span<double>> results() {
     const auto part = [](const auto& array, int items, int first = 0) {
       return std::span<double>(array.data() + first, static_cast<std::size_t>(items));
@@ -234,7 +234,7 @@ class Kernels : NotCopied {
     for (const auto& part : results()) sum += weighted_sum(part);
     return sum;
   }
-  // The published checksum. That of loop 4 is a sum of data which the loop does not touch: it is computed again instead.
+  // The published checksum. For loop 4, it is a sum of data that the loop does not touch, so it is computed again here.
   double expected() const { return kernel_ == 4 ? banded_again() : checksums[length_][kernel_ - 1]; }
 
  private:
@@ -272,12 +272,12 @@ class Kernels : NotCopied {
       scalar_[band] = x(k - 1) = y(5) * rest;
     }
   }
-  // The loop with more digits.
+  // Loop 4 with higher precision.
   double banded_again() const {
     std::vector<double> friendly(first_space + 1);
     write_signal(friendly.data(), first_space);
     const std::vector<long double> begun(friendly.begin(), friendly.end());
-    std::vector<long double> values(begun.begin() + 3 * 1001, begun.end());  // x, and y behind it
+    std::vector<long double> values(begun.begin() + 3 * 1001, begun.end());  // x, followed by y
     for (int pass = passes(); pass > 0; --pass) {
       for (int band = 0; band < 3; ++band) {
         long double& solved = values[5 + band * stride_of_bands];
@@ -328,7 +328,7 @@ class Kernels : NotCopied {
                  px(3, k);
     }
   }
-  // Each difference takes the place of the number that it was made of.
+  // Each difference replaces the number from which it was computed.
   void difference_predictors() {
     for (int k = 1; k <= n_; ++k) {
       double difference = cx(5, k);
@@ -431,7 +431,7 @@ class Kernels : NotCopied {
     a.t = d(n_ - 2);
     looked_ = weighed_ = found_ = group_ = 0;
   }
-  // The sign of what decides at a place: below 0 the zone is searched from one side, above from the other.
+  // The value whose sign decides at a place: if negative, the zone is searched from one side, else from the other.
   double decision(int place) {
     const int third = n_ / 3;
     if (place > n_) {
@@ -571,7 +571,7 @@ class Kernels : NotCopied {
   std::array<int, 1001> ir_{};
   std::array<int, 300> zone_{};
   std::array<double, 3> scalar_{};
-  int step_ = 1;  // of a particle to its neighbor
+  int step_ = 1;  // from a particle to its neighbor
   int looked_ = 0;
   int weighed_ = 0;
   int found_ = 0;
@@ -598,7 +598,7 @@ class Livermore final : public Benchmark {
   Livermore(const Parameters& parameters, const Communicator& communicator)
       : kernels_(static_cast<int>(parameters.integer("kernel")), length_of(parameters.choice("span"))),
         ranks_(communicator.size()) {
-    kernels_.pass();  // the operations of one search are counted
+    kernels_.pass();  // counts the operations of one search
   }
 
   Work work() const override { return {.flops = kernels_.flops_of_pass() * kernels_.passes() * ranks_}; }
@@ -608,7 +608,7 @@ class Livermore final : public Benchmark {
     repetition.time([this] {
       for (int pass = kernels_.passes(); pass > 0; --pass) {
         kernels_.pass();
-        asm volatile("" : : "r"(&kernels_) : "memory");  // passes that repeat the one before are made, too
+        asm volatile("" : : "r"(&kernels_) : "memory");  // keeps passes that repeat the previous one
       }
     });
   }

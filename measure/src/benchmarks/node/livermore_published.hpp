@@ -1,7 +1,7 @@
-// Published figures of the Livermore loops: lengths, passes, operations, and checksums of the results.
+// Published values for the Livermore loops: lengths, passes, operations, and checksums of the results.
 //
 // F. H. McMahon, "The Livermore Fortran Kernels: a computer test of the numerical performance range", UCRL-53745, 1986,
-// in the state of the test's version mf528 (1993): data of its BLOCK DATA. The checksums are those of MULTI = 10.
+// as of the test's version mf528 (1993): from its BLOCK DATA. The checksums are those for MULTI = 10.
 #pragma once
 
 namespace scope::livermore {
@@ -16,7 +16,7 @@ constexpr int spans[lengths][kernels] = {
      32,  101, 101, 40,  101, 100, 101, 100, 50,  101, 100, 101},
     {27, 15, 27, 27, 27, 8, 21, 14, 15, 15, 27, 26, 8, 27, 15, 15, 15, 14, 15, 26, 20, 15, 14, 27}};
 
-// How often a loop is passed: these numbers times the factor of their length, times `multiple`.
+// Number of passes of a loop: these numbers, times the factor of the length, times `multiple`.
 constexpr int multiple = 10;
 constexpr int pass_factors[lengths] = {1, 2, 8};
 constexpr int pass_counts[lengths][kernels] = {
@@ -24,7 +24,7 @@ constexpr int pass_counts[lengths][kernels] = {
     {40, 40, 53, 70, 55, 7, 22, 6, 21, 19, 64, 68, 41, 10, 1, 27, 20, 1, 23, 8, 1, 7, 5, 31},
     {28, 46, 37, 38, 40, 21, 20, 9, 26, 25, 46, 48, 31, 8, 1, 14, 26, 2, 28, 7, 1, 8, 7, 23}};
 
-// Necessary floating point operations of one iteration; those of the search are counted.
+// Necessary floating-point operations of one iteration; for the search they are counted.
 constexpr double flops[kernels] = {5, 4,  2,  2,  2, 2,  16, 36, 17, 9,  1,  1,
                                    7, 11, 33, 10, 9, 44, 6,  26, 2,  17, 11, 1};
 

@@ -1,7 +1,7 @@
-// node.matrix_multiply: BLAS rate of a core: C = A B of square matrices.
+// node.matrix_multiply: BLAS rate of a core for C = A B with square matrices.
 //
-// Timed: one call of SGEMM or DGEMM on every rank at the same time, each on its own matrices and clock; the
-// slowest rank counts. The BLAS has one thread per rank unless the environment says otherwise.
+// Timed: one call of SGEMM or DGEMM on every rank at the same time, each with its own matrices and clock; the
+// slowest rank counts. The BLAS has one thread per rank unless the environment sets another number.
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
@@ -55,8 +55,8 @@ class Multiply final : public Benchmark {
   Buffer c_;
 };
 
-// A product stands on two rungs: as the BLAS's share of the processor's peak, and as the limit of other
-// computations.
+// A product is on two rungs: as the fraction of the processor's peak that the BLAS delivers, and as the limit of
+// other computations.
 const Registration registration{{
     .name = "node.matrix_multiply",
     .title = "matrix product",

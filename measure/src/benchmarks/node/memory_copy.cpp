@@ -16,7 +16,7 @@ class MemoryCopy final : public Benchmark {
         source_(parameters.integer("array_bytes")),
         target_(parameters.integer("array_bytes")) {}
 
-  // The payload, counted once: what a message of that size would carry.
+  // The payload is counted once, as for a message of that size.
   Work work() const override { return {.bytes = static_cast<double>(source_.size()) * ranks_}; }
 
   void fill(std::uint64_t seed) override {
@@ -33,7 +33,7 @@ class MemoryCopy final : public Benchmark {
       asm volatile(""
                    :
                    : "r"(target)
-                   : "memory");  // the compiler must not skip a copy that repeats the one before
+                   : "memory");  // the compiler must not skip a copy that repeats the previous one
     });
   }
 

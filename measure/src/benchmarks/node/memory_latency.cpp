@@ -1,8 +1,8 @@
 // node.memory_latency: latency of dependent loads.
 //
 // Timed: a walk along a chain of pointers, one to each cache line of an array, in random order, on every rank's
-// own clock; the slowest rank counts. Each walk continues where the last one ended, so that on arrays larger than
-// a cache no line recurs before all others were visited. A predictable stride would measure the prefetcher.
+// own clock; the slowest rank counts. Each walk continues where the previous one ended, so that no line of an
+// array recurs before all others were visited. A predictable stride would measure the prefetcher.
 #include <unistd.h>
 
 #include <numeric>
@@ -48,8 +48,8 @@ class MemoryLatency final : public Benchmark {
     reached_ = position;
   }
 
-  // Every access followed the chain if the walk is at the predicted line. Once, the chain is walked to the
-  // end: it must visit every line and return.
+  // If the walk is at the predicted line, every access followed the chain. Once, the chain is walked to its end:
+  // it must visit every line and return to the start.
   Check verify(std::uint64_t) override {
     if (reached_ != line(order_[walked_ % lines_])) return {1, "the walk ended at a wrong line of the chain"};
     if (chain_checked_) return {1, ""};
@@ -63,7 +63,7 @@ class MemoryLatency final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return std::as_writable_bytes(std::span(&reached_, 1)); }
-  bool repeats() const override { return false; }  // each walk goes on where the last one ended
+  bool repeats() const override { return false; }  // each walk continues where the previous one ended
 
  private:
   void** line(std::size_t number) { return reinterpret_cast<void**>(array_.data() + number * line_bytes_); }
@@ -72,7 +72,7 @@ class MemoryLatency final : public Benchmark {
   std::size_t lines_;
   std::size_t accesses_;
   Buffer array_;
-  std::vector<std::uint32_t> order_;  // 2^32 lines are 256 GiB
+  std::vector<std::uint32_t> order_;  // up to 2^32 lines, or 256 GiB
   void** position_ = nullptr;
   void** reached_ = nullptr;
   std::size_t walked_ = 0;

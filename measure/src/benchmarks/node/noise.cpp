@@ -1,7 +1,7 @@
-// node.noise: processor time that the operating system takes from a computing process.
+// node.noise: CPU time that the operating system takes from a computing process.
 //
-// Timed: many equal quanta of work, each by the clock that Scope measures with, on every rank. A quantum that
-// took much longer than most was interrupted: a detour. Fixed work quanta after Sottile and Minnich.
+// Timed: many equal quanta of work, each by Scope's measurement clock, on every rank. A quantum that took much
+// longer than most was interrupted: a detour. Fixed work quanta after Sottile and Minnich.
 #include <complex>
 #include <numbers>
 
@@ -11,16 +11,16 @@
 namespace scope::noise {
 namespace {
 
-// A detour lengthens a quantum by at least this share of the usual time.
+// A detour lengthens a quantum by at least this fraction of the usual time.
 constexpr double detour_share = 0.25;
-// Events that a period needs, and the probability that independent events show one anywhere.
+// Minimum number of events for a period, and the probability that independent events show a period anywhere.
 constexpr std::size_t fewest_events = 12;
 constexpr double false_alarm = 1e-3;
 // Density of the frequency search: the best candidate is at most a few percent below the true peak.
 constexpr double steps_per_resolution = 5;
 constexpr double most_frequencies = 20'000;
 
-// Knuth's linear congruential generator: every step depends on the one before, so that the work takes the
+// Knuth's linear congruential generator: every step depends on the previous one, so that the work takes the
 // same time in any context.
 constexpr std::uint64_t multiplier = 6364136223846793005u;
 constexpr std::uint64_t increment = 1442695040888963407u;
@@ -43,16 +43,16 @@ std::uint64_t jump(std::uint64_t state, std::uint64_t steps) {
 }
 
 // The strength of a period: n |mean of exp(2 pi i f t)|^2, which is exponentially distributed with mean 1
-// where the times are independent of the period (Rayleigh's test; Mardia and Jupp 2000, "Directional
-// Statistics", section 6.3).
+// if the times are independent of the period (Rayleigh's test; Mardia and Jupp 2000, "Directional Statistics",
+// section 6.3).
 double strength(const std::vector<double>& times_s, double frequency_hz) {
   std::complex<double> sum = 0;
   for (const double time_s : times_s) sum += std::polar(1.0, 2 * std::numbers::pi * frequency_hz * time_s);
   return std::norm(sum) / static_cast<double>(times_s.size());
 }
 
-// The period of the events; 0 when none is significant. Multiples of its frequency are as strong, so the
-// lowest frequency near the strongest counts.
+// The period of the events; 0 if none is significant. Multiples of its frequency have the same strength, so the
+// lowest frequency with nearly the largest strength is used.
 double dominant_period_s(const std::vector<double>& times_s, double duration_s, double quantum_s) {
   if (times_s.size() < fewest_events) return 0;
   const double lowest_hz = 4 / duration_s;
@@ -64,7 +64,7 @@ double dominant_period_s(const std::vector<double>& times_s, double duration_s, 
   const double most = *std::max_element(strengths.begin(), strengths.end());
   if (most < std::log(static_cast<double>(strengths.size()) / false_alarm)) return 0;
   const auto first = std::find_if(strengths.begin(), strengths.end(), [&](double s) { return s > 0.8 * most; });
-  // Uphill from there to the top of this peak.
+  // Climbs from there to the top of this peak.
   auto top = first;
   while (top + 1 != strengths.end() && *(top + 1) > *top) ++top;
   return 1 / (lowest_hz + step_hz * static_cast<double>(top - strengths.begin()));
@@ -93,7 +93,7 @@ class Noise final : public Benchmark {
     observe_detours(repetition);
   }
 
-  // The quanta did their work if the state is the predicted one, and time never ran backwards.
+  // Checks that the state is as predicted, so that the quanta did their work, and that time never ran backwards.
   Check verify(std::uint64_t) override {
     const auto quanta = static_cast<std::int64_t>(ends_.size() - 1);
     if (reached_ != jump(state_, static_cast<std::uint64_t>(steps_ * quanta)))
@@ -107,7 +107,7 @@ class Noise final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  // Calibrates the number of steps per quantum: the fastest of several runs is undisturbed.
+  // Calibrates the number of steps per quantum from the fastest of several runs, which is undisturbed.
   void calibrate(const TickClock& ticks) {
     constexpr std::int64_t trial = 10'000;
     double fastest_s = 1;

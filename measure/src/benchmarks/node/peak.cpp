@@ -1,8 +1,8 @@
 // node.peak: peak floating-point rate of a core.
 //
 // Timed: multiply-adds in registers, enough of them independent to hide their latency, on every rank's own
-// clock; the slowest rank counts. With the widest vectors of this processor, whatever the build flags, no
-// program exceeds this rate; with the instructions that the flags allow, compiled loops could reach it.
+// clock; the slowest rank counts. With the widest vectors of this processor, regardless of the build flags, no
+// program can exceed this rate; with the instructions that the flags allow, compiled loops could reach it.
 
 #include "benchmark.hpp"
 #include "processors/multiply_add.hpp"
@@ -36,7 +36,7 @@ class Peak final : public Benchmark {
     });
   }
 
-  // Both kinds add 2 in every round, and all values are small integers: every lane is exact.
+  // Both kinds add 2 in every round, and all values are small integers, so that every lane is exact.
   Check verify(std::uint64_t seed) override {
     const std::size_t lanes = chains * kernel_.bytes / sizeof(Real);
     for (std::size_t i = 0; i < lanes; ++i)

@@ -1,8 +1,8 @@
-// node.stream, node.stream_memory: sustained memory bandwidth of four simple kernels, with arrays of any size and with
-// arrays as large as STREAM's rule demands.
+// node.stream, node.stream_memory: sustained memory bandwidth of four simple kernels, with arrays of any size and
+// with arrays as large as STREAM's rule requires.
 //
 // Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together, so
-// that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts them.
+// that they compete for the memory as in programs. After McCalpin's STREAM; bytes are counted in the same way.
 
 #include "benchmark.hpp"
 #include "memory/available.hpp"
@@ -27,17 +27,17 @@ const Kernel& find_kernel(const std::string& name) {
   throw std::invalid_argument("kernel=" + name);
 }
 
-// STREAM's rule: each array, over all ranks of a host, is at least four times the last-level caches of the processors
-// that these ranks may use.
+// STREAM's rule: each array, summed over all ranks of a host, is at least four times as large as the last-level
+// caches of the processors that these ranks may use.
 constexpr std::int64_t arrays_over_caches = 4;
 
-// The part of such an array on each rank of this host. Collective.
+// Bytes of such an array on each rank of this host. Collective.
 std::int64_t array_beyond_caches(const Communicator& communicator) {
   const auto allowed = allowed_on_host(communicator);
   std::vector<int> processors;
   for (const auto& of_rank : allowed) processors.insert(processors.end(), of_rank.begin(), of_rank.end());
   const std::int64_t caches = last_level_cache_bytes(processors);
-  if (communicator.smallest(caches) == 0)  // all ranks refuse or none
+  if (communicator.smallest(caches) == 0)  // either all ranks refuse or none
     throw Unavailable("the system does not report the size of the last-level cache (/sys/devices/system/cpu)");
   const auto ranks = static_cast<std::int64_t>(allowed.size());
   const std::int64_t bytes =
@@ -46,7 +46,7 @@ std::int64_t array_beyond_caches(const Communicator& communicator) {
   return bytes;
 }
 
-// Counts from a start to a length and from 0 again: cheaper than a remainder for each element of a large array.
+// Counts from a start to a length, then again from 0; cheaper than a remainder for each element of an array.
 class Cycle {
  public:
   Cycle(std::uint64_t start, int length) : next_(static_cast<int>(start % length)), length_(length) {}
@@ -62,7 +62,7 @@ class Cycle {
   int length_;
 };
 
-// One pass. Results go into an argument: how functions return wide vectors depends on the build flags.
+// One pass. Results are stored in an argument, as returning wide vectors depends on the build flags.
 template <typename Operation>
 using Pass = void (*)(const double* a, const double* b, double* c, std::size_t n, Operation operation);
 
@@ -104,7 +104,7 @@ void pass_128(const double* a, const double* b, double* c, std::size_t n, Operat
   pass_vectors<16>(a, b, c, n, operation);
 }
 
-// Uses the widest vectors of this processor, whatever the build flags.
+// Uses the widest vectors of this processor, regardless of the build flags.
 template <typename Operation>
 Pass<Operation> widest_pass() {
 #if defined(__x86_64__)
@@ -116,7 +116,7 @@ Pass<Operation> widest_pass() {
 
 class Stream : public Benchmark {
  public:
-  // `array_bytes`: on this rank.
+  // `array_bytes`: size of an array on this rank.
   Stream(const Parameters& parameters, const Communicator& communicator, std::int64_t array_bytes)
       : kernel_(find_kernel(parameters.choice("kernel"))),
         tuned_(parameters.choice("variant") == "tuned"),
@@ -134,7 +134,7 @@ class Stream : public Benchmark {
     const auto a = a_.as<double>();
     const auto b = b_.as<double>();
     const auto c = c_.as<double>();
-    // In one loop, as STREAM does: first touch determines where the pages of an array lie.
+    // In one loop, as in STREAM, because first touch determines the location of an array's pages.
     Cycle of_a = values_of_a(seed);
     Cycle of_b = values_of_b(seed);
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -153,7 +153,7 @@ class Stream : public Benchmark {
       const Pass<Operation> pass = tuned_ ? widest_pass<Operation>() : pass_plain<Operation>;
       repetition.time([&] {
         pass(a, b, c, n, operation);
-        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a pass that repeats the one before
+        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a pass that repeats the previous one
       });
     });
   }
@@ -167,7 +167,7 @@ class Stream : public Benchmark {
       for (std::size_t i = 0; i < c.size(); ++i) {
         double right = 0;
         operation(a.next(), b.next(), right);
-        // Every value is a small integer: the result is exact.
+        // Every value is a small integer, so that the result is exact.
         if (c[i] != right) {
           check.problem = sentence({"element ", i, " is ", c[i], ", not ", right});
           return;
@@ -253,7 +253,7 @@ const Registration from_memory{{
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s"),
                 condition("used_array_bytes", "B", Better::higher).labeled("array on each rank")},
-    .sweeps = {{"baseline", "nodes=types ranks=2,4 kernel=triad"},  // one rank would fill such arrays for seconds
+    .sweeps = {{"baseline", "nodes=types ranks=2,4 kernel=triad"},  // one rank would fill arrays for seconds
                {"standard", "nodes=types ranks=every kernel=triad"},
                {"standard", "nodes=types ranks=1,all kernel=copy,scale,add,triad"}},
     .make = make<StreamFromMemory>,

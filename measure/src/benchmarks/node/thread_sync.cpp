@@ -1,7 +1,7 @@
-// node.thread_sync: what threads of one process pay to synchronize.
+// node.thread_sync: the cost of synchronization for threads of one process.
 //
-// Timed: `rounds` synchronizations of every thread, from the start that the first thread gives to the end of the last.
-// The threads exist before and wait for the start in a loop: none has to be woken.
+// Timed: `rounds` synchronizations of every thread, from the start signal of the first thread until the last one
+// ends. The threads exist before and wait for the start in a loop, so that none has to be woken.
 #include <pthread.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace scope::thread_sync {
 namespace {
 
-// The calling thread runs on one processor while this lives.
+// Binds the calling thread to one processor for the lifetime of this object.
 class OnProcessor : NotCopied {
  public:
   explicit OnProcessor(int processor) {
@@ -47,7 +47,7 @@ class ThreadSync final : public Benchmark {
   }
   ~ThreadSync() override { pthread_barrier_destroy(&barrier_); }
 
-  // All threads pass a barrier in one step, and the others one after another.
+  // Threads pass a barrier all in one step, but other synchronizations one after another.
   Work work() const override {
     return {.steps = static_cast<double>(rounds_) * (operation_ == "barrier" ? 1 : threads_)};
   }
@@ -113,7 +113,7 @@ class ThreadSync final : public Benchmark {
   void add() {
     for (std::int64_t round = 0; round < rounds_; ++round) ++atomic_count_;
   }
-  // Each thread looks whether the next one came, too.
+  // Each thread checks that the next one has arrived, too.
   void pass_barriers(std::size_t thread) {
     const std::atomic<std::int64_t>& next = turns_[(thread + 1) % turns_.size()].passed;
     for (std::int64_t round = 1; round <= rounds_; ++round) {
@@ -122,7 +122,7 @@ class ThreadSync final : public Benchmark {
       if (next.load(std::memory_order_relaxed) < round) ++early_;
     }
   }
-  // The turn goes round the threads; each sleeps until it has it.
+  // The turn passes around the threads; each sleeps until it has the turn.
   void take_turns(int thread) {
     const int next = (thread + 1) % threads_;
     std::unique_lock held(mutex_);
@@ -134,7 +134,7 @@ class ThreadSync final : public Benchmark {
     }
   }
 
-  // Of one thread, apart from the others' cache lines.
+  // State of one thread, on separate cache lines.
   struct alignas(2 * cache_line) Turn {
     std::atomic<std::int64_t> passed = 0;
     std::condition_variable came;

@@ -1,6 +1,6 @@
 // node.timer: the cost of two clock reads.
 //
-// Timed: pairs of successive reads with nothing between, on every rank's own clock. Scope measures with the
+// Timed: pairs of successive reads with nothing in between, on every rank's own clock. Scope measures with the
 // register clock; programs use the others. After TICK1 of PARKBENCH and thesis 6.3.5.
 #include "registry.hpp"
 
@@ -35,8 +35,8 @@ class Timer final : public Benchmark {
   }
 
  private:
-  // Arguments may be evaluated in either order, so a step in either direction is one pair; only a pair that
-  // lies before the last one has run backwards.
+  // Arguments may be evaluated in either order, so a step in either direction is valid; a pair has run backwards
+  // only if it is before the previous one.
   void accept(double one, double other) {
     const double latest = one > other ? one : other;
     if (latest < latest_) ++backwards_;

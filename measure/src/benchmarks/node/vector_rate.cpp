@@ -1,7 +1,7 @@
-// node.vector_rate: how the rate of a loop depends on its length.
+// node.vector_rate: the rate of a loop as a function of its length.
 //
 // Timed: one loop over vectors of n elements on every rank, on its own clock; the slowest rank counts. Loops are
-// repeated on the same vectors, which stay in the first cache up to about 1,000 elements. RINF1 of PARKBENCH.
+// repeated on the same vectors, which stay in the L1 cache up to about 1,000 elements. RINF1 of PARKBENCH.
 #include "benchmark.hpp"
 
 namespace scope::vector_rate {
@@ -28,7 +28,7 @@ class VectorRate final : public Benchmark {
     return {.flops = per_element * static_cast<double>(n_) * ranks_};
   }
 
-  // Small integers: every result is exact, whatever the order of summation.
+  // Small integers, so that every result is exact for any order of summation.
   void fill(std::uint64_t seed) override {
     for (std::size_t i = 0; i < n_; ++i) {
       a_.as<double>()[i] = small_integer(seed, i, 1021);
@@ -44,7 +44,7 @@ class VectorRate final : public Benchmark {
     const auto loop = [&](auto element) {
       repetition.time([&] {
         for (std::size_t i = 0; i < n_; ++i) c[i] = element(i);
-        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a loop that repeats the one before
+        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a loop that repeats the previous one
       });
     };
     if (kernel_ == "multiply") {

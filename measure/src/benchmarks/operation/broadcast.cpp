@@ -1,9 +1,9 @@
 // operation.broadcast: the broadcast of an N x N matrix as in a program, including its buffers.
 //
-// The whole core is repeated: every process allocates its matrix, the root fills its own, the operation
-// follows, the memory is released. Only the operation is timed, from the agreed start to the last exit; but
-// receivers first touch their pages inside it, as in a program. The warm variant keeps the matrices and shows
-// the difference. After thesis 6.6.2 and 7.5.1.
+// The whole core is repeated: every rank allocates its matrix, the root fills its own, the operation follows, and
+// the memory is released. Only the operation is timed, from the agreed start to the last exit; but receivers first
+// touch their pages inside it, as in a program. The warm variant keeps the matrices and shows the difference.
+// After thesis 6.6.2 and 7.5.1.
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
@@ -22,7 +22,7 @@ class MatrixBroadcast final : public Benchmark {
     for (int set = 0; set < call_.sets(); ++set) matrices_.emplace_back(bytes());
   }
 
-  // Effective bandwidth counts the payload of all p processes (thesis, eq. 6.1).
+  // Effective bandwidth counts the payload of all p ranks (thesis, eq. 6.1).
   Work work() const override {
     return {.bytes = static_cast<double>(bytes()) * communicator_.size(),
             .messages = static_cast<double>(communicator_.size() - 1)};

@@ -1,9 +1,9 @@
 // operation.scatter and operation.gather: distribution and collection of an N x N matrix as in a program.
 //
-// The root has the whole matrix, every process its stripe of contiguous rows or of columns, which a derived
-// datatype accesses with a stride through the rows. The whole core is repeated, including buffers and
-// datatypes; only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit. The warm
-// variant keeps the buffers and shows the difference. After thesis 6.6.3 and 7.5.2.
+// The root has the whole matrix, and every rank has its stripe of contiguous rows, or of columns, which a derived
+// datatype accesses with a stride through the rows. The whole core is repeated, including buffers and datatypes;
+// only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit. The warm variant keeps the
+// buffers and shows the difference. After thesis 6.6.3 and 7.5.2.
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
@@ -32,7 +32,7 @@ class Distribution final : public Benchmark {
     allocate();
   }
 
-  // Effective bandwidth counts the stripes of all p processes, which are the matrix (thesis, eq. 6.1).
+  // Effective bandwidth counts the stripes of all p ranks, which form the matrix (thesis, eq. 6.1).
   Work work() const override {
     return {.bytes = static_cast<double>(size_) * size_ * sizeof(double),
             .messages = static_cast<double>(communicator_.size() - 1)};
@@ -45,7 +45,7 @@ class Distribution final : public Benchmark {
 
   void run(Repetition& repetition) override {
     if (cold_) {
-      allocate();  // the old pages are unmapped at once: the new ones are untouched
+      allocate();  // the old pages are unmapped at once, so the new ones are untouched
       write_sources();
     }
     const MPI_Datatype theirs = whole_type_->handle();
@@ -117,8 +117,8 @@ class Distribution final : public Benchmark {
     describe();
   }
 
-  // The unit of the datatype: whole rows, or as many neighboring columns as all stripes are multiples of,
-  // since MPI_Scatterv takes one datatype for all: a stripe where p divides N, else a single column.
+  // Defines the unit of the datatype, which must divide all stripes, as MPI_Scatterv takes one datatype for all:
+  // a whole row; or, by columns, a stripe if p divides N, else a single column.
   void describe() {
     const int ranks = communicator_.size();
     const int piece = !by_rows_ && size_ % ranks == 0 ? size_ / ranks : 1;
@@ -137,7 +137,7 @@ class Distribution final : public Benchmark {
   std::span<std::uint64_t> words(Buffer& buffer) { return buffer.as<std::uint64_t>(); }
   Buffer& received_in(Set& set) { return direction_ == Direction::scatter ? set.stripe : set.whole; }
 
-  // Position in the whole matrix of element i of this process's stripe.
+  // Position in the whole matrix of element i of this rank's stripe.
   std::size_t place(std::size_t i) const {
     if (by_rows_) return static_cast<std::size_t>(begin_) * size_ + i;
     return i / width_ * size_ + begin_ + i % width_;

@@ -1,4 +1,4 @@
-// The parameters of all operations on matrices.
+// The parameters that all operations on matrices have.
 #pragma once
 
 #include "benchmark.hpp"

@@ -1,5 +1,5 @@
-// How an operation calls MPI: blocking; nonblocking with an immediate wait; or nonblocking with a computation of equal
-// length between start and wait (thesis, section 8.4).
+// How an operation calls MPI: blocking; nonblocking with an immediate wait; or nonblocking with an equally long
+// computation between start and wait (thesis, section 8.4).
 #pragma once
 
 #include "benchmark.hpp"
@@ -23,10 +23,10 @@ class OperationCall {
   OperationCall(const Parameters& parameters, const Communicator& communicator)
       : mode_(parameters.choice("call")), overlapped_(communicator) {}
 
-  // Sets of buffers that a repetition needs: overlapped, the operation is timed alone, too.
+  // Number of sets of buffers that a repetition needs: if overlapped, the operation is also timed alone.
   int sets() const { return mode_ == "overlapped" ? 2 : 1; }
 
-  // Times `block(set)`; or `start(set)` and `finish(set)`, with a computation between. Collective where overlapped.
+  // Times `block(set)`, or `start(set)` and `finish(set)` with a computation in between. Collective if overlapped.
   template <class Block, class Start, class Finish>
   void time(Repetition& repetition, Block block, Start start, Finish finish) {
     if (mode_ == "blocking") {

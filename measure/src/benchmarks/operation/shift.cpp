@@ -1,8 +1,8 @@
-// operation.shift: the circular shift of Cannon's algorithm: every process passes its N x N matrix to its
+// operation.shift: the circular shift of Cannon's algorithm, in which every rank passes its N x N matrix to its
 // neighbor.
 //
 // Timed, from the agreed start to the last exit: allocating an extra buffer, the two point-to-point calls,
-// swapping the buffers and freeing the old one; this is the operation as a program does it. The whole core,
+// swapping the buffers and freeing the old one, as in a program. The whole core,
 // including the matrix, is repeated. The warm variant keeps both buffers and shows the difference. After
 // thesis 6.6.4 and 7.5.3.
 
@@ -80,8 +80,8 @@ class MatrixShift final : public Benchmark {
   std::size_t bytes() const { return static_cast<std::size_t>(elements_) * sizeof(double); }
   std::uint64_t seed_of(int rank) const { return seed_ * 0x100000001b3u + static_cast<std::uint64_t>(rank); }
 
-  // Cold: into a fresh extra buffer, which then takes the matrix's place. Warm: always from the same matrix into the
-  // same buffer, so that all shifts are identical.
+  // Cold: into a new extra buffer, which then replaces the matrix. Warm: always from the same matrix into the same
+  // buffer, so that all shifts are identical.
   void post(int set) {
     if (cold_) extras_[set] = Buffer(bytes());
     MPI_Irecv(extras_[set].data(), elements_, MPI_DOUBLE, source_, tag, communicator_.handle(), &requests_[0]);

@@ -1,9 +1,9 @@
-// storage.checkpoint: what of writing a checkpoint an application can hide behind its computation.
+// storage.checkpoint: how much of writing a checkpoint an application can hide behind its computation.
 //
-// Timed: a computation and a checkpoint, on every rank's own clock after a common start; the slowest rank counts. Without overlap
-// the checkpoint (open, write, flush, close) follows the computation; else a thread writes it, or nonblocking calls of MPI-IO
-// do, while the rank computes. In the same repetition both are timed alone; the computation takes as long as the checkpoint.
-// Hidden is t_checkpoint + t_computation - t_both over the smaller of the first two.
+// Timed: a computation and a checkpoint, on every rank's own clock after a common start; the slowest rank counts. Without
+// overlap, the checkpoint (open, write, flush, close) follows the computation; else it is written by a thread or by
+// nonblocking MPI-IO calls while the rank computes. In the same repetition both are timed alone; the computation takes as
+// long as the checkpoint. The hidden fraction is t_checkpoint + t_computation - t_both over the smaller of the first two.
 #include <unistd.h>
 
 #include <thread>
@@ -95,7 +95,7 @@ class Checkpoint final : public Benchmark {
   bool prepares() const override { return true; }
 
  private:
-  // The checkpoint that is written alone, and that beside the computation.
+  // Names of the checkpoint that is written alone, and of the one written during the computation.
   static constexpr const char* alone = "alone";
   static constexpr const char* beside = "beside";
 
@@ -171,7 +171,7 @@ class Checkpoint final : public Benchmark {
     close(*file);
   }
 
-  // Each rank reads both checkpoints of another one.
+  // Each rank reads both checkpoints of another rank.
   void read_back() {
     MPI_Barrier(communicator_.handle());
     for (const char* which : {alone, beside}) {

@@ -1,5 +1,5 @@
-// What the files of storage.* contain: every byte says by its value in which case and repetition it was written, by
-// which rank, and where in that rank's data.
+// The contents of the files of storage.*: the value of every byte depends on the case and repetition that wrote
+// it, on the rank, and on the position in that rank's data.
 #pragma once
 
 #include <algorithm>
@@ -15,25 +15,25 @@
 
 namespace scope::storage {
 
-// Who wrote, and in which of a case's repetitions.
+// The rank that wrote data, and the repetition of the case in which it did.
 struct Version {
   std::uint64_t generation;
   int owner;
 };
 
-// A rank's data are a stream of pages. The first words of a page are its stamp; the others depend on the version and on
-// their position, which repeats after `period` bytes, so that a buffer of that size serves a longer stream when only the
-// stamps are renewed.
+// A rank's data are a stream of pages. The first words of a page are its stamp; the others depend on the version
+// and on their position modulo `period` bytes, so that a buffer of that size suffices for a longer stream if only
+// the stamps are renewed.
 class Content {
  public:
   static constexpr std::int64_t page_bytes = 4096;
 
-  // `number`: of the case. `period`: a multiple of the page.
+  // `number`: identifies the case. `period`: a multiple of the page size.
   Content(std::uint64_t number, std::int64_t period) : number_(number), period_(period) {}
 
   std::int64_t period() const { return period_; }
 
-  // Bytes `begin` and following of a version's stream.
+  // Writes part of a version's stream, starting at byte `begin`.
   void write(std::span<std::byte> to, const Version& version, std::int64_t begin) const {
     std::uint64_t page[words];
     by_pages(begin, static_cast<std::int64_t>(to.size()),
@@ -44,8 +44,8 @@ class Content {
              });
   }
 
-  // Renews the stamps of bytes that hold the same version one or more periods earlier; `to` lies in a page-aligned
-  // buffer as it does in the stream.
+  // Renews the stamps of bytes that contain the same version one or more periods earlier; `to` has the same
+  // position relative to pages in its buffer as in the stream.
   void stamp(std::span<std::byte> to, const Version& version, std::int64_t begin) const {
     std::uint64_t stamp[stamp_words];
     by_pages(begin, static_cast<std::int64_t>(to.size()),
@@ -60,7 +60,7 @@ class Content {
              });
   }
 
-  // Where a transfer that begins with a page comes from, as its stamp says; none where it has no stamp of this case.
+  // The origin of a transfer that begins with a page, from its stamp; none if it has no stamp of this case.
   struct Origin {
     Version version;
     std::int64_t begin;
@@ -73,7 +73,7 @@ class Content {
     return Origin{{stamp[1], static_cast<int>(stamp[2])}, static_cast<std::int64_t>(stamp[3]) * page_bytes};
   }
 
-  // Empty where bytes `begin` and following of a stream were found, else what is there instead.
+  // Empty if `found` is the expected stream, starting at byte `begin`; otherwise describes what was found instead.
   std::string problem(std::span<const std::byte> found, const Version& expected, std::int64_t begin) const {
     std::uint64_t page[words];
     std::string problem;
@@ -84,7 +84,7 @@ class Content {
                if (std::memcmp(wanted, found.data() + at, count) == 0) return true;
                const auto first = std::mismatch(wanted, wanted + count, found.data() + at).first - wanted;
                problem = sentence({"byte ", begin + at + first, " of the data of rank ", expected.owner});
-               // What else it can be is seen by whole words.
+               // Other possible contents are recognized by whole words.
                const std::int64_t word = (from + first) / 8;
                if (word * 8 >= from && (word + 1) * 8 <= from + count) {
                  std::uint64_t value = 0;
@@ -101,7 +101,7 @@ class Content {
   static constexpr std::size_t words = page_bytes / 8;
   static constexpr std::size_t stamp_words = 4;
 
-  // Calls `part(page, from, bytes, at)` for each page: bytes `from` and following of it are those at `at` of a range.
+  // Calls `part(page, from, bytes, at)` for each page: its part that starts at `from` is at `at` in the range.
   template <class Part>
   static void by_pages(std::int64_t begin, std::int64_t bytes, Part&& part) {
     for (std::int64_t at = 0; at < bytes;) {
@@ -125,7 +125,7 @@ class Content {
     page[2] = static_cast<std::uint64_t>(version.owner);
     page[3] = static_cast<std::uint64_t>(number);
   }
-  // Describes a page with one word as it was found, at `place` of the stream.
+  // Describes a page in which the word at `place` of the stream is as it was found.
   std::string described(const std::uint64_t* page, const Version& expected, std::int64_t place) const {
     const auto word = static_cast<std::size_t>(place) % words;
     const std::uint64_t value = page[word];

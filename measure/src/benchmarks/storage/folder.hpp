@@ -1,4 +1,4 @@
-// The folder in which a case of storage.* keeps its files: private, made for the case, removed with it.
+// The directory for the files of a case of storage.*: private, created for the case, removed with it.
 #pragma once
 
 #include <fcntl.h>
@@ -32,14 +32,14 @@ inline std::string storage_place() {
   return asked.empty() ? std::filesystem::current_path().string() : asked;
 }
 
-// So much more than the data a file system itself needs.
+// Required free space relative to the data, as the file system needs some itself.
 constexpr double spare = 1.05;
 
-// If more than this share of a file stays in memory despite eviction, it is read from memory.
+// If more than this fraction of a file stays in memory despite eviction, it is read from memory.
 constexpr double tolerated_resident = 0.05;
 constexpr std::int64_t probe_bytes = 1 << 20;
 
-// Why a file in this folder cannot be used as `cache` says; empty where it can.
+// Why a file in this directory cannot be used as `cache` requires; empty if it can.
 inline std::string cache_problem(const std::string& path, const std::string& cache) {
   if (cache != "dropped" && cache != "direct") return "";
   const File file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -58,21 +58,21 @@ inline std::string cache_problem(const std::string& path, const std::string& cac
                    " % of the pages)"});
 }
 
-// Throws Unavailable on all ranks where a rank has a problem; the first one is named. Collective.
+// Throws Unavailable with the first problem on all ranks if any rank has a problem. Collective.
 inline void agree(const Communicator& communicator, const std::string& problem) {
   for (const auto& rank_problem : communicator.all_gather(problem))
     if (!rank_problem.empty()) throw Unavailable(rank_problem);
 }
 
-// What a case puts into its folder.
+// The requirements of a case on its directory.
 struct Needs {
-  bool shared = true;           // all hosts must see the same folder
-  std::int64_t rank_bytes = 0;  // of every rank's files
+  bool shared = true;           // all hosts must see the same directory
+  std::int64_t rank_bytes = 0;  // size of every rank's files
   std::int64_t rank_files = 0;
   std::string cache = "cached";  // what the page cache must allow: `dropped` pages, or `direct` transfers
 };
 
-// Writes what is dirty of a file of this host and evicts its pages. Empty, or what went wrong.
+// Writes back this host's dirty pages of a file and evicts its pages. Returns the problem, empty if there is none.
 inline std::string evict(const std::string& path) {
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.is_open()) return path + ": " + last_error();
@@ -80,7 +80,7 @@ inline std::string evict(const std::string& path) {
   file.leave_cache();
   return "";
 }
-// The share of the file's pages that this host's page cache holds.
+// The fraction of the file's pages in this host's page cache.
 inline double resident_share(const std::string& path, std::int64_t bytes) {
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   return file.is_open() ? file.resident_share(bytes) : 1;
@@ -88,10 +88,10 @@ inline double resident_share(const std::string& path, std::int64_t bytes) {
 
 class Folder : NotCopied {
  public:
-  // Makes a folder below $SCOPE_STORAGE; without that variable in the working directory. Where `needs.shared` is false,
-  // hosts with file systems of their own make one each. Throws Unavailable, on all ranks, where the folder cannot
-  // be made or seen, or has no room. Collective; no rank may throw between this and the last collective operation of
-  // a constructor.
+  // Makes a directory in $SCOPE_STORAGE or, without that variable, in the working directory. If `needs.shared` is
+  // false, hosts with separate file systems make one each. Throws Unavailable on all ranks if the directory cannot
+  // be made or seen or has too little space. Collective; no rank may throw between this call and the last
+  // collective operation of a constructor.
   Folder(const Communicator& communicator, const Needs& needs) : hosts_(communicator.all_gather(host_name())) {
     make_on_root(communicator);
     try {
@@ -115,17 +115,17 @@ class Folder : NotCopied {
       if (elsewhere == ranks) break;
     }
   }
-  // Not collective: all files are closed by then.
+  // Not collective, because all files are already closed.
   ~Folder() { remove(); }
 
   const std::string& path() const { return path_; }
-  bool one_for_all() const { return one_for_all_; }  // all ranks see the same folder
-  // A number that no other case has, whenever it ran.
+  bool one_for_all() const { return one_for_all_; }  // all ranks see the same directory
+  // A number that differs from the numbers of all other cases, even in other runs.
   std::uint64_t number() const { return number_; }
-  // The distance to a rank that runs on another host, for as many ranks as possible: from 1 to ranks-1, 0 for a
+  // The distance to a rank that is on another host, for as many ranks as possible: between 1 and ranks-1; 0 for a
   // single rank.
   int partner_distance() const { return partner_distance_; }
-  // Bytes that each rank may write so that 5 % stay free. Collective; throws Unavailable where that is not known.
+  // Bytes that each rank may write so that 5 % stay free. Collective; throws Unavailable if that is unknown.
   std::int64_t room_of_rank(const Communicator& communicator) const {
     const auto sharers =
         one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[communicator.rank()]);
@@ -140,7 +140,7 @@ class Folder : NotCopied {
     std::string problem;
     if (communicator.root()) {
       place_ = storage_place();
-      // The launcher of a killed program knows its folders by the mark.
+      // The launcher of a killed program recognizes its directories by the mark.
       const std::string mark = variable("SCOPE_STORAGE_MARK");
       path_ = place_ + "/scope-storage-" + (mark.empty() ? "" : mark + "-") + "XXXXXX";
       made_ = mkdtemp(path_.data()) != nullptr;
@@ -159,7 +159,7 @@ class Folder : NotCopied {
                                  : sentence({place_, " is on different file systems on hosts ", hosts_.front(),
                                              " and ", hosts_[rank]}));
     }
-    // One host after another: several may have a file system in common.
+    // One host after another, because several may share a file system.
     std::string problem;
     for (int turn = 0; turn < communicator.size(); ++turn) {
       const bool first = std::find(hosts_.begin(), hosts_.end(), hosts_[turn]) == hosts_.begin() + turn;
@@ -190,7 +190,7 @@ class Folder : NotCopied {
         problem =
             sentence({place_, " on host ", hosts_[rank], ": the files need ", static_cast<std::int64_t>(needed),
                       " B, and ", static_cast<std::int64_t>(free), " B are free"});
-      } else if (facts.f_files > 0 && files > facts.f_favail) {  // some file systems have no fixed number
+      } else if (facts.f_files > 0 && files > facts.f_favail) {  // some file systems do not have a fixed number
         problem = sentence({place_, " on host ", hosts_[rank], ": ", static_cast<std::int64_t>(files),
                             " files are needed, and ", static_cast<std::int64_t>(facts.f_favail), " are free"});
       }
@@ -213,7 +213,7 @@ class Folder : NotCopied {
     if (made_) std::filesystem::remove_all(path_, ignored);
   }
 
-  std::string place_;  // the folder that was asked for
+  std::string place_;  // the requested directory
   std::string path_;
   bool made_ = false;
   bool one_for_all_ = true;

@@ -1,8 +1,8 @@
-// storage.metadata: how many files per second are created, looked at, opened, renamed, listed and removed.
+// storage.metadata: number of files per second that are created, examined, opened, renamed, listed and removed.
 //
-// Timed: each rank creates its files, then calls stat on each, opens (and reads) each, renames each, lists the folder, and
-// removes its files. All ranks begin every step together; the slowest one counts, and a rate is the operations of all ranks
-// over its time. The time of the case is that of all steps together.
+// Timed: each rank creates its files, then calls stat on each, opens (and reads) each, renames each, lists the
+// directory, and removes its files. All ranks begin every step together; the slowest one counts, and a rate is the
+// number of operations of all ranks over its time. The time of the case is the time of all steps together.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,12 +24,12 @@ constexpr const char* phases[] = {"create_s", "stat_s", "open_s", "rename_s", "l
 constexpr const char* rates[] = {"create_per_s", "stat_per_s", "open_per_s",
                                  "rename_per_s", "list_per_s", "remove_per_s"};
 
-// The paths of files that differ by their number, made as fast as a program's own.
+// Makes the paths of numbered files as fast as programs do.
 class Names {
  public:
   explicit Names(std::string stem) : path_(std::move(stem)), stem_(path_.size()) {}
 
-  // Valid until the next call.
+  // The path is valid until the next call.
   const std::string& of(std::int64_t file) {
     char digits[20];
     path_.resize(stem_);
@@ -127,13 +127,13 @@ class Metadata final : public Benchmark {
 
   std::string place(int rank) const { return shared_ ? folder_.path() : sentence({folder_.path(), "/", rank}); }
   std::string stem(const char* kind, int rank) const { return sentence({place(rank), "/", kind, ".", rank, "."}); }
-  // Where a file begins in its rank's data: with a page, and so with a stamp.
+  // Position of a file in its rank's data, at the beginning of a page and thus of a stamp.
   std::int64_t start(std::int64_t file) const {
     return file * ((file_bytes_ + Content::page_bytes - 1) / Content::page_bytes) * Content::page_bytes;
   }
   std::int64_t listed() const { return shared_ ? files_ * communicator_.size() : files_; }
 
-  // The sizes that stat gave, then how many files the list had, and how many that do not belong there.
+  // The sizes returned by stat, then the number of listed files, and of those that should not be there.
   std::span<std::int64_t> numbers() { return found_.as<std::int64_t>().first(files_ + 2); }
   std::byte* data(std::int64_t file) {
     return found_.data() + (files_ + 2) * sizeof(std::int64_t) + file * file_bytes_;
@@ -195,7 +195,7 @@ class Metadata final : public Benchmark {
     if (!opened.close()) complain(path + ": close");
   }
 
-  // The entries of a folder that `counts` accepts.
+  // The number of entries of a directory that `counts` accepts.
   template <class Counts>
   std::int64_t count_of(const std::string& folder, Counts&& counts) {
     DIR* open = opendir(folder.c_str());

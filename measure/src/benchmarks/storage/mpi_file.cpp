@@ -21,7 +21,7 @@ struct FileCalls {
   using StartAt = int (*)(MPI_File, MPI_Offset, Data, int, MPI_Datatype, MPI_Request*);
 
   const char* name;
-  CallAt at, at_all;          // at explicit offsets: of one rank, of all together
+  CallAt at, at_all;          // at explicit offsets, by one rank and by all together
   Call one, all;              // at the individual file pointer
   Call shared, ordered;       // at the shared file pointer
   StartAt start_at;           // nonblocking
@@ -46,7 +46,7 @@ std::string described(int code) {
   return words;
 }
 
-// The hints of a method under the names by which the libraries know them; what a library does not know, it ignores.
+// The hints of a method under the names that the libraries use; a library ignores unknown names.
 class Hints : NotCopied {
  public:
   explicit Hints(const Method& method) {
@@ -109,7 +109,7 @@ std::vector<ControlVariable> settings_of(MPI_File file) {
 int flags_of(Mode mode) {
   switch (mode) {
     case Mode::create: return MPI_MODE_CREATE | MPI_MODE_RDWR;
-    case Mode::update: return MPI_MODE_RDWR;  // data sieving reads before it writes
+    case Mode::update: return MPI_MODE_RDWR;  // data sieving reads before writing
     case Mode::read: return MPI_MODE_RDONLY;
   }
   return 0;

@@ -23,9 +23,9 @@ class MpiFile final : public OpenFile {
   void close() override;
   std::vector<ControlVariable> settings() const override;
 
-  // The ranks see the file through `view`, a filetype, from `displacement` on. Collective.
+  // Lets the ranks see the file through `view`, a filetype, starting at `displacement`. Collective.
   void set_view(MPI_Offset displacement, MPI_Datatype view);
-  // `count` items from the file pointer on, through the view; `collective` or by each rank alone.
+  // Transfer `count` items at the file pointer through the view, collectively or by each rank alone.
   void write_view(const void* data, int count, MPI_Datatype item, bool collective);
   void read_view(void* data, int count, MPI_Datatype item, bool collective);
 

@@ -1,8 +1,8 @@
-// storage.noncontiguous: a matrix that lies on all ranks in blocks, and in one file by rows.
+// storage.noncontiguous: a matrix that is distributed to all ranks by blocks, and stored in one file by rows.
 //
-// Timed: opening the file, transferring each rank's block, flushing where a file is written, and closing, on every rank's own
-// clock after a common start; the slowest rank counts. In memory a block is surrounded by `halo` rows and columns that are
-// not transferred, as an application's field is. Before a read, untimed, the file is written again and evicted.
+// Timed: opening the file, transferring each rank's block, flushing if the file is written, and closing, on every rank's
+// own clock after a common start; the slowest rank counts. In memory a block is surrounded by `halo` rows and columns
+// that are not transferred, as in an application. Before a read, the file is written again and evicted, untimed.
 #include <unistd.h>
 
 #include "benchmarks/algorithm/partition.hpp"
@@ -17,9 +17,9 @@ namespace scope::storage::noncontiguous {
 namespace {
 
 constexpr std::int64_t item = 8;
-constexpr std::int64_t largest_order = 30000;  // a slab of rows of one rank is counted in an int
+constexpr std::int64_t largest_order = 30000;  // the size of a rank's slab of rows must fit in an int
 
-// A part of an extent, from `begin` to before `end`.
+// A part of an extent, from `begin` up to but excluding `end`.
 struct Part {
   std::int64_t begin;
   std::int64_t end;
@@ -94,7 +94,7 @@ class Noncontiguous final : public Benchmark {
       MpiFile file = open(hints_, reads_ ? Mode::read : Mode::create);
       if (by_view_) file.set_view(0, in_file_.handle());
       at[1] = ticks.now();
-      // Packing and exchanging are parts of what is compared with the library's own.
+      // Packing and exchanging are timed, as the library's own method includes them.
       if (packed_ && !reads_) exchange();
       at[2] = ticks.now();
       transfer(file);
@@ -126,7 +126,7 @@ class Noncontiguous final : public Benchmark {
     return {slab_.size() * n_ * item, problem_};
   }
 
-  // The halo is no data.
+  // Excludes the halo.
   std::span<std::byte> received() override {
     return reads_ ? (rows_.size() > 0 ? line(rows_.size() / 2) : std::span<std::byte>()) : found_.bytes();
   }
@@ -147,7 +147,7 @@ class Noncontiguous final : public Benchmark {
 
   std::int64_t width() const { return columns_.size() + 2 * halo_; }
   std::int64_t at(std::int64_t row, std::int64_t column) const { return (row * n_ + column) * item; }
-  // The matrix as a whole is one stream.
+  // The whole matrix is one stream.
   Version version() const { return {generation_, 0}; }
   std::span<std::byte> line(std::int64_t row) {
     return {block_.data() + ((row + halo_) * width() + halo_) * item,
@@ -174,12 +174,12 @@ class Noncontiguous final : public Benchmark {
     ++generation_;
     for (std::int64_t row = 0; row < rows_.size(); ++row)
       content_.write(line(row), version(), at(rows_.begin + row, columns_.begin));
-    MPI_Barrier(communicator_.handle());  // some may still read the file back
+    MPI_Barrier(communicator_.handle());  // some ranks may still be reading the file back
     if (communicator_.root()) unlink(path().c_str());
     MPI_Barrier(communicator_.handle());
   }
 
-  // By slabs of rows, which no later error of a view can hide.
+  // Writes by slabs of rows, so that later errors of a view cannot be hidden.
   void rewrite_file() {
     MPI_Barrier(communicator_.handle());
     ++generation_;
@@ -218,8 +218,8 @@ class Noncontiguous final : public Benchmark {
     }
   }
 
-  // Between blocks and slabs of whole rows: what a rank's block and another rank's slab have in common goes from one to
-  // the other, packed row by row.
+  // Exchanges between blocks and slabs of whole rows: the intersection of a rank's block and another rank's slab
+  // is sent packed row by row.
   void exchange() {
     const int ranks = communicator_.size();
     std::vector<int> of_block;
@@ -248,7 +248,7 @@ class Noncontiguous final : public Benchmark {
   Part rows_of(int rank) const { return part(n_, grid_.rows(), rank / grid_.columns()); }
   Part columns_of(int rank) const { return part(n_, grid_.columns(), rank % grid_.columns()); }
 
-  // Slabs follow one another as the rows of the block do.
+  // Parts of successive slabs follow one another, like the rows of the block.
   void copy_block(bool into_block) {
     const std::int64_t bytes = columns_.size() * item;
     for (std::int64_t row = 0; row < rows_.size(); ++row) {
@@ -289,10 +289,10 @@ class Noncontiguous final : public Benchmark {
   Buffer block_;
   Buffer found_;
   Buffer outgoing_;      // the block, packed
-  Buffer rows_of_slab_;  // whole rows, then what they were exchanged from or to
+  Buffer rows_of_slab_;  // whole rows, followed by the packed parts that are exchanged
   double resident_ = 0;
   std::uint64_t generation_ = 0;
-  std::string preparing_;  // the problem of writing what is to be read
+  std::string preparing_;  // the problem in writing the file that is to be read
   std::string problem_;
   std::vector<ControlVariable> settings_;
 };

@@ -1,4 +1,4 @@
-// A file as the ranks of a case open it: by the calls of POSIX, or together by MPI-IO.
+// A file opened by the ranks of a case, by POSIX calls or together by MPI-IO.
 #pragma once
 
 #include <mpi.h>
@@ -11,25 +11,25 @@ enum class Interface { posix, mpiio };
 enum class Access { independent, collective, nonblocking };
 enum class Pointer { explicit_offset, individual, shared };
 
-// How a file is accessed, and the hints that MPI-IO gets.
+// How a file is accessed, and the hints for MPI-IO.
 struct Method {
   Interface interface = Interface::posix;
   Access access = Access::independent;
   Pointer pointer = Pointer::explicit_offset;
   bool direct = false;  // O_DIRECT
-  int in_flight = 1;    // requests, with nonblocking access
+  int in_flight = 1;    // number of requests, with nonblocking access
   std::string collective_buffering = "automatic";
   std::string data_sieving = "automatic";
-  std::int64_t aggregators = 0;  // 0: the library's choice, as below
+  std::int64_t aggregators = 0;  // 0: the library's choice, also below
   std::int64_t stripe_count = 0;
   std::int64_t stripe_bytes = 0;
 
-  // This interface with its plainest calls, for transfers that are not timed.
+  // The same interface with its plainest calls, for transfers that are not timed.
   Method plain() const;
 };
 
-// Reads the parameters that are declared by `method_parameters` or, with MPI-IO alone, by `hint_parameters`.
-// Throws Unavailable for a combination that has no meaning.
+// Reads the parameters that are declared by `method_parameters` or, if only MPI-IO is used, by `hint_parameters`.
+// Throws Unavailable for meaningless combinations.
 Method method_of(const Parameters& parameters);
 std::vector<Parameter> method_parameters();
 std::vector<Parameter> hint_parameters();
@@ -40,20 +40,20 @@ bool has_mpi_io();
 
 enum class Mode { create, update, read };
 
-// Errors are kept: calls that all ranks make together are made on all ranks, whatever happened before.
+// Errors are recorded, so that all ranks make every collective call even after an error.
 class OpenFile : NotCopied {
  public:
   virtual ~OpenFile() = default;
 
-  // `data` stay as they are until `complete` with nonblocking access. Offsets are those of the file, and are ignored with a
-  // shared pointer.
+  // With nonblocking access, `data` must not change until `complete`. Offsets are file offsets and are ignored
+  // with a shared pointer.
   virtual void write(const std::byte* data, std::int64_t bytes, std::int64_t offset) = 0;
   virtual void read(std::byte* data, std::int64_t bytes, std::int64_t offset) = 0;
   virtual void complete() {}
   virtual void sync() = 0;
   virtual void close() = 0;
 
-  // The implementation of MPI-IO, and the hints that it works with.
+  // The implementation of MPI-IO, and the hints that it uses.
   virtual std::vector<ControlVariable> settings() const { return {}; }
 
   const std::string& problem() const { return problem_; }

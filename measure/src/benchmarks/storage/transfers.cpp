@@ -1,8 +1,8 @@
-// storage.write, .read, .overwrite, .rewrite: what a file costs that all ranks write or read at the same time.
+// storage.write, .read, .overwrite, .rewrite: the cost of a file that all ranks write or read at the same time.
 //
-// Timed: opening, all transfers, synchronizing where `sync` asks for it, and closing, on every rank's own clock after a
-// common start; the slowest rank counts, and each of the four is a phase. Before a repetition, untimed: the file is removed
-// (write), or written again and evicted from the page cache (all others), as `cache` demands.
+// Timed: opening, all transfers, synchronizing if `sync` requests it, and closing, on every rank's own clock after
+// a common start; the slowest rank counts, and each of the four is a phase. Before a repetition, untimed, the file
+// is removed (write), or written again and evicted from the page cache as `cache` requires (all others).
 #include <unistd.h>
 
 #include <numeric>
@@ -17,7 +17,7 @@ namespace {
 
 enum class Operation { write, read, overwrite, rewrite };
 
-// Where the ranks' data lie in the file or files.
+// The placement of the ranks' data in the file or files.
 struct Layout {
   bool shared;
   bool strided;
@@ -107,7 +107,7 @@ class Transfers final : public Benchmark {
     if (operation != Operation::read) read_back();
   }
 
-  // What was read last is still there; everything before has been compared already.
+  // Compares the data that were read last; all earlier data have already been compared.
   Check verify(std::uint64_t) override {
     check_buffered();
     if (method_.pointer == Pointer::shared && std::exchange(unchecked_, false)) check_that_all_came();
@@ -166,9 +166,9 @@ class Transfers final : public Benchmark {
             parameters.integer("file_bytes") / unit * unit};
   }
 
-  // Transfers in flight must not share a place in the buffer.
+  // Number of bytes after which places in the buffer repeat; transfers in flight must not share a place.
   std::int64_t period() const {
-    // Only whole pages return to the same places.
+    // Only whole pages repeat at the same places.
     const bool pages = transfer_bytes_ % Content::page_bytes == 0;
     const std::int64_t least = (method_.in_flight + (pages ? 0 : 1)) * transfer_bytes_;
     const bool whole = random_ && method_.in_flight > 1;
@@ -187,14 +187,14 @@ class Transfers final : public Benchmark {
     return open_file(method, communicator_, path(owner), mode, layout_.shared);
   }
 
-  // Whose data are read in the timed part.
+  // The rank whose data are read in the timed part.
   int timed_owner() const { return cache_ == "other_rank" ? partner_ : communicator_.rank(); }
 
   void keep(const std::string& problem) {
     if (problem_.empty()) problem_ = problem;
   }
 
-  // A permutation of the transfers of its own for each rank.
+  // Permutes the transfers, differently on each rank.
   void shuffle(std::uint64_t seed) {
     const std::uint64_t mine = folder_.number() + seed * communicator_.size() + communicator_.rank();
     for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[pattern_word(mine, i) % i]);
@@ -212,7 +212,7 @@ class Transfers final : public Benchmark {
     content_.write(written_.bytes(), version(communicator_.rank()), 0);
   }
 
-  // The place of a position in the buffer, with the stamps of this position.
+  // The place of a position in the buffer, after setting the stamps for this position.
   std::byte* stamped(std::int64_t position) {
     std::byte* place = written_.data() + position % content_.period();
     if (layout_.rank_bytes > content_.period())
@@ -220,8 +220,8 @@ class Transfers final : public Benchmark {
     return place;
   }
 
-  // What the fastest rank writes in this time, as far as there is room, is what all ranks write from now on: IOR's
-  // stonewall with wear-out, as IO500 asks for.
+  // The amount that the fastest rank writes in this time, limited by the free space, is what all ranks write from
+  // now on: IOR's stonewall with wear-out, as IO500 requires.
   void fill_for(double seconds) {
     const int rank = communicator_.rank();
     const std::int64_t most = std::min(layout_.rank_bytes, folder_.room_of_rank(communicator_));
@@ -245,7 +245,7 @@ class Transfers final : public Benchmark {
   }
 
   void rewrite_file() {
-    MPI_Barrier(communicator_.handle());  // some may still read what was written before
+    MPI_Barrier(communicator_.handle());  // some ranks may still be reading the previous data
     make_contents();
     const int rank = communicator_.rank();
     auto file = open(method_.plain(), Mode::create, rank);
@@ -261,8 +261,8 @@ class Transfers final : public Benchmark {
   void prepare() {
     if (operation == Operation::write) {
       make_contents();
-      MPI_Barrier(communicator_.handle());  // some may still read the file back
-      // With a file of the same name, neither creation nor allocation would be timed.
+      MPI_Barrier(communicator_.handle());  // some ranks may still be reading the file back
+      // If a file of the same name existed, neither creation nor allocation would be timed.
       if (!layout_.shared || communicator_.root()) unlink(path(communicator_.rank()).c_str());
       MPI_Barrier(communicator_.handle());
       return;
@@ -299,7 +299,7 @@ class Transfers final : public Benchmark {
       if (reads) {
         if (i > 0 && i % slots_ == 0) {
           file.complete();
-          // What has been read so far makes room. A rank that reads while others compare would have the memory to itself.
+          // Compares the data so far, to free their slots. A rank that reads alone would have all the memory bandwidth.
           repetition.untimed([&] {
             MPI_Barrier(communicator_.handle());
             check_buffered();
@@ -318,7 +318,7 @@ class Transfers final : public Benchmark {
     if (!walled) at_wall_ = layout_.rank_bytes;
   }
 
-  // All ranks' bytes until the wall over that time, or over the longest time of a rank where all were faster.
+  // All ranks' bytes until the wall over its time, or over the longest time of a rank if all were faster.
   void observe_stonewall(Repetition& repetition, double transfer_s) const {
     const double bytes = communicator_.sum(static_cast<double>(at_wall_));
     repetition.observe("stonewall_bandwidth_bytes_per_s",
@@ -327,8 +327,8 @@ class Transfers final : public Benchmark {
 
   std::byte* slot(std::int64_t number) { return read_.data() + number % slots_ * transfer_bytes_; }
 
-  // Each rank reads what another one wrote: it must have come further than to the writer's cache. Where a rank could
-  // not write, its error is the reason of all, not the data that others miss.
+  // Each rank reads another rank's data, which thus must have got further than the writer's cache. If a rank could
+  // not write, its error is reported for all, instead of the data that others miss.
   void read_back() {
     const bool failed = communicator_.any(!problem_.empty());
     buffered_ = 0;
@@ -363,8 +363,8 @@ class Transfers final : public Benchmark {
     if (problem_.empty()) buffered_ = 0;
   }
 
-  // With a shared pointer, the order in which the ranks come decides where their data lie: each transfer of each rank must be
-  // there once.
+  // With a shared pointer, the order of the ranks' calls determines the positions of their data: each transfer of
+  // each rank must be in the file exactly once.
   void check_that_all_came() {
     std::uint64_t wanted = 0;
     for (int owner = 0; owner < layout_.ranks; ++owner)
@@ -394,13 +394,13 @@ class Transfers final : public Benchmark {
   bool fresh_ = false;
   double resident_ = 0;
   std::int64_t at_wall_ = 0;
-  std::int64_t buffered_ = 0;  // transfers in `read_` that were not compared yet
+  std::int64_t buffered_ = 0;  // number of transfers in `read_` that were not compared yet
   std::int64_t first_buffered_ = 0;
   int checked_owner_ = 0;
   std::uint64_t checked_generation_ = 0;
   std::uint64_t came_ = 0;  // sum over the transfers that were compared
   bool unchecked_ = false;
-  std::string preparing_;  // the problem of writing what is to be read
+  std::string preparing_;  // the problem in writing the file that is to be read
   std::string problem_;
   std::vector<ControlVariable> settings_;
 };
@@ -461,7 +461,7 @@ std::vector<Metric> metrics_of(Operation operation) {
   return metrics;
 }
 
-// A case makes many calls of `transfer_bytes`.
+// Bindings for a case that makes many calls of `transfer_bytes`.
 Binding calls_of(Text routine, Text settings) {
   return {.routines = routine, .settings = settings, .call_size = "transfer_bytes"};
 }

@@ -6,7 +6,7 @@
 namespace scope::linpack {
 
 // HPL's matrix: n rows and n + 1 columns, the last of which is the right-hand side, filled column by column
-// with the numbers of one linear congruential generator, x' = a x + c modulo 2^64 from 100 on, as 0.5 - x /
+// with numbers x of one linear congruential generator, x' = a x + c modulo 2^64, starting at 100, as 0.5 - x /
 // 2^64 (HPL 2.3: a, c and the first number are its HPL_MULT, HPL_IADD and HPL_ISEED).
 class HplMatrix {
  public:
@@ -18,7 +18,7 @@ class HplMatrix {
 
   HplMatrix(std::int64_t n, Kind kind) : n_(n), kind_(kind) {}
 
-  // Calls action(i, value) for `count` rows of a column from `row` on.
+  // Calls action(i, value) for `count` rows of a column, starting at `row`.
   template <class Action>
   void each(std::int64_t row, std::int64_t column, std::int64_t count, Action action) const {
     std::uint64_t state = after(static_cast<std::uint64_t>(row + column * n_));
@@ -39,7 +39,7 @@ class HplMatrix {
     return row == n_ / 2 ? std::numeric_limits<double>::quiet_NaN() : value;
   }
 
-  // The number after this many steps: steps are composed by squaring.
+  // The number after this many steps, which are composed by squaring.
   static std::uint64_t after(std::uint64_t steps) {
     std::uint64_t state = first;
     std::uint64_t factor = multiplier;

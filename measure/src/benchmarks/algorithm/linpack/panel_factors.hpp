@@ -8,12 +8,12 @@
 
 namespace scope::linpack {
 
-// A factored panel as it travels along the rows of the grid: its pivots, its square of factors, shared by all
-// process rows, and this process row's part of L below.
+// A factored panel as it is sent along the rows of the grid: its pivots, its square of factors, which is common
+// to all process rows, and this process row's part of L below.
 class Panel {
  public:
-  // `first`: global row and column of its corner; `rows`: rows of this process row, of which `above` belong
-  // to the square.
+  // `first`: global row and column of the panel's corner; `rows`: rows of this process row, of which `above`
+  // belong to the square.
   void shape(std::int64_t first, int width, std::int64_t rows, std::int64_t above) {
     first_ = first;
     width_ = width;
@@ -25,7 +25,7 @@ class Panel {
   std::int64_t first() const { return first_; }
   int width() const { return width_; }
   std::int64_t rows() const { return leading_ - above_; }  // below the square
-  std::int64_t leading() const { return leading_; }        // from column to column of `own` and `below`
+  std::int64_t leading() const { return leading_; }        // distance between columns of `own` and `below`
 
   double* pivots() { return values_.data(); }  // global rows
   double* square() { return pivots() + width_; }
@@ -42,8 +42,8 @@ class Panel {
   std::vector<double> values_;
 };
 
-// The candidates for one pivot meet in an Allreduce: the larger magnitude wins, or the upper row of equal
-// ones. The displaced row travels with it.
+// The candidates for one pivot are compared in an Allreduce: the larger magnitude wins, or, if equal, the upper
+// row. The displaced row is sent along.
 struct Candidate {
   double magnitude;
   double row;          // global
@@ -71,8 +71,8 @@ inline void choose(void* mine, void* theirs, int* count, MPI_Datatype* type) {
   }
 }
 
-// Recursive: the left half, its effect on the right half, the right half (Toledo 1997, SIAM J. Matrix Anal.
-// Appl. 18). The pivot rows are in the panel's square, identical on all processes, so that only the search
+// Recursive: factors the left half, updates the right half, factors the right half (Toledo 1997, SIAM J. Matrix
+// Anal. Appl. 18). The pivot rows are in the panel's square, identical on all processes, so that only the search
 // for a pivot communicates.
 class PanelFactors : NotCopied {
  public:
@@ -84,7 +84,7 @@ class PanelFactors : NotCopied {
   ~PanelFactors() { MPI_Op_free(&choose_); }
 
   // Factors the columns that begin at `a` (local row `top` and below). Returns the first column, counted from
-  // 1 in the panel, that had no pivot; 0 when all had. Collective over the column of the grid.
+  // 1 in the panel, without a pivot, or 0 if there is none. Collective over the column of the grid.
   int operator()(double* a, std::int64_t leading, std::int64_t top, Panel& panel) {
     panel_ = &panel;
     width_ = panel.width();
@@ -97,7 +97,7 @@ class PanelFactors : NotCopied {
     MPI_Type_commit(&type_);
     factor(0, width_);
     MPI_Type_free(&type_);
-    // The upper factor stays in the matrix.
+    // The upper factor remains in the matrix.
     for (int j = 0; j < width_ && owner_; ++j)
       std::copy_n(panel.square() + std::ptrdiff_t{j} * width_, width_, a + j * leading);
     return missing_;
@@ -137,7 +137,7 @@ class PanelFactors : NotCopied {
     }
     if (rows <= 0) return;
     double* const below = column(j) + begin(j + 1);
-    // The reciprocal of a tiny pivot would overflow.
+    // The reciprocal of a smaller pivot would overflow.
     if (std::abs(pivot) >= std::numeric_limits<double>::min())
       scale_(rows, 1 / pivot, below, 1);
     else
@@ -158,7 +158,7 @@ class PanelFactors : NotCopied {
     const int one = 1;
     *mine = {-1, -1, 0};
     if (rows > 0) {
-      // All NaN: there is no largest element.
+      // If all are NaN, there is no largest element.
       const int at = first + std::max(1, search_(&rows, column(j) + first, &one)) - 1;
       mine->magnitude = std::abs(column(j)[at]);
       if (std::isnan(mine->magnitude)) mine->magnitude = std::numeric_limits<double>::infinity();

@@ -7,7 +7,7 @@
 
 namespace scope::linpack {
 
-// The effect of one panel's pivots on the rows of the other columns, combined.
+// The combined effect of one panel's pivots on the rows of the other columns.
 struct RowExchange {
   // The rows `first`, `first` + 1, ... are exchanged one after another with the rows in `pivots`.
   RowExchange(std::int64_t first, const double* pivots, int count) : sources(count) {

@@ -1,4 +1,4 @@
-// The box of grid cells that one process has, and fields on it.
+// The box of grid cells of one process, and fields on it.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Index = std::ptrdiff_t;
 
 enum class Partitioning { slabs, pencils, blocks };  // along z; z and y; z, y and x
 
-// Without x = y = z = 0 where no process grid fits.
+// The process grid; x = y = z = 0 if none fits.
 inline Extents chosen(const Extents& cells, Partitioning partitioning, int processes) {
   Extents best{};
   double least = std::numeric_limits<double>::infinity();
@@ -50,8 +50,8 @@ inline Extents chosen(const Extents& cells, Partitioning partitioning, int proce
 // Ranks are numbered along x first.
 class Block {
  public:
-  // The process grid of this kind whose largest block has the least surface. `periodic` tells whether the first
-  // and last cells along a dimension are neighbors. Throws Unavailable where a process would have no cell.
+  // Chooses the process grid of this kind whose largest block has the smallest surface. `periodic`: whether the
+  // first and last cells along a dimension are neighbors. Throws Unavailable if a process would have no cell.
   Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning, int processes,
         int rank)
       : cells_(cells), periodic_(periodic), processes_(chosen(cells, partitioning, processes)) {
@@ -74,7 +74,7 @@ class Block {
   bool split(int d) const { return processes_[d] > 1; }
   bool wall_below(int d) const { return !periodic_[d] && begin_[d] == 0; }
   bool wall_above(int d) const { return !periodic_[d] && begin_[d] + size_[d] == cells_[d]; }
-  // Periodic, and all cells along the dimension are of this process.
+  // Whether the dimension is periodic and this process has all cells along it.
   bool wraps(int d) const { return periodic_[d] && !split(d); }
   // The neighbor before (-1) or after (1) along a dimension; -1 at a wall.
   int neighbor(int d, int step) const {
@@ -83,8 +83,8 @@ class Block {
     there[d] = (there[d] + step + processes_[d]) % processes_[d];
     return there[0] + processes_[0] * (there[1] + processes_[1] * there[2]);
   }
-  // Cells have two colors, like the squares of a chessboard; along a row of own cells the first one of a color
-  // is cell 0 or 1, and in a field of that color the others follow. Also of rows in the halo.
+  // Cells have two colors, like the squares of a chessboard; this is the first cell of a color, 0 or 1, in a row
+  // of this process or of its halo. In a field of that color the row's other cells follow.
   int first(int color, Index y, Index z) const {
     return static_cast<int>((begin_[0] + begin_[1] + begin_[2] + y + z + color) & 1);
   }
@@ -98,12 +98,12 @@ class Block {
   Extents size_{};
 };
 
-// One double per cell, with a halo of one cell. Cells along x follow one another; between two rows are four, of
-// which the first is the halo after the one and the last the halo before the other. Vectors of four that begin at a
-// multiple of four are aligned and end before these.
+// One double per cell, with a halo of one cell. Cells along x follow one another; four doubles separate two rows:
+// the first is the halo after the earlier row, the last the halo before the later row. Vectors of four that begin
+// at a multiple of four are aligned and end before the next row's halo.
 class Field {
  public:
-  // Takes what it needs from the beginning of `memory`.
+  // Removes the memory that it needs from the beginning of `memory`.
   Field(const Extents& size, std::span<double>& memory)
       : size_(size),
         row_(row(size)),
@@ -116,15 +116,15 @@ class Field {
   static std::size_t doubles(const Extents& size) {
     return static_cast<std::size_t>(row(size)) * (size[1] + 2) * (size[2] + 2) + between;
   }
-  // The cell (0, y, z); those along x follow.
+  // The cell (0, y, z), followed by the others along x.
   double* at(Index y, Index z) { return first_ + y * row_ + z * plane_; }
   const double* at(Index y, Index z) const { return first_ + y * row_ + z * plane_; }
-  // The cells of a layer across z, with those between its rows.
+  // The cells of a layer across z, with the doubles between its rows.
   std::span<double> plane(Index z) { return {at(0, z), plane_doubles(size_)}; }
   static std::size_t plane_doubles(const Extents& size) {
     return static_cast<std::size_t>(row(size) * (size[1] - 1) + size[0]);
   }
-  // The distance of neighbors along each dimension.
+  // The distance between neighbors along each dimension.
   std::array<Index, 3> strides() const { return {1, row_, plane_}; }
   const Extents& size() const { return size_; }
   void clear() { std::ranges::fill(values_, 0.0); }

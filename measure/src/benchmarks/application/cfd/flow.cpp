@@ -8,8 +8,8 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 
-// The mean of cos(k x + phase) over an interval of length h, relative to its value in the middle; of
-// exp(k x) the same with k imaginary.
+// The mean of cos(k x + phase) over an interval of length h, relative to its value in the middle; the second
+// function is the same for exp(k x), as if k were imaginary.
 double mean_of_wave(double k, double h) { return std::sin(k * h / 2) / (k * h / 2); }
 double mean_of_growth(double k, double h) { return std::sinh(k * h / 2) / (k * h / 2); }
 
@@ -68,7 +68,7 @@ class EthierSteinman final : public Flow {
   static constexpr double d = pi / 2;
 };
 
-// A square of still fluid under a lid that begins to move; periodic across, so that the flow is two-dimensional.
+// A square of fluid at rest under a lid that begins to move; periodic along z, so that the flow is 2-dimensional.
 class Cavity final : public Flow {
  public:
   using Flow::Flow;

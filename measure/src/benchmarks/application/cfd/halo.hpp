@@ -1,4 +1,4 @@
-// Layers of cells that neighbors exchange: all messages of the solver, counted, each in a phase.
+// Layers of cells that neighbors exchange. All messages of the solver pass here and are counted, each in a phase.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ using Velocities = std::array<Field*, 3>;
 
 constexpr int first_tag = 41;
 
-// Calls `visit` with every row of a layer across a dimension, halos of the others included.
+// Calls `visit` with every row of a layer across a dimension, including the halos of the other dimensions.
 template <class Visit>
 void each_row_in_layer(Field& field, int d, Index layer, Visit visit) {
   const auto [nx, ny, nz] = field.size();
@@ -37,7 +37,7 @@ inline void copy_layer(Field& field, int d, Index from, Index to) {
   });
 }
 
-// Collects rows in a message.
+// Copies rows into a message.
 inline auto into(double*& message) {
   return [&message](std::span<const double> row) { message = std::ranges::copy(row, message).out; };
 }
@@ -70,8 +70,8 @@ class Halo {
     neighbors_ = Partners::these(all);
     requests_.fill(MPI_REQUEST_NULL);
   }
-  // From here on, neighbors on one host pass everything through memory that they share, and tell of it by empty
-  // messages, which count as if they carried it. Collective.
+  // From now on, neighbors on one host pass all data through shared memory and announce them by empty messages,
+  // which are counted as if they carried the data. Collective.
   void share_memory() {
     int slots = 0;
     std::size_t room = 0;
@@ -83,20 +83,20 @@ class Halo {
     if (slots > 0) shared_.emplace(communicator_.handle(), slots, room);
   }
 
-  // From here on, messages are counted and their time belongs to `phases`, or to nothing.
+  // From now on, messages are counted and their time is assigned to `phases`, unless it is null.
   void begin(Phases* phases) {
     phases_ = phases;
     messages_ = bytes_ = 0;
     meetings_ = 0;
     enter(Phase::compute);
   }
-  // Sent by this process since `begin`.
+  // Messages sent by this process since `begin`, and their bytes.
   std::int64_t messages() const { return messages_; }
   std::int64_t bytes() const { return bytes_; }
-  // Since `begin`, of every process alike.
+  // Meetings since `begin`, the same on every process.
   std::size_t meetings() const { return meetings_; }
 
-  // All halos, one dimension after the other, so that edges and corners are included.
+  // Exchanges all halos, one dimension after another, so that edges and corners are included.
   void exchange(const Velocities& velocities) {
     if (shared_) shared_->turn();
     for (int d = 0; d < 3; ++d) {
@@ -122,9 +122,9 @@ class Halo {
     }
     enter(Phase::compute);
   }
-  // Only the flows through the upper faces of the last cells.
-  // Only one of two neighbors sends to the other here. That this one has read a slot shows in the next exchange of
-  // velocities, which every step has between two of fluxes.
+  // Exchanges only the flows through the upper faces of the last cells. Only one of two neighbors sends to the
+  // other here. The next exchange of velocities, which every step has between two exchanges of fluxes, shows that
+  // the receiver has read a slot.
   void exchange_fluxes(const Velocities& velocities) {
     if (shared_) shared_->turn();
     for (int d = 0; d < 3; ++d) {
@@ -142,8 +142,8 @@ class Halo {
     }
     enter(Phase::compute);
   }
-  // The faces of a field that holds the cells of one color. Between start and finish its halo must not be read.
-  // Where the field wraps along z its layers are copied at the start.
+  // Exchanges the faces of a field that holds the cells of one color. Between start and finish its halo must not
+  // be read. If the field wraps along z, its layers are copied at the start.
   void start(Field& field, int color) {
     under_way_ = &field;
     color_ = color;
@@ -193,7 +193,7 @@ class Halo {
     }
     enter(Phase::compute);
   }
-  // The largest value of all processes.
+  // The largest value over all processes.
   double largest(double value) {
     if (communicator_.size() == 1) return value;
     meet(everyone_);
@@ -223,13 +223,13 @@ class Halo {
     ++meetings_;
     if (phases_ != nullptr) phases_->meet(Phase::exchange, partners);
   }
-  // Where what the face's neighbor gets is collected.
+  // The memory in which data for the face's neighbor are collected.
   std::span<double> room(Message& face, std::size_t size) {
     if (shares_with(face.to)) return shared_->own(face.slot).first(size);
     face.sent.resize(size);
     return face.sent;
   }
-  // Returns what arrives, which has the size of what is sent.
+  // Returns the received data, which have the same size as the sent data.
   const double* swap(Message& face, std::span<const double> sent, const Partners& partners) {
     const bool out = shares_with(face.to);
     const bool in = shares_with(face.from);
@@ -246,7 +246,7 @@ class Halo {
     }
     return in ? shared_->of(face.from, face.slot) : face.received.data();
   }
-  // Without the halos of other dimensions, which no difference of a pressure reads.
+  // Visits rows without the halos of other dimensions, which pressure differences do not read.
   template <class Visit>
   void each_row_of_color(Field& field, int color, int d, int layer, Visit visit) const {
     const Extents& size = block_.size();
@@ -261,22 +261,21 @@ class Halo {
       }
     }
   }
-  // Cells of a layer across a dimension, halos of the others included.
+  // Number of cells of a layer across a dimension, including the halos of the other dimensions.
   std::size_t layer_cells(int d) const {
     const Extents& size = block_.size();
     return static_cast<std::size_t>(size[(d + 1) % 3] + 2) * (size[(d + 2) % 3] + 2);
   }
-  // Cells of a face between blocks; those of one color are some half of them.
+  // Number of cells of a face between blocks, about half of which have one color.
   std::size_t face_cells(int d) const {
-    // Layers across z have everything between their first and last cell.
+    // Layers across z include everything between their first and last cell.
     if (d == 2) return Field::plane_doubles(block_.size());
     return static_cast<std::size_t>(block_.size()[(d + 1) % 3]) * block_.size()[(d + 2) % 3];
   }
   bool shares_with(int rank) const { return shared_ && shared_->reaches(rank); }
-  // What the i-th neighbor gets of the field under way, where it can be sent or has been stored for that neighbor;
-  // and where a message from the opposite one arrives.
-  // Layers across z are sent from where they are, and received where they belong; others are collected first. What
-  // neighbors share memory for is stored there.
+  // Returns the data of the current field for the i-th neighbor, ready to be sent or stored in shared memory;
+  // `halo` returns the memory for a message from the opposite neighbor. Layers across z are sent and received in
+  // place; other layers are packed first. Data for neighbors that share memory are stored there.
   std::span<const double> surface(int i) {
     const int d = i / 2;
     const int layer = i % 2 == 0 ? 0 : block_.size()[d] - 1;
@@ -293,7 +292,7 @@ class Halo {
   std::span<double> halo(int i) {
     const int d = i / 2;
     if (d == 2) return under_way_->plane(i % 2 == 0 ? block_.size()[2] : -1);
-    faces_[i].received.resize(face_cells(d));  // about twice what comes
+    faces_[i].received.resize(face_cells(d));  // about twice the received size
     return faces_[i].received;
   }
 

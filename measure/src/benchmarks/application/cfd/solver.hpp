@@ -2,9 +2,9 @@
 // of cells, velocities in the middles of their faces.
 //
 // A time step: convection and diffusion by central differences and the explicit Adams-Bashforth rule of second
-// order, then a pressure that makes the velocities free of divergence (Chorin 1968). Its equation is iterated
-// until an error criterion is met: successive over-relaxation of cells in two colors, of which each depends on
-// the other only. No sum is taken over processes, so that all values are the same on any number of them.
+// order, then a pressure that makes the velocities divergence-free (Chorin 1968). The pressure equation is
+// iterated until an error criterion is met: successive over-relaxation of cells in two colors, each of which
+// depends only on the other. Without sums over processes, all values are the same on any number of processes.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ namespace scope::cfd {
 
 struct Methods {
   npb::Width width = npb::Width::scalar;
-  bool fused = false;       // iterations up to the next look at the criterion in one pass over memory
-  bool overlapped = false;  // messages travel while the interior is relaxed
+  bool fused = false;       // do all iterations until the next convergence check in one pass over memory
+  bool overlapped = false;  // send messages while the interior is relaxed
 };
 
 struct Diagnosis {
-  double error;          // largest error of a velocity, 0 where no solution is known
+  double error;          // largest error of a velocity, 0 if the solution is unknown
   double divergence;     // largest flow out of a cell over the flow through a face at unit velocity
-  double profile_error;  // largest difference to Ghia's velocities, 0 where there are none
+  double profile_error;  // largest difference from Ghia's velocities, 0 if there are none
 };
 
 using npb::each;
@@ -42,16 +42,16 @@ using npb::store;
 
 using npb::Vector;
 
-// A step as a share of the time in which the flow crosses a cell, and of h^2/12 over the viscosity, beyond which
-// the Adams-Bashforth rule is not stable for diffusion. For convection alone it is weakly unstable: a wave grows
-// by a quarter of the fourth power of its share in a step, which is less than any viscosity here takes from it.
+// A time step as a fraction of the time in which the flow crosses a cell, and of h^2/12 over the viscosity, above
+// which the Adams-Bashforth rule is unstable for diffusion. For convection alone the rule is weakly unstable: per
+// step, a wave grows by a quarter of the fourth power of its fraction, which any viscosity used here outweighs.
 constexpr double convection_share = 0.3;
 constexpr double diffusion_share = 0.7;
 
-// Iterations between two looks at the criterion, for each of which all processes wait.
+// Iterations between two convergence checks, for each of which all processes wait.
 constexpr int between_looks = 4;
 
-// dq/dt of velocity component `c` in one row, from which the velocity after the step follows.
+// Computes dq/dt of velocity component `c` in one row, and from it the velocity after the step.
 template <int lanes, int c>
 SCOPE_INLINE inline void accelerate_row(const double* const velocity[3], const Index stride[3], double* rate,
                                         double* next, int cells, double quarter, double diffusion, double now,
@@ -80,7 +80,7 @@ SCOPE_INLINE inline void accelerate_row(const double* const velocity[3], const I
   }
 }
 
-// A row of cells of one color, and their neighbors, which are of the other one.
+// A row of cells of one color, and their neighbors, which have the other color.
 struct Row {
   double* own;
   const double* before;  // along x
@@ -120,7 +120,7 @@ struct Largest {
   double of_cells = 0;
 };
 
-// Relaxes as many cells as Real has lanes; returns what their equations lacked.
+// Relaxes one cell for each lane of Real; returns the residuals of their equations.
 template <class Real>
 SCOPE_INLINE inline Real relax_cells(const Row& row, int at, double neighbors, double factor) {
   const Real here = load<Real>(row.own + at);
@@ -132,7 +132,7 @@ SCOPE_INLINE inline Real relax_cells(const Row& row, int at, double neighbors, d
   return residual;
 }
 
-// Cells begin ... end-1, which all have so many neighbors.
+// Relaxes cells begin ... end-1, which all have this many neighbors.
 template <int lanes, bool looking>
 SCOPE_INLINE inline void relax_row(const Row& row, int begin, int end, int neighbors, double factor,
                                    Largest<lanes>& largest) {
@@ -148,7 +148,7 @@ SCOPE_INLINE inline void relax_row(const Row& row, int begin, int end, int neigh
   }
 }
 
-// The cells of one color along x.
+// The extents of the cells of one color, which are halved along x.
 inline Extents half_of(const Extents& size) { return {(size[0] + 1) / 2, size[1], size[2]}; }
 
 inline double lowest_wave(int cells, bool periodic) {
@@ -179,7 +179,7 @@ class Solver {
         then_{&next_[0], &next_[1], &next_[2]} {
     memory_.map();
     for (int distance = 0; distance < 2 * between_looks; ++distance) parts_.push_back(parts(distance));
-    // The best factor for the equation without its walls' smaller numbers of neighbors: Young 1954.
+    // The best factor (Young 1954), ignoring that cells at walls have fewer neighbors.
     double slowest = 0;
     for (int d = 0; d < 3; ++d) {
       const bool periodic = flow.periodic()[d];
@@ -188,7 +188,7 @@ class Solver {
     relaxation_ = 2 / (1 + std::sqrt(1 - slowest * slowest));
   }
 
-  // The initial state.
+  // Sets the initial state.
   void start() {
     time_ = 0;
     steps_ = iterations_ = 0;
@@ -215,16 +215,16 @@ class Solver {
     find_pressure();
     subtract_gradient();
     std::swap(now_, then_);
-    set_boundary(now_, false);  // a block of one layer sends its walls' velocities
+    set_boundary(now_, false);  // a block of one layer sends the velocities at its walls
     halo_.exchange(now_);
     set_boundary(now_, true);
   }
 
   double time() const { return time_; }
-  // For the pressure since the start, of both colors together.
+  // Pressure iterations since the start; each covers both colors.
   std::int64_t iterations() const { return iterations_; }
   bool converged() const { return converged_; }
-  // The diagnosis of the own cells.
+  // The diagnosis of this process's cells.
   Diagnosis diagnose() {
     const auto [nx, ny, nz] = block_.size();
     Diagnosis found{};
@@ -245,7 +245,7 @@ class Solver {
     found.profile_error = profile_difference();
     return found;
   }
-  // Three velocities and the pressure of all own cells, one field after another, x fastest.
+  // Three velocities and the pressure of all cells of this process, one field after another, x fastest.
   std::vector<double> state() const {
     std::vector<double> values;
     const Field* const fields[] = {now_[0], now_[1], now_[2], &pressure_};
@@ -265,7 +265,7 @@ class Solver {
     return static_cast<std::int64_t>(sizeof(double) *
                                      (10 * Field::doubles(cells) + 4 * Field::doubles(half_of(cells))));
   }
-  // Operations of a step and of an iteration on one cell.
+  // Floating-point operations per cell in a step and in an iteration.
   static constexpr double step_flops = 122;
   static constexpr double iteration_flops = 10;
 
@@ -275,13 +275,13 @@ class Solver {
     Extents begin;
     Extents end;
   };
-  // The cells whose neighbors up to some distance are here, without those that are copied along z, and the others.
+  // Interior: cells whose neighbors up to some distance are here and are not copied along z; shell: all others.
   struct Parts {
     Box interior;
     std::vector<Box> shell;
   };
 
-  // The velocity at a wall, at the place along it of a cell.
+  // The velocity at a wall, next to a cell.
   double wall(int c, int d, bool above, Index x, Index y, Index z) const {
     const Index cell[3] = {x, y, z};
     Point at{};
@@ -301,9 +301,9 @@ class Solver {
     }
     return flow_.velocity(c, at, time_, spacing_);
   }
-  // Through walls, and `along` them.
-  // Velocities through walls are given; those along them continue beyond a wall by the parabola through its own one.
-  // A straight line would leave an error of the diffusion there that does not vanish on finer grids.
+  // Sets velocities through walls and, with `along`, those along walls.
+  // Velocities through walls are given; those along a wall continue beyond it by the parabola through the wall's
+  // velocity. A straight line would leave an error of the diffusion there that does not vanish on finer grids.
   void set_boundary(const Velocities& velocities, bool along) {
     const Extents& size = block_.size();
     for (int d = 0; d < 3; ++d) {
@@ -337,7 +337,7 @@ class Solver {
     const Index stride[3] = {1, strides[1], strides[2]};
     const double quarter = 0.25 / spacing_;
     const double diffusion = flow_.viscosity() / (spacing_ * spacing_);
-    // The first step is Euler's, whose error of second order stands once.
+    // The first step uses Euler's rule, whose error of second order occurs only once.
     const double now = steps_ == 0 ? step_s_ : 1.5 * step_s_;
     const double before = steps_ == 0 ? 0 : -0.5 * step_s_;
     npb::in_lanes(methods_.width, [&, nx = nx, ny = ny, nz = nz]<int lanes>() SCOPE_INLINE {
@@ -355,7 +355,7 @@ class Solver {
   void find_pressure() {
     const std::int64_t most =
         1000 + 20 * static_cast<std::int64_t>(*std::max_element(block_.cells().begin(), block_.cells().end()));
-    // The last step's pressure is the first guess; its halo is still right.
+    // The last step's pressure is the initial guess; its halo is still valid.
     for (std::int64_t done = 0; done < most; done += between_looks) {
       const double residual = iterate();
       iterations_ += between_looks;
@@ -401,7 +401,7 @@ class Solver {
     }
     return found;
   }
-  // Iterates until the next look at the residual; returns the residual of the last iteration.
+  // Iterates until the next convergence check; returns the residual of the last iteration.
   double iterate() {
     if (methods_.fused && !methods_.overlapped) return iterate_fused();
     double residual = 0;
@@ -421,8 +421,8 @@ class Solver {
     }
     return residual;
   }
-  // In one pass over memory: every sweep follows the one before at a distance of a plane, all in cache. Each ends a cell
-  // further from what messages bring; there the sweeps are done one after the other.
+  // In one pass over memory: every sweep follows the previous one at a distance of one plane, all in cache. Each
+  // sweep ends one cell further from the halo; near the halo the sweeps are done one after another.
   double iterate_fused() {
     constexpr int sweeps = 2 * between_looks;
     const auto looks = [](int sweep) { return sweep >= sweeps - 2; };
@@ -462,16 +462,16 @@ class Solver {
   template <int lanes, bool looking>
   SCOPE_INLINE double relaxed_plane(int color, int z, const Box& box) {
     const auto [nx, ny, nz] = block_.size();
-    // Whatever rows have in common is found once: they are short.
+    // Values common to all rows are computed once, because rows are short.
     double factors[7] = {};  // by the number of neighbors
     for (int neighbors = 1; neighbors < 7; ++neighbors) factors[neighbors] = relaxation_ / neighbors;
     struct Cells {
       int begin;
       int end;
-      bool before;  // a wall before the first of them, behind the last
+      bool before;  // whether a wall is before the first cell, or behind the last
       bool behind;
     };
-    Cells cells[2];  // of this color, where the first one of a row is cell 0, or 1
+    Cells cells[2];  // of this color, if the first one of a row is cell 0, or 1
     for (int first = 0; first < 2; ++first) {
       const int begin = (box.begin[0] - first + 1) / 2;
       const int end = (box.end[0] - first + 1) / 2;
@@ -553,7 +553,7 @@ class Solver {
       }
     });
   }
-  // Both colors of a plane in one field, with the halo before each dimension that differences need.
+  // Joins both colors of a plane in one field, with the lower halo of each dimension, which differences need.
   void join_pressures(Index z) {
     const auto [nx, ny, nz] = block_.size();
     for (Index y = -1; y < ny; ++y) {
@@ -566,8 +566,8 @@ class Solver {
       }
     }
   }
-  // Ghia's points between two of the own cells, by linear interpolation along the line through the center, on which
-  // the faces of an even number of cells lie.
+  // Compares Ghia's points between two of this process's cells, by linear interpolation along the line through the
+  // center, which is on cell faces because the number of cells is even.
   double profile_difference() const {
     double largest = 0;
     if (flow_.known()) return largest;
@@ -580,7 +580,7 @@ class Solver {
         const double place = point.distance / spacing_ - 0.5 - block_.begin()[across];
         const double below = std::floor(place);
         const auto cell = static_cast<Index>(below);
-        // A point before the first cell of all lies between it and its reflection.
+        // A point before the first cell of the grid is between this cell and its reflection.
         const bool first = cell == -1 && block_.begin()[across] == 0;
         if ((cell < 0 && !first) || cell >= block_.size()[across]) continue;
         const auto at = [&](Index where) {
@@ -601,13 +601,13 @@ class Solver {
   Halo& halo_;
   double spacing_;
   double step_s_;
-  Buffer memory_;  // of all fields together: large pages fit, and few addresses are translated
+  Buffer memory_;  // of all fields together, to use large pages and few TLB entries
   std::span<double> free_;
   Field velocities_[3];
   Field next_[3];
   Field rates_[3];
   Field pressure_;        // times the time step over the spacing
-  Field pressures_[2];    // the same by color, so that vectors hold one
+  Field pressures_[2];    // the same by color, so that vectors hold one color
   Field divergences_[2];  // times the spacing
   Velocities now_;
   Velocities then_;

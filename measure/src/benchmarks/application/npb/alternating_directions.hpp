@@ -1,5 +1,5 @@
-// The common part of BT and SP: a flow in cells of a multi-partition, whose time steps solve systems along x,
-// then y, then z (RNR-94-007, section 3.3.1: approximate factorization).
+// The common part of BT and SP: a flow in the cells of a multi-partition, with time steps that solve systems along
+// x, then y, then z (RNR-94-007, section 3.3.1: approximate factorization).
 #pragma once
 
 #include "benchmarks/algorithm/partition.hpp"
@@ -20,10 +20,10 @@ namespace scope::npb {
 // p cuts x and y into p slabs and leaves z whole: p cells for each process, on a diagonal of the square.
 class Multipartition {
  public:
-  // Points that the fourth differences need from a neighbor.
+  // Number of points that the fourth differences need from a neighbor.
   static constexpr int fewest_points = 2;
 
-  // Throws Unavailable, with the nearest counts that fit, where a cell would have too few points.
+  // Throws Unavailable, with the nearest counts that fit, if a cell would have too few points.
   Multipartition(const std::string& benchmark, int n, int processes, int rank)
       : n_(n), rank_(rank), slabs_(slabs_of(processes)) {
     const auto fits = [&](int count) { return n / slabs_of(count)[0] >= fewest_points; };
@@ -36,7 +36,7 @@ class Multipartition {
   }
 
   int slabs(int axis) const { return slabs_[axis]; }
-  int cells() const { return slabs_[0]; }  // of each process
+  int cells() const { return slabs_[0]; }  // number of cells of each process
 
   // The position of this process's cell in a slab along x.
   Extents place(int slab) const {
@@ -53,8 +53,7 @@ class Multipartition {
     return size;
   }
 
-  // The owner of the cells after (or, with `step` -1, before) this process's cells along an axis: one process
-  // for all of them.
+  // The process that owns all cells after (or, with `step` -1, before) this process's cells along an axis.
   int neighbor(int axis, int step) const {
     Extents there = place(0);
     there[axis] = wrapped(there[axis] + step);
@@ -79,7 +78,7 @@ class Multipartition {
   Extents slabs_;
 };
 
-// `System<axis>` solves the lines of a cell: see BlockTridiagonal and ScalarPentadiagonal.
+// `System<axis>` solves the lines of a cell; see BlockTridiagonal and ScalarPentadiagonal.
 template <template <int> class System>
 class AlternatingDirections : public Kernel {
  public:
@@ -108,7 +107,7 @@ class AlternatingDirections : public Kernel {
  private:
   static constexpr int derived_numbers = System<0>::needs_sound ? derived::with_sound : derived::without_sound;
 
-  // Allocates everything. Throws Unavailable where it does not fit.
+  // Allocates all data. Throws Unavailable if they do not fit.
   void prepare() {
     std::vector<Box> boxes;
     for (int slab = 0; slab < partition_.cells(); ++slab) {
@@ -128,8 +127,8 @@ class AlternatingDirections : public Kernel {
 
   bool cut(int axis) const { return partition_.slabs(axis) > 1; }
 
-  // Doubles that the lines of a box need: factors kept between the forward and the backward sweep, for all
-  // lines where other processes lie between, else for a few at a time; and the data sent forward and back.
+  // Number of doubles that the lines of a box need: factors kept between the forward and the backward sweep, for
+  // all lines if they continue on other processes, else for a few lines at a time; and data sent forward and back.
   struct LineMemory {
     std::size_t kept;
     std::size_t kept_at_once;
@@ -180,7 +179,7 @@ class AlternatingDirections : public Kernel {
     });
   }
 
-  // NPB's rule: one step is done untimed, then everything is restored.
+  // NPB's rule: do one step untimed, then restore everything.
   void initialize() override {
     set_initial_values();
     step();
@@ -230,7 +229,7 @@ class AlternatingDirections : public Kernel {
     return in_step * problem_.iterations;
   }
 
-  // The right-hand side, times dt.
+  // Computes the right-hand side, times dt.
   void find_residual() {
     if (partition_.cells() > 1) exchange_faces();
     for (Cell& cell : cells_) {
@@ -244,7 +243,7 @@ class AlternatingDirections : public Kernel {
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { npb::add_change<lanes>(cell, 1); });
   }
 
-  // Cell by cell along an axis, and back; at each step every process works on one of its cells.
+  // Sweeps cell by cell along an axis, and back; at each step every process works on one of its cells.
   void sweep(int axis) {
     const int cells = partition_.slabs(axis);
     const int before = partition_.neighbor(axis, -1);
@@ -282,7 +281,7 @@ class AlternatingDirections : public Kernel {
     return cells_[found - places_.begin()];
   }
 
-  // Two layers of u around every cell, all cells' faces of a direction in one message.
+  // Exchanges two layers of u around every cell; the faces of all cells in one direction are one message.
   void exchange_faces() {
     sides_.clear();
     for (int axis = 0; axis < 3; ++axis) {
@@ -312,7 +311,7 @@ class AlternatingDirections : public Kernel {
     }
   }
 
-  // The cells that have a neighbor before (`step` -1) or after them, in the order of their slabs.
+  // Visits the cells that have a neighbor before (`step` -1) or after them, in the order of their slabs.
   template <class Action>
   void for_cells_beside(int axis, int step, Action&& action) {
     const int slabs = partition_.slabs(axis);

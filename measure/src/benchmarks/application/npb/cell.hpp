@@ -1,4 +1,4 @@
-// A box of grid points that one process holds, with the quantities on it.
+// A box of grid points of one process, with the quantities on it.
 #pragma once
 
 #include <algorithm>
@@ -51,18 +51,18 @@ constexpr int volume = 0;         // 1 / density
 constexpr int velocity = 1;       // three
 constexpr int kinetic = 4;        // half the square of the velocity
 constexpr int energy = 5;         // per mass
-constexpr int sound = 6;          // velocity of sound; where requested
+constexpr int sound = 6;          // speed of sound, if requested
 constexpr int without_sound = 6;  // numbers at a point
 constexpr int with_sound = 7;
 }  // namespace derived
 
-// Weights of the fourth difference at each point along an axis: the stencil is truncated at the walls.
+// Weights of the fourth difference at each point along an axis; the stencil is truncated at the walls.
 struct FourthDifference {
-  // For `size` points from `begin`, of n in all.
+  // For `size` of n points, starting at `begin`.
   FourthDifference(int begin, int size, int n) {
     for (auto& weight : weights) weight.assign(size, 0);
     for (int i = 0; i < size; ++i) {
-      const int below = begin + i;  // points on this side
+      const int below = begin + i;  // number of points on this side
       const int above = n - 1 - below;
       weights[0][i] = below < 3 ? 0 : 1;
       weights[1][i] = below < 2 ? 0 : -4;
@@ -79,26 +79,26 @@ struct FourthDifference {
 struct Box {
   bool at_low_wall(int axis) const { return begin[axis] == 0; }
   bool at_high_wall(int axis) const { return begin[axis] + size[axis] == n; }
-  // Its points off the walls, in local numbering.
+  // The range of points that are not on walls, in local numbering.
   int inner_begin(int axis) const { return at_low_wall(axis) ? 1 : 0; }
   int inner_end(int axis) const { return at_high_wall(axis) ? size[axis] - 1 : size[axis]; }
   int inner(int axis) const { return std::max(0, inner_end(axis) - inner_begin(axis)); }
-  // The points of the cell and those of the `layers` around it that exist.
+  // The range of the cell's points and of existing points in `layers` layers around it.
   int outer_begin(int axis, int layers) const { return -std::min(begin[axis], layers); }
   int outer_end(int axis, int layers) const { return size[axis] + std::min(n - begin[axis] - size[axis], layers); }
-  // Coordinate of its point number `at` along an axis, in the unit cube.
+  // Coordinate of the cell's point `at` along an axis, in the unit cube.
   double place(int axis, int at) const { return static_cast<double>(begin[axis] + at) / (n - 1); }
 
-  int n;          // points of the grid along each axis
-  Extents begin;  // its first point
-  Extents size;   // its points
+  int n;          // number of grid points along each axis
+  Extents begin;  // the cell's first point
+  Extents size;   // number of points along each axis
 };
 
 struct Cell : Box {
   static constexpr int u_ghost = 2;
   static constexpr int derived_ghost = 1;
 
-  // `residual_ghost`: layers of the neighbors' residuals that the method needs.
+  // `residual_ghost`: number of layers of the neighbors' residuals that the method needs.
   Cell(const Box& box, int derived_numbers, int residual_ghost)
       : Box(box),
         u(quantities, box.size, u_ghost),
@@ -115,7 +115,7 @@ struct Cell : Box {
 
   Field u;
   Field derived;
-  Field residual;  // then the change of u
+  Field residual;  // later the change of u
   Field forcing;
   std::array<FourthDifference, 3> fourth;
 };
@@ -129,7 +129,7 @@ void for_points(const Extents& begin, const Extents& end, Action&& action) {
   }
 }
 
-// Puts `value(x, y, z)` into u at the cell's points and as many layers of ghosts as exist.
+// Puts `value(x, y, z)` into u at the cell's points and at all existing ghost points.
 template <class Value>
 void set_u(Cell& cell, int layers, Value&& value) {
   Extents from, to;
@@ -144,7 +144,7 @@ void set_u(Cell& cell, int layers, Value&& value) {
   });
 }
 
-// u += factor * change, off the walls.
+// u += factor * change, except on walls.
 template <int lanes>
 SCOPE_INLINE inline void add_change(Cell& cell, double factor) {
   for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k) {
@@ -163,7 +163,7 @@ SCOPE_INLINE inline void add_change(Cell& cell, double factor) {
 }
 
 // Calls `action` with a reference to every number of u in the two outermost layers of the cell along an axis
-// (`step` -1: at its begin), or in the two ghost layers beyond them; wall points are not needed and left out.
+// (`step` -1: at its beginning), or in the two ghost layers beyond them; wall points are not needed and omitted.
 template <class Action>
 void for_face(Cell& cell, int axis, int step, bool ghosts, Action&& action) {
   Extents from{cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)};

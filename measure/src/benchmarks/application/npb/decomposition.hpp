@@ -15,8 +15,8 @@ namespace scope::npb {
 
 using Extents = std::array<int, 3>;  // along x, y, z
 
-// Processes along each dimension: of all products x y z = processes that leave every process `least` points
-// along each dimension, the one whose largest block has the least surface. Empty where there is none.
+// Number of processes along each dimension: the product x y z = processes whose largest block has the smallest
+// surface, if every process has at least `least` points along each dimension. Empty if there is none.
 inline std::optional<Extents> process_extents(const Extents& points, int processes, int least) {
   std::optional<Extents> best;
   double least_surface = std::numeric_limits<double>::infinity();
@@ -44,7 +44,7 @@ inline std::optional<Extents> process_extents(const Extents& points, int process
   return best;
 }
 
-// "N processes": the nearest counts, below and above, that `fits` accepts; for an error message.
+// The nearest counts, below and above, that `fits` accepts, as "N processes" for an error message.
 inline std::string nearest_counts(int processes, const std::function<bool(int)>& fits) {
   std::string text;
   for (int below = processes - 1; below >= 1; --below) {
@@ -71,7 +71,7 @@ inline Extents chosen(const std::string& benchmark, const Extents& points, int p
 // The block of one process. Ranks are numbered along x first.
 class Decomposition {
  public:
-  // Throws Unavailable, with the nearest counts that fit, where `processes` cannot divide the points.
+  // Throws Unavailable, with the nearest counts that fit, if `processes` cannot divide the points.
   Decomposition(const std::string& benchmark, const Extents& points, int processes, int rank, int least)
       : processes_(chosen(benchmark, points, processes, least)),
         place_{rank % processes_[0], rank / processes_[0] % processes_[1], rank / processes_[0] / processes_[1]} {
@@ -83,9 +83,9 @@ class Decomposition {
   }
 
   const Extents& processes() const { return processes_; }
-  const Extents& place() const { return place_; }  // of this process among them
+  const Extents& place() const { return place_; }  // position of this process in the process grid
   const Extents& begin() const { return begin_; }  // the first point of the block
-  const Extents& size() const { return size_; }    // its points along each dimension
+  const Extents& size() const { return size_; }    // number of points along each dimension
 
   // Rank of the neighbor `step` blocks away along a dimension; the process grid is a torus.
   int around(int dimension, int step) const {
@@ -94,7 +94,7 @@ class Decomposition {
     there[dimension] = ((there[dimension] + step) % count + count) % count;
     return there[0] + processes_[0] * (there[1] + processes_[1] * there[2]);
   }
-  // The neighbor on a grid with walls; -1 where there is none.
+  // Rank of the neighbor on a grid with walls; -1 if there is none.
   int beside(int dimension, int step) const {
     const int there = place_[dimension] + step;
     return there < 0 || there >= processes_[dimension] ? -1 : around(dimension, step);

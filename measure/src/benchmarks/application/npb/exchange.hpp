@@ -1,5 +1,5 @@
-// Communication of the NPB kernels: all their messages pass through here, so that they are counted, belong to
-// a phase, and can be corrupted by a test.
+// Communication of the NPB kernels: all their messages pass through here, so that they are counted, are assigned
+// to a phase, and can be corrupted by a test.
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +21,7 @@ struct Sent {
   static constexpr std::size_t small_bytes = 1024;
 };
 
-// One side of a swap: data for one process, and data from another, or MPI_PROC_NULL.
+// One side of a swap: data for one process and data from another; either may be MPI_PROC_NULL.
 struct Side {
   int to;
   std::span<const double> sent;
@@ -30,13 +30,13 @@ struct Side {
   int tag;
 };
 
-// A collective counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
+// A collective is counted as the messages of recursive doubling: ceil(log2 p) messages of the whole vector.
 class Exchange {
  public:
   Exchange(std::string benchmark, const Communicator& communicator)
       : benchmark_(std::move(benchmark)), communicator_(communicator), faults_(Faults::from_environment()) {}
 
-  // From here on, messages are counted and their time belongs to `phases`; without phases, neither.
+  // From now on, messages are counted from zero, and their time is assigned to `phases` if it is not null.
   void begin(Phases* phases) {
     phases_ = phases;
     exchanged_ = collected_ = {};
@@ -45,12 +45,12 @@ class Exchange {
     if (phases_ != nullptr) phases_->enter(Phase::compute);
   }
 
-  const Sent& exchanged() const { return exchanged_; }  // to partners
-  const Sent& collected() const { return collected_; }  // sums and maxima over all processes
-  // The number of messages that had to be awaited one after another: each costs at least a latency.
+  const Sent& exchanged() const { return exchanged_; }  // messages to partners
+  const Sent& collected() const { return collected_; }  // messages of sums and maxima over all processes
+  // The number of messages that had to be awaited one after another; each costs at least one latency.
   std::int64_t waits() const { return waits_; }
 
-  // All at once. `partners` are the sources of the sides, and live as long as the kernel.
+  // Exchanges all sides at once. `partners` are the sources of the sides and must live as long as the kernel.
   void swap(std::span<const Side> sides, const Partners& partners) {
     meet(Phase::exchange, partners);
     requests_.clear();
@@ -75,8 +75,8 @@ class Exchange {
     }
   }
 
-  // A link of a pipeline: waits for the data of the preceding process. Every process of the pipeline calls it
-  // equally often, those without a predecessor (MPI_PROC_NULL) too.
+  // A link of a pipeline: waits for the data of the preceding process. Every process of the pipeline must call it
+  // equally often, including those without a predecessor (MPI_PROC_NULL).
   void receive(std::span<double> received, int from, int tag, const Partners& partner) {
     meet(Phase::exchange, partner);
     if (from != MPI_PROC_NULL)
@@ -106,7 +106,7 @@ class Exchange {
     return Parcels(std::move(taken));
   }
 
-  // The parcels of all processes to all. Items are sent in place.
+  // Sends the parcels of all processes to all processes, in place.
   template <class Item>
   void transpose(const Item* sent, const Parcels& out, Item* received, const Parcels& in) {
     const auto [type, width] = type_of<Item>();
@@ -115,7 +115,7 @@ class Exchange {
     for (int to = 0; to < communicator_.size(); ++to)
       if (to != rank && out.counts[to] > 0)
         add(exchanged_, 1, static_cast<std::size_t>(out.counts[to]) * sizeof(Item));
-    // Data from another process; of integers one low byte, so that they remain valid indices.
+    // Corrupts data from another process; for integers only one low byte, so that they remain valid indices.
     const int from = rank == 0 ? communicator_.size() - 1 : 0;
     const auto bytes = std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from]));
     if (from != rank) corrupt_if_asked(std::is_integral_v<Item> && !bytes.empty() ? bytes.first(1) : bytes);
@@ -128,7 +128,7 @@ class Exchange {
   }
   void largest(std::span<double> values) { reduce<double>(values, MPI_MAX); }
 
-  // Messages that belong to another pattern: the kernel counts them itself.
+  // For messages that belong to another pattern, which the kernel counts itself.
   void meet(Phase phase, const Partners& partners) {
     if (phases_ != nullptr) phases_->meet(phase, partners);
   }
@@ -136,15 +136,15 @@ class Exchange {
     if (phases_ != nullptr) phases_->enter(phase);
   }
   void compute() { enter(Phase::compute); }
-  // Alters the first message (of a swap, all) of the timed part if a test requests it, and the first after
-  // `expose`.
+  // If a test requests it, alters the first message (in a swap, all messages) of the timed part, and the first
+  // one after `expose`.
   void corrupt_if_asked(std::span<std::byte> received) {
     if (!exposed_ || received.empty()) return;
     exposed_ = false;
-    // The middle may be at the edge of a face, which no stencil reads; three eighths of the message are not.
+    // The middle may be at the edge of a face, which no stencil reads; the point at three eighths is not.
     faults_.corrupt_if_asked(benchmark_, communicator_, received.first(received.size() - received.size() / 4));
   }
-  // Marks the begin of the last iteration, for kernels whose iterations correct earlier errors.
+  // Marks the beginning of the last iteration, for kernels whose iterations correct earlier errors.
   void expose() { exposed_ = phases_ != nullptr; }
 
   const Communicator& communicator() const { return communicator_; }

@@ -22,7 +22,7 @@ constexpr double viscosity = k3 * k4;
 constexpr double conductivity = k1 * k3 * k4 * k5;
 // A velocity diffuses faster along its own direction.
 constexpr double stretching(int axis, int component) { return axis == component ? 4.0 / 3.0 : 1.0; }
-// d of the second derivative of all quantities, along x, y and z.
+// Coefficients d of the second derivative of all quantities, along x, y and z.
 constexpr std::array<double, 3> diffusion = {0.75, 0.75, 1.0};
 // Weight of the fourth differences: a quarter of the largest diffusion.
 constexpr double dissipation = 0.25;
@@ -53,7 +53,7 @@ inline Quantities exact_solution(double x, double y, double z) {
   return u;
 }
 
-// The exact solution on the faces of the cube; inside, the report's interpolation of those six.
+// The exact solution on the faces of the cube; inside, the report's interpolation of the six faces.
 inline Quantities initial_values(double x, double y, double z) {
   const auto wall = [](double t) { return t <= 0 || t >= 1; };
   if (wall(x) || wall(y) || wall(z)) return exact_solution(x, y, z);

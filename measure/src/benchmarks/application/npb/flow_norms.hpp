@@ -26,10 +26,10 @@ inline std::vector<Published> published_norms(const FlowProblem& problem) {
   return published;
 }
 
-// Sums of squares: of the residual, and of the deviation of u from the exact solution.
+// Sums of squares of the residual and of the deviation of u from the exact solution.
 class SquareSums {
  public:
-  // The inner points of a cell, whose residual is that of the flow times its time step.
+  // Adds the inner points of a cell, whose residual is the flow's residual times the time step.
   void add(Cell& cell, const Flow& flow) {
     const Stride mu = cell.u.component();
     const Stride mr = cell.residual.component();

@@ -14,7 +14,7 @@ struct Thermodynamics {
   Real kinetic;
   Real energy;
 
-  // From memory by `get`, which loads Real from an address.
+  // Reads memory by `get`, which loads Real from an address.
   template <class Get>
   SCOPE_INLINE static inline Thermodynamics at(const double* d, Stride md, Get&& get) {
     Thermodynamics point;
@@ -86,8 +86,8 @@ SCOPE_INLINE inline Real viscosity_jacobian(const Thermodynamics<Real>& at) {
   }
 }
 
-// An implicit step is (I + dt L) change = dt R, where L is the linearized operator. Of its block tridiagonal
-// matrix along one axis, these are the block of the point before or after (`side` -1 or +1), and the middle one.
+// An implicit step is (I + dt L) change = dt R with the linearized operator L. Its matrix along one axis is block
+// tridiagonal: these functions give the block of the point before or after (`side` -1 or +1), and the middle one.
 template <int axis, int side, int row, int column, class Real>
 SCOPE_INLINE inline Real outer_block(const Thermodynamics<Real>& at, const Flow& flow) {
   const double first = side * flow.dt * flow.first_difference();

@@ -1,5 +1,5 @@
-// The common part of all NPB kernels: timing rules, the published values that verify a run, Mop/s, phases,
-// messages and memory.
+// The common part of all NPB kernels: timing rules, published values that verify a run, Mop/s, phases, messages
+// and memory.
 #pragma once
 
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace scope::npb {
 enum class ProblemClass { S, W, A, B, C };
 constexpr int problem_classes = 5;
 
-// One entry for each class, in their order.
+// One entry for each class, in the order of the classes.
 template <class Entry>
 using PerClass = std::array<Entry, problem_classes>;
 
@@ -28,7 +28,7 @@ const Entry& of_class(const PerClass<Entry>& table, const Parameters& parameters
   return table[static_cast<std::size_t>(problem_class_of(parameters))];
 }
 
-// The parameter, with the size of each class of `table` in words: `S 12^3 points, W ...`.
+// The parameter, described with the size of each class of `table`: `S 12^3 points, W ...`.
 template <class Entry>
 Parameter problem_class(const PerClass<Entry>& table) {
   std::string meaning = "problem class of NPB";
@@ -44,7 +44,7 @@ struct Published {
   double tolerance = 1e-8;  // relative; 0 for counts
 };
 
-// Messages and bytes are those sent by the busiest process; small messages have at most 1 KiB; waits are for
+// Messages and bytes are what the busiest process sends; small messages have at most 1 KiB; waits are for
 // messages that depend on one another.
 inline std::vector<Metric> kernel_metrics() {
   auto metrics =
@@ -53,7 +53,7 @@ inline std::vector<Metric> kernel_metrics() {
                    count("exchange_messages"), count("exchange_bytes", "B"), count("exchange_small_messages"),
                    count("collect_messages"), count("collect_bytes", "B"), count("waits"),
                    condition("memory_bytes", "B", Better::lower).labeled("memory per rank")});
-  // No root initializes or distributes data: every process generates its own part before the timed part.
+  // Data are not initialized or distributed by a root: every process generates its part before the timed part.
   std::erase_if(metrics, [](const Metric& metric) {
     return metric.name == "initialize_s" || metric.name == "distribute_s" || metric.name == "solve_s";
   });
@@ -97,7 +97,7 @@ class Kernel : public Benchmark {
     if (check.problem.empty()) check.problem = more.problem;
     return check;
   }
-  // The results on the root. Exchange handles corrupted payloads, during the run.
+  // The results on the root. Messages are corrupted by Exchange during the run.
   std::span<std::byte> received() final {
     if (!communicator().root()) return {};
     return std::as_writable_bytes(std::span(found_));
@@ -110,28 +110,28 @@ class Kernel : public Benchmark {
   bool loops() const final { return false; }
 
  protected:
-  // The untimed part: the data of the problem and, where NPB prescribes it, one iteration.
+  // The untimed part: generates the data of the problem and, if NPB prescribes it, does one iteration.
   virtual void initialize() = 0;
   // The timed part. It begins in Phase::compute.
   virtual void iterate() = 0;
   // The results of the run, in the order of `published`, the same on every process. Collective, never timed.
   virtual std::vector<double> results() = 0;
   virtual std::vector<Published> published() const = 0;
-  // All that the run left on this process: the results show some errors only in part, or not at all.
+  // All data that the run left on this process, because results show some errors only partly or not at all.
   virtual std::vector<std::span<const std::byte>> solution() = 0;
   // Checks other than comparisons with published numbers.
   virtual Check verify_further() { return {}; }
-  // By NPB's formula.
+  // Number of operations by NPB's formula.
   virtual double operations() const = 0;
   virtual bool counts_flops() const { return true; }
   virtual int iterations() const = 0;
-  // The maximum number of meetings in the timed part, so that none allocates memory.
+  // The maximum number of meetings in the timed part, reserved so that no meeting allocates memory.
   virtual std::size_t meetings() const = 0;
 
-  // Announces the memory that this process is about to allocate; throws Unavailable where it does not fit.
+  // Announces the memory that this process is about to allocate; throws Unavailable if it does not fit.
   // Collective.
   void require(std::int64_t bytes) {
-    constexpr std::int64_t bytes_per_meeting = 160;  // in Phases and its messages
+    constexpr std::int64_t bytes_per_meeting = 160;  // in Phases and in its messages
     memory_bytes_ = bytes;
     require_memory(bytes + bytes_per_meeting * static_cast<std::int64_t>(meetings()), communicator());
   }

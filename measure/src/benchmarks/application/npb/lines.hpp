@@ -1,13 +1,13 @@
-// The lines of a cell along one axis, which implicit methods solve: many at once, side by side in vectors.
+// The lines of a cell along one axis, which implicit methods solve, many of them side by side in vectors.
 #pragma once
 
 #include "benchmarks/application/npb/cell.hpp"
 
 namespace scope::npb {
 
-// The work on the lines of a cell: the forward sweep (elimination), the backward sweep (substitution), or
-// both at once, a few lines at a time. Input from the cell before and output to the one after (backward: the
-// other way round) are some numbers for each line; null at the walls.
+// The work on the lines of a cell: the forward sweep (elimination), the backward sweep (substitution), or both,
+// for a few lines at a time. Input from the previous cell and output to the next one (backward: the reverse)
+// are some numbers for each line; null at the walls.
 struct Passage {
   bool forth;
   bool back;
@@ -26,8 +26,8 @@ struct Lines {
   static int count(const Box& cell) { return cell.inner(inner) * cell.inner(outer); }
   static int length(const Box& cell) { return cell.inner(axis); }
 
-  // Calls `action(lanes, line, i, j, k)`: a run of lines from number `line` on, whose first points off the
-  // walls are at i, j, k.
+  // Calls `action(lanes, line, i, j, k)` for each run of lines, which starts at number `line` and whose first
+  // points that are not on walls are at i, j, k.
   template <int widest, class Action>
   SCOPE_INLINE static void each_run(const Cell& cell, Action&& action) {
     int line = 0;
@@ -42,7 +42,7 @@ struct Lines {
     }
   }
 
-  // From lines side by side: along x, they are strided in memory.
+  // Loads from adjacent lines, which are strided in memory if they run along x.
   template <class Real>
   SCOPE_INLINE static inline Real get(const double* from, Stride apart) {
     if constexpr (axis == 0) return gather<Real>(from, apart);
@@ -55,9 +55,9 @@ struct Lines {
   }
 };
 
-// A method that eliminates along the lines of a cell, and substitutes back. `Method<axis>` has the numbers `kept` of a point
-// for the substitution, and those that a line sends to the next cell (`forward`) and back (`backward`); its type
-// `Forward<Real>` is what goes forward, `Backward<Real>` what goes back.
+// Eliminates along the lines of a cell and substitutes back. `Method<axis>` tells how many numbers are `kept` at a
+// point for the substitution, and how many a line sends to the next cell (`forward`) and back (`backward`); its
+// types `Forward<Real>` and `Backward<Real>` are the data that go forward and back.
 template <int axis, template <int> class Method>
 class LineSolver {
  public:
@@ -78,7 +78,7 @@ class LineSolver {
   const Flow& flow_;
 
  private:
-  // Single lines are rare: one function serves every width of the others.
+  // Single lines are rare, so that one function serves all vector widths.
   [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
     solve_run<double>(passage, line, i, j, k);
   }

@@ -29,8 +29,8 @@ class HaloField {
   const Extents& begin() const { return begin_; }
   const Extents& size() const { return size_; }
   bool empty() const { return size_[0] == 0 || size_[1] == 0 || size_[2] == 0; }
-  std::ptrdiff_t row() const { return size_[0] + 2; }              // from y to y + 1
-  std::ptrdiff_t plane() const { return row() * (size_[1] + 2); }  // from z to z + 1
+  std::ptrdiff_t row() const { return size_[0] + 2; }              // distance from y to y + 1
+  std::ptrdiff_t plane() const { return row() * (size_[1] + 2); }  // distance from z to z + 1
 
   // Point (0, y, z).
   double* at(int y, int z) { return values_.as<double>().data() + (z + 1) * plane() + (y + 1) * row() + 1; }
@@ -83,7 +83,7 @@ class RowSums {
   std::vector<double> far_;
 };
 
-// r = v - A u. `v` and `r` may be the same.
+// r = v - A u. `v` and `r` may be the same field.
 template <int lanes>
 SCOPE_INLINE inline void residual(const HaloField& u, const HaloField& v, HaloField& r, RowSums& sums) {
   const auto [nx, ny, nz] = u.size();
@@ -154,7 +154,7 @@ SCOPE_INLINE inline void prolong(const HaloField& coarse, HaloField& fine, Prolo
                                  std::vector<double>& line) {
   const auto [nx, ny, nz] = fine.size();
   if (fine.empty()) return;
-  // A fine coordinate lies on coarse J (odd) or between J - 1 and J (even).
+  // A fine coordinate is at coarse J (odd) or between J - 1 and J (even).
   const auto upper = [&](int d, int at) { return ((fine.begin()[d] + at) >> 1) - coarse.begin()[d]; };
   const auto between = [&](int d, int at) { return (fine.begin()[d] + at) % 2 == 0; };
   double* const sum = line.data() + 1;

@@ -1,6 +1,6 @@
 // NPB's random numbers: x(k+1) = 5^13 x(k) mod 2^46, and x 2^-46 is the number (RNR-94-007, 2.3).
 //
-// 2^46 divides 2^64: wrapping products of 64-bit integers are exact in the relevant bits.
+// 2^46 divides 2^64, so wrapping products of 64-bit integers are exact in the relevant bits.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class RandomNumbers {
  public:
   explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
 
-  // In (0, 1).
+  // The next number, in (0, 1).
   double next() {
     state_ = product(random_multiplier, state_);
     return as_real(state_);
@@ -35,7 +35,7 @@ class RandomNumbers {
   // The state after `count` calls of next().
   void skip(std::uint64_t count) { state_ = product(power(random_multiplier, count), state_); }
 
-  // This many calls of next(), several at a time: number k + lanes depends only on number k.
+  // Equals calls of next(), but computes several numbers at a time: number k + lanes depends only on number k.
   void fill(std::span<double> numbers) {
     constexpr std::uint64_t stride = power(random_multiplier, lanes);
     std::array<std::uint64_t, lanes> states;

@@ -6,7 +6,7 @@
 
 namespace scope::npb {
 
-// Fills `derived` at the cell's points and in the layer around it; the velocity of sound only where it is stored.
+// Fills `derived` at the cell's points and in the layer around it; the speed of sound only if it is stored.
 template <int lanes>
 SCOPE_INLINE inline void derive(Cell& cell, bool sound) {
   const Stride mu = cell.u.component();
@@ -88,7 +88,7 @@ SCOPE_INLINE inline void add_differences(Real (&sum)[quantities], const State<Re
       first * ((ahead.conserved[4] + pressure_ahead) * front - (behind.conserved[4] + pressure_behind) * back);
 }
 
-// Writes `scale` times the right-hand side at the inner points of the cell into `to`; ghosts are left alone.
+// Writes `scale` times the right-hand side at the inner points of the cell into `to`; ghost points are unchanged.
 // Needs u in two layers and `derived` in one layer around the cell.
 template <int lanes>
 SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double scale, Field& to, bool forced) {

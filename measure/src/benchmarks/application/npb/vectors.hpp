@@ -1,15 +1,15 @@
-// Arithmetic on several doubles at once, by vector types of the compiler: formulas are written once for a
-// type `Real` that is a double or a vector of 2 or 4 of them.
+// Arithmetic on several doubles at once with the compiler's vector types: formulas are written once for a type
+// `Real`, which is a double or a vector of 2 or 4 doubles.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 
-// All code that takes or makes vectors is inlined into `in_lanes`, which is compiled for the target
-// processor; large functions and lambdas need an attribute for that. Sanitizers take minutes for code of this
-// size, and without optimization vectors would be passed between functions for different processors: both only
-// get vectors that every processor of the architecture has.
+// All code that takes or returns vectors is inlined into `in_lanes`, which is compiled for the target processor;
+// large functions and lambdas need an attribute for that. Sanitizers take minutes to compile code of this size,
+// and without optimization vectors would be passed between functions for different processors: both cases use only
+// vectors that every processor of the architecture has.
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define SCOPE_NARROW
 #define SCOPE_INLINE
@@ -36,7 +36,7 @@ constexpr int most_lanes = 4;
 template <class Real>
 constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
 
-// Calls `action` with 0 ... count-1 as constants. Written out: an integer sequence would take longer to compile.
+// Calls `action` with 0 ... count-1 as constants. Written out because integer sequences take longer to compile.
 template <int count, class Action>
 SCOPE_INLINE inline void each(Action&& action) {
   static_assert(count <= 8);
@@ -50,7 +50,7 @@ SCOPE_INLINE inline void each(Action&& action) {
   if constexpr (count > 7) action(std::integral_constant<int, 7>{});
 }
 
-// Neighbors in memory.
+// Loads adjacent items.
 template <class Real>
 SCOPE_INLINE inline Real load(const double* from) {
   Real value;
@@ -77,7 +77,7 @@ SCOPE_INLINE inline void set_number(Real& value, int lane, double number) {
     value[lane] = number;
 }
 
-// Items `apart` doubles from each other.
+// Loads items that are `apart` doubles from each other.
 template <class Real>
 SCOPE_INLINE inline Real gather(const double* from, Stride apart) {
   Real value;
@@ -103,7 +103,7 @@ struct Lanes {
   using Real = typename Vector<lanes>::Type;
 };
 
-// Calls `action(Lanes, at)` for begin ... end-1: in runs of `widest` lanes, the remainder one by one.
+// Calls `action(Lanes, at)` for begin ... end-1, in runs of `widest` lanes, then one by one for the remainder.
 template <int widest, class Action>
 SCOPE_INLINE inline void in_runs(int begin, int end, Action&& action) {
   int at = begin;
@@ -113,8 +113,8 @@ SCOPE_INLINE inline void in_runs(int begin, int end, Action&& action) {
 
 enum class Width { scalar, vectors };
 
-// Vectors are of 256 bits on x86-64, which not every processor has; wider ones would double the time to compile.
-// Elsewhere they are of 128 bits.
+// On x86-64 vectors have 256 bits, which not every processor supports; wider ones would double the compile time.
+// On other architectures they have 128 bits.
 #if defined(__x86_64__) && !defined(SCOPE_NARROW)
 #define SCOPE_VECTORS [[gnu::target("avx2,fma")]]
 constexpr int vector_lanes = 4;
@@ -128,7 +128,7 @@ constexpr int vector_lanes = 2;
 inline Width widest_vectors() { return Width::vectors; }
 #endif
 
-// The contents of `job` are compiled as a whole for each width, whatever the build flags.
+// The body of `job` is compiled as a whole for each width, regardless of the build flags.
 template <class Job>
 SCOPE_WHOLE SCOPE_VECTORS [[gnu::noinline]] void by_vectors(Job& job) {
   job.template operator()<vector_lanes>();
@@ -138,7 +138,7 @@ SCOPE_WHOLE [[gnu::noinline]] void by_scalars(Job& job) {
   job.template operator()<1>();
 }
 
-// Does `job`, a lambda with a template parameter for the lanes: in_lanes(width, [&]<int lanes>() { ... }).
+// Runs `job`, a lambda with a template parameter for the lanes: in_lanes(width, [&]<int lanes>() { ... }).
 template <class Job>
 void in_lanes(Width width, Job&& job) {
   width == Width::vectors ? by_vectors(job) : by_scalars(job);

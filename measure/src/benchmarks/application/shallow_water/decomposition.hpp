@@ -11,19 +11,19 @@
 
 namespace scope::shallow_water {
 
-// Triangular truncation and its transform grid. T(truncation): wave numbers m = -truncation ... truncation, degrees n = |m| ... truncation. The grid has at
-// least 3 truncation + 1 longitudes and (3 truncation + 1) / 2 latitudes, so that products of two fields are
-// transformed without aliasing (Hack & Jakob 1992, section 3).
+// Triangular truncation T and its transform grid: wave numbers m = -T ... T, degrees n = |m| ... T. The grid has
+// at least 3 T + 1 longitudes and (3 T + 1) / 2 latitudes, so that products of two fields are transformed without
+// aliasing (Hack & Jakob 1992, section 3).
 struct Resolution {
   const char* name;
   int truncation;
   int longitudes;
   int latitudes;
 
-  constexpr int pairs() const { return latitudes / 2; }  // of latitudes at equal distance from the equator
+  constexpr int pairs() const { return latitudes / 2; }  // pairs of latitudes at equal distance from the equator
 };
 
-// Longitudes have the factors 2, 3 and 5. PSTSWM's are T42, T85 and T170.
+// Numbers of longitudes have the factors 2, 3 and 5. PSTSWM uses T42, T85 and T170.
 constexpr std::array<Resolution, 6> resolutions{{{"T42", 42, 128, 64},
                                                  {"T21", 21, 64, 32},
                                                  {"T63", 63, 192, 96},
@@ -51,15 +51,15 @@ inline Range part(int items, int parts, int number) {
   return {static_cast<int>(partition.begin(number)), static_cast<int>(partition.end(number))};
 }
 
-// The most rows that latitudes allow: processes of a column exchange Fourier coefficients only, those of a row the
-// grid as well.
+// Maximum number of rows that latitudes allow: processes of a column exchange only Fourier coefficients, those of
+// a row also the grid.
 inline std::int64_t most_rows(const Resolution& resolution, int processes) {
   int rows = std::min(processes, resolution.pairs());
   while (processes % rows != 0) --rows;
   return rows;
 }
 
-// The block of the item in this position, of items that are dealt to and fro.
+// The block of the item at this position if items are dealt to blocks forth and back.
 inline int dealt_to(int position, int blocks) {
   const int place = position % (2 * blocks);
   return place < blocks ? place : 2 * blocks - 1 - place;
@@ -92,11 +92,11 @@ class Line {
   Partners others_ = Partners::none();
 };
 
-// A row of the grid has the same pairs of latitudes, a column the same longitudes and wave numbers.
+// A grid row has the same pairs of latitudes, and a column has the same longitudes and wave numbers.
 class Decomposition {
  public:
-  // `rows`: of the process grid; 0: as many as possible. Throws Unavailable where the processes cannot share the
-  // problem.
+  // `rows`: number of rows of the process grid; 0: as many as possible. Throws Unavailable if the problem cannot
+  // be divided among the processes.
   Decomposition(const Resolution& resolution, const Communicator& world, std::int64_t rows, const Methods& methods)
       : resolution_(resolution),
         methods_(methods),
@@ -122,34 +122,34 @@ class Decomposition {
   const Resolution& resolution() const { return resolution_; }
   const Methods& methods() const { return methods_; }
   const Communicator& world() const { return world_; }
-  // The row, along longitudes, and the column, along latitudes, of this process.
+  // This process's row, along longitudes, and column, along latitudes.
   const Line& row() const { return row_; }
   const Line& column() const { return column_; }
 
-  // Pairs of latitudes of a row of the grid, counted from the poles.
+  // Pairs of latitudes of a grid row, counted from the poles.
   Range pairs(int row) const { return part(resolution_.pairs(), grid_.rows(), row); }
   Range pairs() const { return pairs(column_.place()); }
-  // The share of these that one process of the row transforms after a transposition, counted from the first
+  // The part of these that one process of the row transforms after a transposition, counted from the first
   // of them.
   Range transposed_pairs(int column) const { return part(pairs().size(), grid_.columns(), column); }
-  // Longitudes of a column of the grid.
+  // Longitudes of a grid column.
   Range longitudes(int column) const { return part(resolution_.longitudes, grid_.columns(), column); }
   Range longitudes() const { return longitudes(row_.place()); }
 
-  // The wave numbers of a column of the grid, in one block after another for its processes. They are dealt
-  // out like cards, so that all have as many degrees n, within one round, although a larger m has fewer.
+  // The wave numbers of a grid column, in one block after another for its processes. They are dealt out like
+  // cards: although a larger m has fewer degrees n, the numbers of degrees differ by at most one round.
   const std::vector<int>& wavenumbers(int column) const { return wavenumbers_[column]; }
   const std::vector<int>& wavenumbers() const { return wavenumbers(row_.place()); }
-  // The indices, in these, of one process's block.
+  // The indices of one process's block among the wave numbers.
   Range block(int row) const { return blocks_[row]; }
   Range all_wavenumbers() const { return {0, static_cast<int>(wavenumbers().size())}; }
   // The indices of the wave numbers whose spectral coefficients this process has and advances: its block, or
-  // the whole column's where sums arrive at all.
+  // the whole column's if all processes receive the sums.
   Range own_wavenumbers() const {
     return methods_.legendre == LegendreMethod::allreduce ? all_wavenumbers() : block(column_.place());
   }
 
-  // The column with the wave numbers -m of those of this one.
+  // The column that has the wave numbers -m for this column's wave numbers m.
   int mirrored_column() const {
     const int wanted = (grid_.columns() - residue(row_.place())) % grid_.columns();
     int column = 0;
@@ -173,7 +173,7 @@ class Decomposition {
     share(resolution_.truncation + 1, "wave numbers",
           methods_.legendre == LegendreMethod::allreduce ? columns : rows * columns);
     if (methods_.fourier == FourierMethod::transposition) {
-      const int pairs = resolution_.pairs() / rows;  // at least
+      const int pairs = resolution_.pairs() / rows;  // minimum
       if (pairs < columns)
         refuse({"fft=transposition: a grid row has ", pairs, " pairs of latitudes; it needs at least ", columns,
                 ", the number of grid columns"});
@@ -198,7 +198,7 @@ class Decomposition {
   Line row_;
   Line column_;
   std::vector<std::vector<int>> wavenumbers_;  // by column
-  std::vector<Range> blocks_;                  // of this column's, by row
+  std::vector<Range> blocks_;                  // blocks of this column, by row
 };
 
 }  // namespace scope::shallow_water

@@ -1,4 +1,4 @@
-// Messages of the model: all pass through here, so that they are counted and belong to a phase.
+// Messages of the model: all pass through here, so that they are counted and assigned to a phase.
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +22,7 @@ inline std::vector<std::ptrdiff_t> begins_of(const std::vector<std::ptrdiff_t>& 
   return begins;
 }
 
-// For MPI: the counts of slabs, none for this process itself, and their begins.
+// Counts and beginnings of slabs for MPI; the count of this process's own slab is 0.
 struct Parcels {
   std::vector<int> counts;
   std::vector<int> begins;
@@ -35,18 +35,18 @@ struct Parcels {
   }
 };
 
-// A collective sum counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
+// A collective sum is counted as the messages of recursive doubling: ceil(log2 p) messages of the whole vector.
 class Exchange {
  public:
   enum class Way {
     blocking,
     nonblocking,
-    shared_memory,  // blocking; transpositions among processes of one host through memory that they share
+    shared_memory,  // blocking; transpositions between processes of one host use shared memory
   };
 
   explicit Exchange(Way way) : way_(way) {}
 
-  // From here on, messages are counted and their time belongs to `phases`; without phases, it belongs to nothing.
+  // From now on, messages are counted from zero, and their time is assigned to `phases` if it is not null.
   void begin(Phases* phases) {
     phases_ = phases;
     messages_ = bytes_ = 0;
@@ -56,10 +56,10 @@ class Exchange {
 
   bool nonblocking() const { return way_ == Way::nonblocking; }
   bool shares_memory() const { return way_ == Way::shared_memory; }
-  // Sent by this process since `begin`.
+  // Messages sent by this process since `begin`, and their bytes.
   std::int64_t messages() const { return messages_; }
   std::int64_t bytes() const { return bytes_; }
-  // Since `begin`, of every process alike.
+  // Meetings since `begin`, the same on every process.
   std::size_t meetings() const { return meetings_; }
 
   void compute() { enter(Phase::compute); }
@@ -68,7 +68,7 @@ class Exchange {
     ++meetings_;
     if (phases_ != nullptr) phases_->meet(Phase::exchange, partners);
   }
-  // The others of a line meet, and this process need not wait: all go through the same meetings.
+  // For a process that need not wait when the others of a line meet: all count the same meetings.
   void pass() {
     meet(nobody_);
     compute();
@@ -81,7 +81,7 @@ class Exchange {
     bytes_ += doubles * static_cast<std::int64_t>(sizeof(double));
   }
 
-  // Sends to one process of the line and receives from another one, or the same; returns when both are done.
+  // Sends to one process of the line and receives from the same or another one; returns when both are done.
   void swap(const Line& line, const double* sent, std::ptrdiff_t sent_size, int to, double* received,
             std::ptrdiff_t received_size, int from) {
     meet(line.at(from));
@@ -98,7 +98,7 @@ class Exchange {
     count_sum(line, size);
     compute();
   }
-  // Starts the sum, which is complete when the request is.
+  // Starts the sum, which is complete when the request is complete.
   void start_sum(const Line& line, double* values, std::ptrdiff_t size, MPI_Request* request) {
     communicate();
     MPI_Iallreduce(MPI_IN_PLACE, values, as_count(size), MPI_DOUBLE, MPI_SUM, line.handle(), request);
@@ -135,15 +135,15 @@ class Exchange {
 };
 
 // Every process of a line sends one slab of doubles to every other one: by the library's all-to-all, by
-// nonblocking messages, which travel while slabs of others are made and taken, or, on one host, through memory that
-// they share.
+// nonblocking messages, which are in flight while other slabs are made and taken, or, on one host, through shared
+// memory.
 class Transposition {
  public:
   struct Made {};
   struct Kept {};
 
-  // The sizes of slabs for, and from, each process of the line, one after another in memory. Collective over the
-  // line.
+  // `sent`, `received`: sizes of the slabs for and from each process of the line, one after another in memory.
+  // Collective over the line.
   Transposition(const Line& line, const std::vector<std::ptrdiff_t>& sent,
                 const std::vector<std::ptrdiff_t>& received, const Exchange& exchange)
       : line_(line),
@@ -160,10 +160,10 @@ class Transposition {
   std::ptrdiff_t sent_size() const { return sent_begins_.back(); }
   std::ptrdiff_t received_size() const { return received_begins_.back(); }
 
-  // `make(place, slab)` fills the slab for a process, or all are `made` in `sent`; `take(place, slab)` uses the one that
-  // came from it, or all are `kept` in `received`. This process's own slab is not sent: `make` may put it where it
-  // belongs, or among those that are sent, where `take` finds it. The order of both is the same for either kind of
-  // message.
+  // `make(place, slab)` fills the slab for a process, unless all are already `made` in `sent`; `take(place, slab)`
+  // uses the slab from a process, unless all are `kept` in `received`. This process's own slab is not sent: `make`
+  // may put it in its final place, or among the slabs to be sent, where `take` finds it. The order of calls is the
+  // same for all kinds of messages.
   template <class Sent, class Make, class Take>
   void run(Exchange& exchange, Sent* sent, double* received, Make make, Take take) {
     const int size = line_.size();
@@ -235,9 +235,9 @@ class Transposition {
     MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
     exchange.compute();
   }
-  // Another process, not this one itself.
+  // Whether another process shares memory with this one.
   bool shares_with(int place) const { return shared_ && place != line_.place() && shared_->reaches(place); }
-  // Between the slabs and shared memory.
+  // Copies between the slabs and shared memory.
   void store(Exchange& exchange, const double* sent, int to) {
     exchange.communicate();
     std::copy_n(sent + sent_begins_[to], sent_begins_[to + 1] - sent_begins_[to], shared_->own(to).data());
@@ -250,8 +250,8 @@ class Transposition {
   }
 
   const Line& line_;
-  std::vector<std::ptrdiff_t> sent_begins_;      // and their end
-  std::vector<std::ptrdiff_t> received_begins_;  // and their end
+  std::vector<std::ptrdiff_t> sent_begins_;      // and the end of the last
+  std::vector<std::ptrdiff_t> received_begins_;  // and the end of the last
   std::vector<MPI_Request> sends_;
   std::vector<MPI_Request> receives_;
   std::optional<SharedSlots> shared_;  // one slot for each process of the line

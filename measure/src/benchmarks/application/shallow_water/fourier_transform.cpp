@@ -33,8 +33,8 @@ SCOPE_INLINE inline Complex<Real> turned(const Complex<Real>& a) {
   return {a.im, -a.re};
 }
 
-// Transforms of 2, 3, 4, 5 and 8 points, in place (Temperton 1983, J. Comput. Phys. 52, 1-23). `flops`: of a
-// transform of one complex line.
+// Transforms of 2, 3, 4, 5 and 8 points, in place (Temperton 1983, J. Comput. Phys. 52, 1-23). `flops`: operations
+// for one complex line.
 template <int radix>
 struct Butterfly;
 
@@ -84,8 +84,8 @@ struct Butterfly<5> {
   static constexpr int flops = 48;
   template <class Values>
   SCOPE_INLINE static void apply(Values* x) {
-    constexpr double cos_1 = 0.30901699437494742410;   // of 2 pi / 5
-    constexpr double cos_2 = -0.80901699437494742410;  // of 4 pi / 5
+    constexpr double cos_1 = 0.30901699437494742410;   // cos(2 pi / 5)
+    constexpr double cos_2 = -0.80901699437494742410;  // cos(4 pi / 5)
     constexpr double sin_1 = 0.95105651629515357212;
     constexpr double sin_2 = 0.58778525229247312917;
     const Values sum_1 = x[1] + x[4];
@@ -124,15 +124,15 @@ struct Butterfly<8> {
   }
 };
 
-// One pass of Stockham's method, after which the transforms are `radix` times as long (Van Loan 1992,
-// Computational Frameworks for the Fast Fourier Transform, section 1.7). `roots`: of this transform.
+// One pass of Stockham's method, which multiplies the length of the transforms by `radix` (Van Loan 1992,
+// Computational Frameworks for the Fast Fourier Transform, section 1.7). `roots`: roots of unity of the transform.
 struct Pass {
   const double* from;
   double* to;
   int done;  // length of the transforms so far
   int rest;  // points over (done * radix)
   int lines;
-  int re;  // where the real parts of a point begin
+  int re;  // offset of the real parts of a point
   int im;
 
   template <int lanes, int radix, class Root>

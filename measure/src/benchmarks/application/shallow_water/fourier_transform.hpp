@@ -1,7 +1,7 @@
-// Complex Fourier transforms of many lines side by side, with 2, 3, 4, 5 and 8 as radices.
+// Complex Fourier transforms of many adjacent lines, with radices 2, 3, 4, 5 and 8.
 //
-// Two real lines are one complex one: here a latitude and its mirror image in the other hemisphere, which the
-// Legendre transform combines anyway. So no transform of real data is needed.
+// Two real lines form one complex line: here a latitude and its mirror image in the other hemisphere, which the
+// Legendre transform combines anyway. Therefore no transform of real data is needed.
 #pragma once
 
 #include <vector>
@@ -14,17 +14,17 @@ namespace scope::shallow_water {
 // A line has `points` elements of 2 `lines` doubles: the real parts of all lines, then their imaginary parts.
 class FourierTransform {
  public:
-  // Throws std::invalid_argument where `points` has another prime factor than 2, 3 and 5.
+  // Throws std::invalid_argument if `points` has other prime factors than 2, 3 and 5.
   FourierTransform(int points, int lines, npb::Width width);
 
   // X_k = sum over i of x_i exp(-2 pi i k i / points), k = 0 ... points-1, not scaled. The result is
   // overwritten by the next transform.
   const double* forward(const double* from) { return transform(from, 0, lines_); }
-  // The transform with exp(+2 pi i k i / points).
+  // The same transform with exp(+2 pi i k i / points).
   const double* backward(const double* from) { return transform(from, lines_, 0); }
 
   int points() const { return points_; }
-  // Floating point operations of one transform of all lines.
+  // Number of floating-point operations of one transform of all lines.
   double flops() const { return flops_; }
 
  private:
@@ -33,7 +33,7 @@ class FourierTransform {
     double im;
   };
 
-  // Exchanging real and imaginary parts, `re` and `im` elements into each point, reverses the direction.
+  // `re`, `im`: offsets of the real and imaginary parts in each point; swapping them reverses the direction.
   const double* transform(const double* from, int re, int im);
 
   int points_;

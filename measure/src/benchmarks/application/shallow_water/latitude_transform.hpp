@@ -1,7 +1,7 @@
-// Legendre transforms along latitudes that a column of processes shares: by transposition, so that every
-// process has some wave numbers on all latitudes, or by sums over the processes, either at once (allreduce)
-// or block by block round a ring (Worley & Foster 1994; Foster & Worley 1997, SIAM J. Sci. Comput. 18,
-// 806-837).
+// Legendre transforms along latitudes that are divided among a column of processes: by transposition, so that
+// every process has some wave numbers on all latitudes, or by sums over the processes, either at once
+// (allreduce) or block by block around a ring (Worley & Foster 1994; Foster & Worley 1997, SIAM J. Sci. Comput.
+// 18, 806-837).
 #pragma once
 
 #include "benchmarks/application/shallow_water/decomposition.hpp"
@@ -11,8 +11,8 @@
 
 namespace scope::shallow_water {
 
-// Fourier coefficients of all wave numbers of the column on the own pairs of latitudes, as in `LegendreTransform`,
-// and spectral coefficients of `Decomposition::own_wavenumbers`, 2 `values` doubles each.
+// From Fourier coefficients of all wave numbers of the column on this process's pairs of latitudes, as in
+// `LegendreTransform`, to spectral coefficients of `own_wavenumbers`, 2 `values` doubles each, and back.
 class LatitudeTransform {
  public:
   LatitudeTransform(const Decomposition& decomposition, const LegendreTransform& table, int values,
@@ -65,7 +65,7 @@ class LatitudeTransform {
     synthesize_round_ring(spectral, fourier);
   }
 
-  // What a `LegendreTransform` for these methods needs: wave numbers and bands of latitudes.
+  // Wave numbers and bands of latitudes that a `LegendreTransform` needs for these methods.
   static std::vector<int> tabulated_wavenumbers(const Decomposition& decomposition) {
     const auto& all = decomposition.wavenumbers();
     if (decomposition.methods().legendre != LegendreMethod::transposition) return all;
@@ -79,7 +79,7 @@ class LatitudeTransform {
     return bands;
   }
 
-  // Floating point operations of either, of all processes together.
+  // Number of floating-point operations of either direction, for all processes together.
   static double flops(const Resolution& resolution, int values) {
     const double coefficients = 0.5 * (resolution.truncation + 1) * (resolution.truncation + 4);
     return 2 * coefficients * resolution.pairs() * 2 * values;
@@ -102,7 +102,7 @@ class LatitudeTransform {
       table_.analyse(all, pairs_, fourier, spectral, width_);
       return exchange_.sum(column, spectral, table_.spectral_size(all, width_));
     }
-    // The sums of each block are on their way while the next is computed.
+    // The sums of each block are in flight while the next block is computed.
     std::vector<MPI_Request> requests(column.size());
     double* to = spectral;
     for (int block = 0; block < column.size(); ++block) {
@@ -115,7 +115,7 @@ class LatitudeTransform {
     MPI_Waitall(column.size(), requests.data(), MPI_STATUSES_IGNORE);
     exchange_.compute();
   }
-  // The sums of a block pass all processes and end where its coefficients belong; each process adds its share.
+  // The sums of a block pass through all processes, each of which adds its part, and end at the block's owner.
   void analyse_round_ring(const double* fourier, double* spectral) {
     const Line& column = decomposition_.column();
     const int size = column.size();
@@ -158,7 +158,7 @@ class LatitudeTransform {
         },
         Transposition::Kept{});
   }
-  // The coefficients of all blocks pass all processes, which evaluate them on their latitudes.
+  // The coefficients of all blocks pass through all processes, which evaluate them on their latitudes.
   void synthesize_round_ring(const double* spectral, double* fourier) {
     const Line& column = decomposition_.column();
     const int size = column.size();
@@ -207,12 +207,12 @@ class LatitudeTransform {
   Exchange& exchange_;
   int width_;
   Range pairs_;
-  std::optional<Transposition> to_latitudes_;    // Fourier coefficients of own wave numbers on all latitudes
-  std::optional<Transposition> from_latitudes_;  // and back
+  std::optional<Transposition> to_latitudes_;    // Fourier coefficients of this process's wave numbers
+  std::optional<Transposition> from_latitudes_;  // the same in reverse
   LargeArray on_all_latitudes_;
-  std::vector<double> traveling_;  // the blocks of a ring
+  std::vector<double> traveling_;  // the block being passed around a ring
   std::vector<double> arriving_;
-  std::vector<double> share_;  // of this process in the sums of a block
+  std::vector<double> share_;  // this process's part of the sums of a block
 };
 
 }  // namespace scope::shallow_water

@@ -14,8 +14,8 @@ inline double recurrence_factor(int n, int m) {
   return std::sqrt((degree * degree - order * order) / (4 * degree * degree - 1));
 }
 
-// P_m^m(mu) ... P_degree^m(mu), 0 <= m <= degree. The recurrence over n from the sectoral function is stable
-// upwards (Belousov 1962, Tables of Normalized Associated Legendre Polynomials).
+// P_m^m(mu) ... P_degree^m(mu), 0 <= m <= degree. The upward recurrence over n from the sectoral function is
+// stable (Belousov 1962, Tables of Normalized Associated Legendre Polynomials).
 inline std::vector<double> legendre_functions(int m, int degree, double mu) {
   const double cosine = std::sqrt((1 - mu) * (1 + mu));
   double sectoral = std::sqrt(0.5);

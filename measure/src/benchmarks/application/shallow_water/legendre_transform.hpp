@@ -1,5 +1,5 @@
-// The Legendre transforms of some wave numbers between some pairs of latitudes and spectral coefficients:
-// sums that are products of small matrices (Hack & Jakob 1992, sections 5.a and 5.d).
+// The Legendre transforms of some wave numbers between some pairs of latitudes and spectral coefficients, which
+// are products of small matrices (Hack & Jakob 1992, sections 5.a and 5.d).
 //
 // A latitude and its mirror image share one Legendre function: even n - m need the sum of both, odd n - m the
 // difference.
@@ -16,7 +16,7 @@
 
 namespace scope::shallow_water {
 
-// From `begin`, without `end`.
+// Includes `begin`, excludes `end`.
 struct Range {
   int begin;
   int end;
@@ -30,18 +30,18 @@ using npb::load;
 
 using npb::store;
 
-// Functions of high m vanish towards the poles: below this they change no sum, but would slow it down as
-// denormal numbers.
+// Functions of high m vanish towards the poles: below this limit they do not change sums, but would slow them
+// down as denormal numbers.
 constexpr double negligible = 1e-100;
 
-// Four pairs in two or three vectors each: eight independent sums hide the latency of additions, and twelve
-// fill sixteen registers with what they are made of, where a product needs none of its own.
+// Four pairs in two or three vectors each: eight independent sums hide the latency of additions; twelve sums and
+// their operands fill sixteen registers if products do not need registers of their own.
 constexpr int pairs_together = 4;
 
 template <int lanes>
 constexpr int vectors_together = lanes > 2 ? 3 : 2;
 
-// Calls job<pairs>(first) for groups of all `count` pairs. The functions of a group stand side by side.
+// Calls job<pairs>(first) for groups of all `count` pairs. The functions of a group are adjacent.
 template <class Job>
 SCOPE_INLINE inline void in_groups(int count, Job&& job) {
   int pair = 0;
@@ -50,9 +50,9 @@ SCOPE_INLINE inline void in_groups(int count, Job&& job) {
   for (; pair < count; ++pair) job.template operator()<1>(pair);
 }
 
-// Calls job<vectors, Real>(first column) for blocks of all columns. The last vector of all ends with the
-// columns, and may overlap the one before; both are in one block, which adds to their columns once. Vectors of
-// two do not overlap: columns are real and imaginary parts.
+// Calls job<vectors, Real>(first column) for blocks of all columns. The last vector ends with the last column and
+// may overlap the previous vector; both are then in one block, which adds to their columns once. Vectors of two do
+// not overlap, since columns are real and imaginary parts.
 template <int lanes, class Job>
 SCOPE_INLINE inline void in_vectors(int columns, Job&& job) {
   using Real = typename npb::Vector<lanes>::Type;
@@ -69,8 +69,8 @@ SCOPE_INLINE inline void in_vectors(int columns, Job&& job) {
   if (left == 1) job.template operator()<1, Real>(column);
 }
 
-// Some pairs of latitudes, and one parity of a wave number: functions P_n at the pairs, and `columns` values of
-// each pair and, `spectral_row` apart, of each n. Functions are read in their order.
+// Some pairs of latitudes, and one parity of a wave number: functions P_n at the pairs, `columns` values for each
+// pair and, `spectral_row` apart, `columns` values for each n. Functions are read in the order of storage.
 template <class Fourier, class Spectral>
 struct Band {
   const double* functions;
@@ -129,14 +129,14 @@ struct Band {
   }
 };
 
-// Data of one wave number m are, where `width` doubles are transformed together:
+// Layout of the data of one wave number m if `width` doubles are transformed together:
 // - spectral coefficients: for each degree n = m ... truncation + 1, `width` doubles;
 // - Fourier coefficients: for the even and then the odd part, and for each pair of latitudes, `width`
 //   doubles.
 class LegendreTransform {
  public:
-  // A table for all `wavenumbers`, on the pairs of latitudes in `bands`, which follow one another: those that are transformed
-  // together.
+  // Tabulates all `wavenumbers` on the pairs of latitudes in `bands`, which follow one another. The pairs of a
+  // band are transformed together.
   LegendreTransform(const Quadrature& quadrature, int truncation, std::vector<int> wavenumbers,
                     const std::vector<Range>& bands, npb::Width width)
       : truncation_(truncation),
@@ -167,7 +167,7 @@ class LegendreTransform {
 
   const std::vector<int>& wavenumbers() const { return wavenumbers_; }
   int degrees(int index) const { return truncation_ + 2 - wavenumbers_[index]; }
-  // Doubles of the spectral coefficients of a range of wave numbers, which follow one another.
+  // Number of doubles in the spectral coefficients of a range of wave numbers, which follow one another.
   std::ptrdiff_t spectral_size(Range indices, int width) const {
     return (coefficients_before_[indices.end] - coefficients_before_[indices.begin]) * width;
   }
@@ -176,37 +176,37 @@ class LegendreTransform {
   }
 
   // Adds the contribution of one of the bands to the spectral coefficients of the wave numbers in `indices`:
-  // S_n += sum over pairs of P_n (sum or difference of both hemispheres), which are to be weighted already.
-  // `fourier` and `spectral` begin with the first of `indices`, and have nothing of other bands.
+  // S_n += sum over pairs of P_n (sum or difference of both hemispheres), which must be already weighted.
+  // `fourier` and `spectral` begin with the first of `indices` and do not contain data of other bands.
   void analyse(Range indices, Range band, const double* fourier, double* spectral, int width) const {
     in_bands(indices, band, fourier, spectral, width,
              []<int pairs, int vectors, class Real>(const auto& here, int pair, int first)
                  SCOPE_INLINE { here.template analyse<pairs, vectors, Real>(pair, first); });
   }
 
-  // F = sum over n of S_n P_n, the even and the odd part of each pair of latitudes.
+  // F = sum over n of S_n P_n, for the even and the odd part of each pair of latitudes.
   void synthesize(Range indices, Range band, const double* spectral, double* fourier, int width) const {
     in_bands(indices, band, fourier, spectral, width,
              []<int pairs, int vectors, class Real>(const auto& here, int pair, int first)
                  SCOPE_INLINE { here.template synthesize<pairs, vectors, Real>(pair, first); });
   }
 
-  // Multiplications and additions of one of these.
+  // Number of multiplications and additions of one transform.
   double flops(Range indices, Range pairs, int width) const {
     return 2.0 * static_cast<double>(spectral_size(indices, width)) * pairs.size();
   }
-  // Bytes of the tabulated functions.
+  // Size of the tabulated functions in bytes.
   std::size_t bytes() const { return functions_.size() * sizeof(double); }
 
  private:
   int degrees(int index, int parity) const { return (degrees(index) + 1 - parity) / 2; }
-  // Where P_n of n = m + parity, m + parity + 2, ... begin in `functions_`, at the first pair of a band or of a group.
+  // Index in `functions_` of P_n for n = m + parity, m + parity + 2, ... at the first pair of a band or group.
   std::ptrdiff_t begin(int index, int parity, int pair) const {
     return begins_[2 * static_cast<std::size_t>(index) + parity] +
            static_cast<std::ptrdiff_t>(pair - pairs_.begin) * degrees(index, parity);
   }
-  // Does some work on every wave number and parity in one of the bands.
-  // `work` is called as work<pairs, vectors, Real>(Band of a wave number and parity, pair, first column).
+  // Does `work` on every wave number and parity in one of the bands.
+  // It is called as work<pairs, vectors, Real>(Band of a wave number and parity, pair, first column).
   template <class Fourier, class Spectral, class Work>
   void in_bands(Range indices, Range band, Fourier* fourier, Spectral* spectral, int width, Work work) const {
     npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
@@ -229,7 +229,7 @@ class LegendreTransform {
       }
     });
   }
-  // The values of one pair in a group of `pairs`, which begins with `first`.
+  // Stores the values of one pair in a group of `pairs`, which begins with `first`.
   void tabulate(int index, double node, int pairs, int first, int pair) {
     const auto values = legendre_functions(wavenumbers_[index], truncation_ + 1, node);
     for (const int parity : {0, 1}) {
@@ -243,9 +243,9 @@ class LegendreTransform {
   std::vector<int> wavenumbers_;
   Range pairs_;
   npb::Width width_;
-  std::vector<std::ptrdiff_t> coefficients_before_;  // of each wave number
-  std::vector<std::ptrdiff_t> begins_;               // of each wave number and parity, in `functions_`
-  // For each wave number, parity, group of up to four pairs and n: the values at all pairs of the group.
+  std::vector<std::ptrdiff_t> coefficients_before_;  // by wave number
+  std::vector<std::ptrdiff_t> begins_;               // by wave number and parity, in `functions_`
+  // The values at all pairs of a group, by wave number, parity, group of up to four pairs, and n.
   LargeArray functions_;
 };
 

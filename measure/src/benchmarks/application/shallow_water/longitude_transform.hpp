@@ -1,6 +1,6 @@
-// Fourier transforms along longitudes that a row of processes shares: by transposition, so that every process
-// has whole lines, or distributed, where processes exchange halves of them (Worley & Foster 1994; Foster &
-// Worley 1997, SIAM J. Sci. Comput. 18, 806-837).
+// Fourier transforms along longitudes that are divided among a row of processes: by transposition, so that every
+// process has whole lines, or distributed, so that processes exchange halves of lines (Worley & Foster 1994;
+// Foster & Worley 1997, SIAM J. Sci. Comput. 18, 806-837).
 #pragma once
 
 #include <numbers>
@@ -13,19 +13,19 @@
 
 namespace scope::shallow_water {
 
-// Operations of split and join for one value of a pair of latitudes: four sums of both transforms and four of both
-// hemispheres, of split also four multiplications.
+// Operations of split or join for one value of a pair of latitudes: four sums of both transforms and four of both
+// hemispheres, and in split also four multiplications.
 constexpr double flops_of_split = 12;
 
 inline void copy(const double* from, std::ptrdiff_t size, double* to) { std::copy(from, from + size, to); }
 constexpr Transposition::Made made;
 constexpr Transposition::Kept kept;
 
-// With L values in every point, the data of a process are:
-// - on the grid, for each own pair of latitudes and own longitude: L values of the northern, L of the
+// With L values at every point, the data of a process are:
+// - grid values, for each of its pairs of latitudes and longitudes: L values of the northern, then L of the
 //   southern latitude;
-// - Fourier coefficients, for each wave number of the column: the even part (sum of both hemispheres) for
-//   each own pair of latitudes, then the odd part (difference), each L real and L imaginary parts.
+// - Fourier coefficients, for each wave number of the column: the even part (sum of both hemispheres) for each
+//   of its pairs of latitudes, then the odd part (difference), each with L real and L imaginary parts.
 class LongitudeTransform {
  public:
   LongitudeTransform(const Decomposition& decomposition, const Quadrature& quadrature, int values,
@@ -77,8 +77,8 @@ class LongitudeTransform {
     received_.resize(coefficients_out_->received_size());
   }
 
-  // The own pairs of latitudes that are transformed together: one after another, which stay in the cache, where this
-  // process has whole lines; otherwise all, so that few messages carry them.
+  // The pairs of latitudes that this process transforms together: single pairs, which stay in the cache, if it has
+  // whole lines; otherwise all, to send few messages.
   static std::vector<Range> bands(const Decomposition& decomposition) {
     const int pairs = decomposition.pairs().size();
     if (decomposition.row().size() > 1) return {{0, pairs}};
@@ -87,8 +87,8 @@ class LongitudeTransform {
     return bands;
   }
 
-  // Fourier coefficients, those of one of the bands, times the quadrature's weight of each latitude. Overwrites
-  // the grid, which has nothing of other bands.
+  // Computes the Fourier coefficients of one of the bands, times each latitude's quadrature weight. Overwrites the
+  // grid, which must not contain data of other bands.
   void analyse(Range band, double* grid, double* fourier) {
     if (decomposition_.row().size() == 1) return analyse_alone(band, grid, fourier);
     const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
@@ -100,15 +100,15 @@ class LongitudeTransform {
     distributed ? synthesize_distributed(fourier, grid) : synthesize_transposed(fourier, grid);
   }
 
-  // Floating point operations of either, of all processes together, where no work is distributed.
+  // Number of floating-point operations of either direction, for all processes together, as if not distributed.
   static double flops(const Resolution& resolution, int values) {
     const FourierTransform whole(resolution.longitudes, values, npb::Width::scalar);
     return resolution.pairs() * (whole.flops() + flops_of_split * values * (resolution.truncation + 1));
   }
 
  private:
-  // The Fourier coefficients of some wave numbers of a pair of latitudes, even parts `apart` doubles from odd
-  // ones, from and to a complex transform of northern latitude + i southern latitude.
+  // Convert between the complex transform of northern latitude + i southern latitude and the Fourier coefficients
+  // of some wave numbers of a pair of latitudes, with even parts `apart` doubles before odd parts.
   void split(const double* line, const std::vector<int>& wavenumbers, double weight, double* even,
              std::ptrdiff_t apart) const {
     const int points = transform_.points();
@@ -128,7 +128,7 @@ class LongitudeTransform {
       }
     });
   }
-  // Those of one wave number m, from and to those of m and -m.
+  // Convert between the coefficients of one wave number m and those of m and -m.
   template <int lanes>
   SCOPE_INLINE void split(const double* positive, const double* negative, double weight, double* even,
                           double* odd) const {
@@ -176,7 +176,7 @@ class LongitudeTransform {
     return even_of(const_cast<double*>(fourier), index, pair);
   }
   std::ptrdiff_t to_odd() const { return pairs_.size() * element(); }
-  // The weight of a pair of this rank.
+  // The weight of one of this rank's pairs.
   double weight(int pair) const {
     return quadrature_.weights[pairs_.begin + pair] / decomposition_.resolution().longitudes;
   }
@@ -224,7 +224,7 @@ class LongitudeTransform {
   void synthesize_transposed(const double* fourier, double* grid) {
     const Line& row = decomposition_.row();
     const Range mine = decomposition_.transposed_pairs(row.place());
-    // Each process of the row gets its pairs of latitudes.
+    // Each process of the row receives its pairs of latitudes.
     coefficients_in_->run(
         exchange_, received_.data(), packed_.data(),
         [&](int column, double* slab) {
@@ -323,7 +323,7 @@ class LongitudeTransform {
         copy(from, element(), spectrum_.data() + (points - m) % points / columns * element());
         from += each;
       }
-      // After these: the coefficient of m = 0 is its own mirror image.
+      // Done last because the coefficient of m = 0 is its own mirror image.
       from = positive_.data() + pair * element();
       for (const int m : own) {
         copy(from, element(), spectrum_.data() + m / columns * element());
@@ -335,10 +335,10 @@ class LongitudeTransform {
     for (int distance = 1; distance < columns; distance *= 2) butterfly(grid, distance, false);
   }
 
-  // One stage of a distributed transform, with the process of the row at this distance.
-  // Decimation in frequency: of a group of 2 `distance` processes, the first half keeps the sums of both
-  // halves' points, the second one the differences times exp(-2 pi i s / n), with s the number of the point in
-  // its half and n points in the group. Backwards the same in reverse order.
+  // One stage of a distributed transform, with the process at this distance in the row.
+  // Decimation in frequency: in a group of 2 `distance` processes, the first half keeps the sums of both halves'
+  // points, and the second half keeps the differences times exp(-2 pi i s / n), where s is the number of the point
+  // in its half and n the number of points in the group. The backward transform does the same in reverse order.
   void butterfly(double* grid, int distance, bool forward) {
     const Line& row = decomposition_.row();
     const int partner = row.place() ^ distance;
@@ -349,9 +349,9 @@ class LongitudeTransform {
       exchange_.swap(row, grid, values * pairs, partner, received_.data(), values * pairs, partner);
       combine(grid, {0, pairs}, distance);
     } else {
-      // While the second half of the pairs travels, the first one is combined.
+      // The first half of the pairs is combined while the second half is in flight.
       const Range halves[] = {{0, (pairs + 1) / 2}, {(pairs + 1) / 2, pairs}};
-      MPI_Request requests[2][2];  // of each half: to receive and to send
+      MPI_Request requests[2][2];  // for each half: to receive and to send
       exchange_.communicate();
       for (int half = 0; half < 2; ++half) {
         Exchange::start_receive(row, received_.data() + halves[half].begin * values, halves[half].size() * values,
@@ -364,7 +364,7 @@ class LongitudeTransform {
       exchange_.offer();
       exchange_.meet(row.at(partner));
       for (int half = 0; half < 2; ++half) {
-        // What is sent must not change before it has left.
+        // Data must not change before they are sent.
         MPI_Waitall(2, requests[half], MPI_STATUSES_IGNORE);
         exchange_.compute();
         combine(grid, halves[half], distance);
@@ -373,8 +373,8 @@ class LongitudeTransform {
     }
     if (forward) turn(grid, distance, true);
   }
-  // The sum of own and partner's points in the first half of a group, the partner's minus the own ones in the
-  // second.
+  // Computes the sum of this process's and its partner's points in the first half of a group, and the partner's
+  // minus its own in the second half.
   void combine(double* grid, Range pairs, int distance) {
     const double sign = (decomposition_.row().place() & distance) != 0 ? -1 : 1;
     const std::ptrdiff_t values = longitudes_.size() * element();
@@ -387,7 +387,7 @@ class LongitudeTransform {
       });
     });
   }
-  // Multiplies the points of the second half of a group by exp(-2 pi i s / n), backwards by its conjugate.
+  // Multiplies the points of the second half of a group by exp(-2 pi i s / n), or by its conjugate if backward.
   void turn(double* grid, int distance, bool forward) {
     const int place = decomposition_.row().place();
     if ((place & distance) == 0) return;
@@ -420,8 +420,8 @@ class LongitudeTransform {
   Range pairs_;
   Range longitudes_;
   FourierTransform transform_;
-  LargeArray spectrum_;  // of a line, in which those beyond the truncation stay 0
-  // Transposition: lines between processes, and Fourier coefficients between processes.
+  LargeArray spectrum_;  // of a line; coefficients beyond the truncation stay 0
+  // For transposition: exchange lines and Fourier coefficients between processes.
   std::optional<Transposition> lines_out_;
   std::optional<Transposition> lines_in_;
   std::optional<Transposition> coefficients_out_;
@@ -430,9 +430,9 @@ class LongitudeTransform {
   std::vector<double> line_;
   LargeArray packed_;
   LargeArray received_;
-  // Distributed transforms.
-  std::vector<double> positive_;  // coefficients of m, for each own wave number and pair
-  std::vector<double> negative_;  // of -m, to or from the mirrored column
+  // For distributed transforms.
+  std::vector<double> positive_;  // coefficients of m, for each of this process's wave numbers and pairs
+  std::vector<double> negative_;  // coefficients of -m, to or from the mirrored column
   std::vector<double> mirrored_;
 };
 

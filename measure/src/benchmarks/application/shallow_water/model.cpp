@@ -9,18 +9,18 @@ namespace {
 
 constexpr double a = earth::radius;
 
-// At T42: 20 minutes, and hyperdiffusion that damps the shortest wave by a factor e in 28 hours. Both follow
-// the shortest wave to other truncations: the same Courant number, the same damping.
+// At T42: 20 minutes, and hyperdiffusion that damps the shortest wave by a factor e in 28 hours. Both are scaled
+// with the shortest wave of other truncations, so that Courant number and damping stay the same.
 constexpr double time_step_at_t42_s = 1200;
 constexpr double diffusion_at_t42 = 5e15;  // m^4/s
 // Coefficient of the filter that couples odd and even time steps (Robert 1966; Asselin 1972, Mon. Weather
 // Rev. 100).
 constexpr double filter = 0.05;
 
-constexpr double flops_of_products = 13;  // of a level of a point
-constexpr double flops_of_advance = 58;   // of a level of the real or imaginary part of a coefficient
+constexpr double flops_of_products = 13;  // per point and level
+constexpr double flops_of_advance = 58;   // per level and real or imaginary part of a coefficient
 
-// Fields of the state.
+// Indices of the fields in the state.
 constexpr int vorticity = 0;
 constexpr int divergence = 1;
 constexpr int depth = 2;
@@ -39,7 +39,7 @@ Model::Model(const Decomposition& decomposition, const TestCase& test_case, int 
       pairs_(decomposition.pairs()),
       longitudes_(decomposition.longitudes()),
       time_step_s_(time_step_at_t42_s * 42 / decomposition.resolution().truncation),
-      // Steady and moving solutions are those of the equations without diffusion.
+      // The known steady and moving solutions solve the equations without diffusion.
       diffuses_(!test_case.has_solution()),
       quadrature_(gauss_legendre(decomposition.resolution().latitudes)),
       table_(quadrature_, decomposition.resolution().truncation,
@@ -63,8 +63,8 @@ std::vector<int> Model::own_wavenumbers() const {
 // Factors of the winds: U_n = a (-i m/(n (n+1)) delta_n + epsilon_{n+1}/(n+1) zeta_{n+1} - epsilon_n/n
 // zeta_{n-1}), and V_n with zeta and -delta for delta and zeta. They follow from U = (1/a) (d chi/d longitude
 // - (1 - mu^2) d psi/d mu) with zeta = Laplace(psi) and delta = Laplace(chi), and the recurrence of (1 -
-// mu^2) dP_n/dmu (Temperton 1991, Mon. Weather Rev. 119, 1303-1307): transforms need no derivatives of
-// Legendre functions, but a degree more.
+// mu^2) dP_n/dmu (Temperton 1991, Mon. Weather Rev. 119, 1303-1307): transforms do not need derivatives of
+// Legendre functions, but one more degree.
 void Model::make_harmonics() {
   const int truncation = decomposition_.resolution().truncation;
   const double diffusion = diffusion_at_t42 * square(42.0 * 43 / (truncation * (truncation + 1.0)));
@@ -82,7 +82,7 @@ void Model::make_harmonics() {
            .down = n > m ? a * epsilon / n : 0,
            .flux_up = n * epsilon_up,
            .flux_down = (n + 1) * epsilon,
-           // Solid rotation is not damped.
+           // Solid-body rotation is not damped.
            .damping_of_wind = diffuses_ ? diffusion * (square(laplacian) - square(2 / (a * a))) : 0,
            .damping_of_depth = diffuses_ ? diffusion * square(laplacian) : 0});
     }
@@ -91,7 +91,7 @@ void Model::make_harmonics() {
 
 void Model::make_grid() {
   const std::size_t points = 2 * static_cast<std::size_t>(pairs_.size()) * longitudes_.size();
-  // Neighbors of the first and the last coefficient are read, with a factor of 0.
+  // The neighbors of the first and the last coefficient are read too, with a factor of 0.
   const std::size_t coefficients = harmonics_.size() + 2;
   now_.assign(harmonics_.size() * state_width(), 0);
   before_ = now_;
@@ -125,7 +125,7 @@ double Model::longitude(int point) const {
   return 2 * std::numbers::pi * (longitudes_.begin + point) / decomposition_.resolution().longitudes;
 }
 
-// As a step does with E, A and B: zeta = T(-V, U) and delta = T(-U, -V).
+// Uses the same transforms as a step does for E, A and B: zeta = T(-V, U) and delta = T(-U, -V).
 void Model::start() {
   for (const Range& band : bands_) {
     double* to = written_.data();
@@ -180,12 +180,12 @@ void Model::step() {
     longitude_written_.analyse(band, written_.data(), fourier_written_.data());
   }
   analyse_latitudes();
-  // The first step begins with half a step forwards, so that it needs no earlier state.
+  // The first step begins with a forward half step, so that it does not need an earlier state.
   advance(steps_ == 0 ? time_step_s_ / 2 : time_step_s_, steps_ == 0);
   ++steps_;
 }
 
-// zeta, Phi, U and V on latitudes.
+// Computes zeta, Phi, U and V on latitudes.
 void Model::synthesize_latitudes() {
   const std::ptrdiff_t width = 2 * read_fields * static_cast<std::ptrdiff_t>(levels_);
   const std::ptrdiff_t wide = state_width();
@@ -193,7 +193,7 @@ void Model::synthesize_latitudes() {
     for (std::size_t k = 0; k < harmonics_.size(); ++k) {
       const Harmonic& h = harmonics_[k];
       const double* const here = now_.data() + k * wide;
-      // Where there is no such neighbor, the factor is 0.
+      // If there is no such neighbor, the factor is 0.
       const double* const above = k + 1 < harmonics_.size() ? here + wide : here;
       const double* const below = k > 0 ? here - wide : here;
       const double up = h.n < decomposition_.resolution().truncation ? h.up : 0;
@@ -227,7 +227,7 @@ void Model::analyse_latitudes() {
                             spectral_written_.data() + 2 * written_fields * static_cast<std::ptrdiff_t>(levels_));
 }
 
-// E, A, B, C and D; the last four over a (1 - mu^2).
+// Computes E, A, B, C and D, the last four divided by a (1 - mu^2).
 void Model::products(Range band) {
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
     const double* from = read_.data();
@@ -281,9 +281,9 @@ void Model::add_sources(Range band) {
   }
 }
 
-// From the state before to that after, 2 `span_s` later, by a semi-implicit leapfrog (Hoskins & Simmons 1975,
-// Quart. J. Roy. Meteor. Soc. 101, 637-655; Hack & Jakob 1992, section 5.c): the terms of gravity waves,
-// Laplace(Phi) and mean delta, are means of before and after.
+// Advances from the previous state to the next one, 2 `span_s` later, by a semi-implicit leapfrog (Hoskins &
+// Simmons 1975, Quart. J. Roy. Meteor. Soc. 101, 637-655; Hack & Jakob 1992, section 5.c): the terms of gravity
+// waves, Laplace(Phi) and mean delta, are means of both states.
 void Model::advance(double span_s, bool first) {
   const bool advects = test_case_.only_advects();
   const double two = 2 * span_s;
@@ -336,7 +336,7 @@ void Model::advance(double span_s, bool first) {
 
 Diagnosis Model::diagnose() {
   synthesize_latitudes();
-  // Mean squares of error and solution, of geopotential and wind; then integrals.
+  // Mean squares of error and solution, for geopotential and wind; then integrals.
   std::array<double, 7> sums{};
   std::size_t number = 0;
   for (const Range& band : bands_) {
@@ -362,7 +362,7 @@ Diagnosis Model::diagnose() {
           const double eta = from[0] + coriolis_[number];
           sums[4] += weight * phi;
           sums[5] += weight * (phi * (u * u + v * v) / 2 + phi * phi / 2 + phi * ground_[number]);
-          // Where the depth may be 0, it has no enstrophy.
+          // If the depth may be 0, there is no enstrophy.
           if (!test_case_.only_advects()) sums[6] += weight * eta * eta / (2 * phi);
           ++number;
           from += read_fields * levels_;
@@ -391,7 +391,7 @@ double Model::flops(const Resolution& resolution, int levels) {
 std::int64_t Model::bytes(const Decomposition& decomposition, int levels, const Exchange& exchange) {
   const std::int64_t points =
       2 * static_cast<std::int64_t>(decomposition.pairs().size()) * decomposition.longitudes().size();
-  // What is sent, in shared memory twice: slots have two halves.
+  // Sent data are twice in shared memory, because slots have two halves.
   const std::int64_t of_slots =
       exchange.shares_memory() ? points * 4 * (read_fields + written_fields) * levels : 0;
   return bytes_of(decomposition.resolution(), points, levels) +
@@ -405,7 +405,7 @@ std::int64_t Model::bytes_alone(const Resolution& resolution, int levels) {
 std::int64_t Model::bytes_of(const Resolution& resolution, std::int64_t points, int levels) {
   const std::int64_t coefficients =
       (resolution.truncation + 1) * (resolution.truncation + 4) / 2 + resolution.truncation;
-  // Both grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a grid.
+  // Both grids, and the same again for messages of both transforms; Fourier coefficients are two thirds of a grid.
   const std::int64_t of_grid = points * (4 * (read_fields + written_fields) * levels + 3);
   const std::int64_t of_spectrum = coefficients * (12 + 4 * (read_fields + written_fields)) * levels;
   const std::int64_t of_tables = coefficients * (resolution.pairs() + 9);

@@ -1,9 +1,9 @@
 // The shallow water equations on the rotating sphere by the spectral transform method, in vorticity and
 // divergence: Hack & Jakob 1992, NCAR/TN-343+STR.
 //
-// Prognostic are the relative vorticity zeta, the divergence delta and the geopotential Phi of the fluid's depth,
-// less its mean, in several levels that are independent of one another. With U = u cos(latitude), V = v
-// cos(latitude), eta = zeta + f, mu = sin(latitude) and T(X, Y) = -1/(a (1 - mu^2)) dX/dlongitude - 1/a dY/dmu:
+// Prognostic variables are the relative vorticity zeta, the divergence delta and the geopotential Phi of the
+// fluid's depth, less its mean, in several independent levels. With U = u cos(latitude), V = v cos(latitude), eta
+// = zeta + f, mu = sin(latitude) and T(X, Y) = -1/(a (1 - mu^2)) dX/dlongitude - 1/a dY/dmu:
 //   d zeta/dt  = T(A, B)                                    A = U eta, B = V eta
 //   d delta/dt = T(-B, A) - Laplace(E + Phi)                E = (U^2 + V^2)/(2 (1 - mu^2)) + ground
 //   d Phi/dt   = T(C, D) - mean delta                       C = U Phi, D = V Phi
@@ -20,14 +20,14 @@
 
 namespace scope::shallow_water {
 
-// The state of the first level: errors against the solution of the test case, where one is known, and integrals over
-// the sphere.
+// The state of the first level: errors against the solution of the test case, if known, and integrals over the
+// sphere.
 struct Diagnosis {
-  double height_error;  // root mean square of the geopotential's error over that of the geopotential
+  double height_error;  // RMS of the geopotential's error over RMS of the geopotential
   double wind_error;
   double mass;
   double energy;
-  double enstrophy;  // potential
+  double enstrophy;  // potential enstrophy enstrophy
 };
 
 class Model {
@@ -35,26 +35,26 @@ class Model {
   Model(const Decomposition& decomposition, const TestCase& test_case, int levels, npb::Width width,
         Exchange& exchange);
 
-  // The state at the beginning. Collective, like all that follows.
+  // Sets the initial state. Collective, like all functions below.
   void start();
   void step();
   Diagnosis diagnose();
 
   double time_s() const { return steps_ * time_step_s_; }
 
-  // zeta, delta and Phi of the own wave numbers, each degree m ... truncation + 1, of which the last is 0:
-  // for each of the fields, the real parts in all levels, then the imaginary parts.
+  // zeta, delta and Phi of this process's wave numbers, for each degree m ... truncation + 1, the last of which
+  // is 0: for each of the fields, the real parts in all levels, then the imaginary parts.
   std::vector<double>& state() { return now_; }
   const std::vector<double>& state() const { return now_; }
   int levels() const { return levels_; }
-  // Doubles of a degree of a wave number in `state`.
+  // Number of doubles for one degree of a wave number in `state`.
   std::ptrdiff_t state_width() const { return 6 * static_cast<std::ptrdiff_t>(levels_); }
-  // The wave numbers of `state`, in its order.
+  // The wave numbers of `state`, in the same order.
   std::vector<int> own_wavenumbers() const;
 
-  // Floating point operations of a step, of all processes together, where no work is done twice.
+  // Number of floating-point operations of a step, for all processes together, if no work is done twice.
   static double flops(const Resolution& resolution, int levels);
-  // The most bytes that this process allocates, or a single one.
+  // Maximum number of bytes that this process, or a single process, allocates.
   static std::int64_t bytes(const Decomposition& decomposition, int levels, const Exchange& exchange);
   static std::int64_t bytes_alone(const Resolution& resolution, int levels);
 
@@ -62,30 +62,30 @@ class Model {
   static constexpr int read_fields = 4;     // zeta, Phi, U, V
   static constexpr int written_fields = 5;  // E, A, B, C, D
 
-  // One own degree n of a wave number m, and its factors.
+  // One degree n of one of this process's wave numbers m, and its factors.
   struct Harmonic {
     int m;
     int n;
     double laplacian;  // n (n + 1) / a^2: minus the Laplacian's eigenvalue
-    // Winds: i m, n + 1 and n - 1.
+    // Factors of i m, n + 1 and n - 1 for winds.
     double turn;
     double up;
     double down;
-    // T.
+    // Factors for T.
     double flux_up;
     double flux_down;
-    double damping_of_wind;   // diffusion's, per s
-    double damping_of_depth;  // diffusion's, per s
+    double damping_of_wind;   // by diffusion, per s
+    double damping_of_depth;  // by diffusion, per s
   };
 
   // The spectral coefficients of the written fields in one harmonic.
   struct Written {
     const Harmonic& harmonic;
     const double* here;
-    std::ptrdiff_t width;  // to the next degree
+    std::ptrdiff_t width;  // distance to the next degree
     int levels;
 
-    // In one or several levels. `part`: 0 the real, 1 the imaginary one.
+    // The value in one or several levels. `part`: 0 is the real, 1 the imaginary part.
     template <class Real>
     SCOPE_INLINE Real field(int number, int part, int level) const {
       return npb::load<Real>(here + place(number, part, level));
@@ -113,15 +113,15 @@ class Model {
   static std::int64_t bytes_of(const Resolution& resolution, std::int64_t points, int levels);
   void make_harmonics();
   void make_grid();
-  // Between spectral and Fourier coefficients of all fields.
+  // Transform between spectral and Fourier coefficients of all fields.
   void synthesize_latitudes();
   void analyse_latitudes();
-  // On the grid of a band of latitudes.
+  // Compute on the grid of a band of latitudes.
   void products(Range band);
   void add_sources(Range band);
   void advance(double span_s, bool first);
 
-  // The values of a pair of latitudes in an array of all points of this process.
+  // Index of a pair of latitudes in an array of all points of this process.
   std::size_t number_of_first_point(int pair) const {
     return 2 * static_cast<std::size_t>(pair) * longitudes_.size();
   }
@@ -139,13 +139,13 @@ class Model {
   bool diffuses_;
   Quadrature quadrature_;
   LegendreTransform table_;
-  std::vector<Range> bands_;  // whose grids are there in turn
+  std::vector<Range> bands_;  // processed one after another
   LongitudeTransform longitude_read_;
   LatitudeTransform latitude_read_;
   LongitudeTransform longitude_written_;
   LatitudeTransform latitude_written_;
   std::vector<Harmonic> harmonics_;
-  double mean_ = 0;  // geopotential
+  double mean_ = 0;  // of the geopotential
   std::int64_t steps_ = 0;
   std::vector<double> now_;
   std::vector<double> before_;

@@ -7,8 +7,8 @@
 
 namespace scope::shallow_water {
 
-// Nodes mu = sin(latitude) and weights of the northern hemisphere, from the pole to the equator; those of the
-// southern hemisphere are -mu with the same weights. Over both hemispheres the weights add up to 2.
+// Nodes mu = sin(latitude) and weights of the northern hemisphere, from the pole to the equator; the southern
+// hemisphere has the nodes -mu with the same weights. Over both hemispheres the weights add up to 2.
 struct Quadrature {
   std::vector<double> nodes;
   std::vector<double> weights;
@@ -33,7 +33,7 @@ inline Polynomial legendre(int degree, Real x) {
   return {value, degree * (x * value - before) / (x * x - 1)};
 }
 
-// `latitudes`: an even number. Exact for polynomials in mu of a degree up to 2 latitudes - 1.
+// `latitudes` must be even. Exact for polynomials in mu of degree up to 2 latitudes - 1.
 inline Quadrature gauss_legendre(int latitudes) {
   Quadrature found;
   for (int j = 0; j < latitudes / 2; ++j) {

@@ -18,7 +18,7 @@ using std::numbers::pi;
 constexpr double a = earth::radius;
 constexpr double omega = earth::rotation;
 constexpr double g = earth::gravity;
-// Once round the sphere in twelve days.
+// Once around the sphere in twelve days.
 constexpr double wind = 2 * pi * a / (12 * day_s);
 
 // The integral of a smooth function.
@@ -35,8 +35,8 @@ double integral(double from, double to, Function function) {
   return half * sum;
 }
 
-// Flow round an axis that is turned by an angle alpha against that of the coordinates: about (-sin alpha, 0,
-// cos alpha). The rotation of the sphere is turned too.
+// Flow around an axis that is tilted by an angle alpha against the axis of the coordinates: (-sin alpha, 0, cos
+// alpha). The rotation of the sphere is tilted too.
 class TurnedFlow : public TestCase {
  public:
   explicit TurnedFlow(double alpha) : sin_(sin(alpha)), cos_(cos(alpha)) {}
@@ -46,11 +46,11 @@ class TurnedFlow : public TestCase {
   }
 
  protected:
-  // In turned coordinates.
+  // In tilted coordinates.
   double sine_of_latitude(double longitude, double latitude) const {
     return sin(latitude) * cos_ - cos(latitude) * cos(longitude) * sin_;
   }
-  // The wind where the flow turns round its axis with this speed at its equator.
+  // The wind if the flow turns around its axis with this speed at its equator.
   Flow turning(double speed, double longitude, double latitude) const {
     return {speed * (cos(latitude) * cos_ + cos(longitude) * sin(latitude) * sin_), -speed * sin(longitude) * sin_,
             0};
@@ -60,7 +60,7 @@ class TurnedFlow : public TestCase {
   double cos_;
 };
 
-// Case 1: a cosine bell carried round the sphere, nearly over the poles.
+// Case 1: a cosine bell carried around the sphere, nearly over the poles.
 class Bell final : public TurnedFlow {
  public:
   Bell() : TurnedFlow(pi / 2 - 0.05) {}
@@ -94,7 +94,7 @@ class Zonal final : public TurnedFlow {
   }
 };
 
-// Case 3: steady zonal flow between 30 degrees south and the pole of the turned coordinates only.
+// Case 3: steady zonal flow only between 30 degrees south and the pole of the tilted coordinates.
 class CompactZonal final : public TurnedFlow {
  public:
   CompactZonal() : TurnedFlow(pi / 3) {}
@@ -127,8 +127,8 @@ class CompactZonal final : public TurnedFlow {
   }
 };
 
-// Case 4: a low in a jet, which forces move eastwards without change. The solution is known, and the forces
-// follow from the equations.
+// Case 4: a low in a jet, moved eastwards unchanged by forces. The solution is known, and the forces follow from
+// the equations.
 class TranslatingLow final : public TestCase {
  public:
   bool forced() const override { return true; }
@@ -183,7 +183,7 @@ class TranslatingLow final : public TestCase {
     const double amplitude = -0.03 * depth / (2 * omega * sin(center));
     // c: cosine of the distance from the center.
     const double c = sin(center) * sin(latitude) + cos(center) * cos(latitude) * cos(longitude);
-    if (1 + c < 1e-3) return {};  // exp(-sigma 2000) is no number
+    if (1 + c < 1e-3) return {};  // exp(-sigma 2000) underflows
     const double by_longitude = -cos(center) * cos(latitude) * sin(longitude);
     const double by_latitude = sin(center) * cos(latitude) - cos(center) * sin(latitude) * cos(longitude);
     const double by_longitude_twice = -cos(center) * cos(latitude) * cos(longitude);
@@ -201,7 +201,7 @@ class TranslatingLow final : public TestCase {
 
   static double jet(double latitude) { return speed * pow(sin(2 * latitude), 14); }
   static double jet_slope(double latitude) { return 28 * speed * pow(sin(2 * latitude), 13) * cos(2 * latitude); }
-  // The geopotential in balance with the jet.
+  // The geopotential that balances the jet.
   static double balanced(double latitude) {
     return depth - integral(-pi / 2, latitude, [](double at) {
              return (a * 2 * omega * sin(at) + jet(at) * std::tan(at)) * jet(at);
@@ -234,7 +234,7 @@ class RossbyHaurwitz final : public TestCase {
   bool has_solution() const override { return false; }
 
   Flow flow(double longitude, double latitude, double /*t_s*/) const override {
-    constexpr double k = 7.848e-6;  // both of the wave and of the zonal flow, 1/s
+    constexpr double k = 7.848e-6;  // for both the wave and the zonal flow, 1/s
     constexpr int r = 4;
     const double s = sin(latitude);
     const double c = cos(latitude);

@@ -1,6 +1,6 @@
 // The standard test set for the shallow water equations on the sphere: Williamson, Drake, Hack, Jakob &
-// Swarztrauber 1992, J. Comput. Phys. 102, 211-224, section 3. Case 7 begins with observed winds and heights,
-// which are not ours to distribute, so that it is left out.
+// Swarztrauber 1992, J. Comput. Phys. 102, 211-224, section 3. Case 7 is omitted, because it begins with observed
+// winds and heights, which we may not distribute.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,9 @@ struct Flow {
   double geopotential;  // gravity times depth of the fluid, m^2/s^2
 };
 
-// What a forced case adds to the terms of the equations in a point (see `Model`): with forces F_u and F_v, E
-// + energy, A - F_v cos(latitude) and B + F_u cos(latitude), all but a gradient that `energy` has; C and D as
-// if by a divergence.
+// Terms that a forced case adds to the equations at a point (see `Model`). With forces F_u and F_v: E + energy,
+// A - F_v cos(latitude) and B + F_u cos(latitude), without the gradient that is in `energy`; C and D as if caused
+// by a divergence.
 struct Sources {
   double energy;
   double a;
@@ -35,23 +35,23 @@ struct Sources {
 
 class TestCase {
  public:
-  // The test case with a declared name: zonal, bell, ... Throws std::out_of_range for another name.
+  // The test case with a declared name: zonal, bell, ... Throws std::out_of_range for other names.
   static std::unique_ptr<TestCase> named(std::string_view name);
 
   virtual ~TestCase() = default;
 
-  // The solution, or the initial state where none is known, t seconds after the beginning. Angles in radians.
+  // The solution t seconds after the beginning, or the initial state if it is unknown. Angles are in radians.
   virtual Flow flow(double longitude, double latitude, double t_s) const = 0;
   virtual bool has_solution() const { return true; }
 
   virtual double coriolis(double longitude, double latitude) const;
   // Gravity times the height of the ground.
   virtual double ground(double /*longitude*/, double /*latitude*/) const { return 0; }
-  // The winds stay as they are; only the depth is advected.
+  // Whether winds stay constant and only the depth is advected.
   virtual bool only_advects() const { return false; }
 
   virtual bool forced() const { return false; }
-  // In `count` points of a latitude from one longitude on; `mean` is subtracted from the geopotential.
+  // Sources at `count` points of a latitude, from one longitude on; `mean` is subtracted from the geopotential.
   virtual void sources(double /*latitude*/, double /*first_longitude*/, double /*spacing*/, int /*count*/,
                        double /*t_s*/, double /*mean*/, Sources* /*to*/) const {}
 };
