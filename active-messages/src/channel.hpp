@@ -43,7 +43,7 @@ class Sink {
  public:
   // Runs the handler. The channel may reuse the bytes of the message afterwards.
   virtual void deliver(Peer source, const Message& message) = 0;
-  // Where a put of this peer writes; nullptr if no exposed region contains all these bytes.
+  // The address to which a put of this peer writes; nullptr if no exposed region contains all these bytes.
   virtual std::byte* target(Region region, std::size_t offset, std::size_t bytes) = 0;
   // Whether the peer may be granted room for further requests.
   virtual bool open(Peer peer) const = 0;

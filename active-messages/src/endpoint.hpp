@@ -60,7 +60,7 @@ using Completion = void (*)(void* context, Outcome outcome);
 // action may send to other peers.
 using Death = void (*)(void* context, Peer peer, bool farewell, const std::string& how);
 
-// What a sleeping thread waits for: see Endpoint::arrivals().
+// Events for which a sleeping thread waits: see Endpoint::arrivals().
 struct Arrivals {
   std::vector<int> descriptors;      // readable when something has arrived
   std::chrono::nanoseconds at_most;  // time until poll() must run in any case; 0: at once
@@ -124,7 +124,7 @@ class Endpoint {
   int poll();
   // Blocks until there is work or the time is over; for processes that share a core.
   void wait(std::chrono::microseconds at_most);
-  // What wait() would sleep on, for a caller that must release a lock before it sleeps. Valid until the next call.
+  // The events of wait(), for a caller that must release a lock before it sleeps. Valid until the next call.
   Arrivals arrivals(std::chrono::nanoseconds at_most);
 
   Statistics statistics() const;

@@ -37,7 +37,7 @@ void set(Options& options, const std::string& name, const std::string& value) {
     refuse_unless(given && *given >= 1, "an integer from 1");
     *number->second = *given;
   } else if (name == "action") {
-    // Only this program itself starts children.
+    // Only this program starts children.
     options.action = value == "child" ? Action::child : named(actions, option, value);
   } else if (name == "clock") {
     options.clock = named(clocks, option, value);

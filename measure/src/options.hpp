@@ -7,13 +7,13 @@
 
 namespace scope {
 
-// alone: one case as a program of its own; child: a process that mpi.spawn starts.
+// alone: run one case as a separate program; child: a process started by mpi.spawn.
 enum class Action { run, test, list, probe, alone, child };
 
 struct Options {
   Action action = Action::run;
   std::string plan;      // empty: every benchmark once (test only)
-  std::string alone;     // the case of action alone, as in application.npb_lu class=W
+  std::string alone;     // the case of action alone, for example application.npb_lu class=W
   std::string output;    // samples are appended to this file; empty: standard output
   std::string journal;   // one short line per record is appended to this file; empty: none
   std::string progress;  // empty: no progress file
@@ -23,7 +23,7 @@ struct Options {
   std::string transport = "default";
   std::string placement = "none";
   ClockChoice clock = ClockChoice::automatic;
-  // Up to this many ranks every time is kept; above, extremes of all and times of a few.
+  // All times are kept for up to this many ranks; for more ranks, the extremes of all and the times of a few.
   int keep_ranks = 256;
   // Simulated ranks share one piece of memory for their large buffers; nothing is verified.
   bool share_memory = false;

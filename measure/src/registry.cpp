@@ -12,7 +12,7 @@ std::vector<Registered>& mutable_registry() {
   return benchmarks;
 }
 
-// Sources of other folders (SCOPE_EXTRA_BENCHMARKS) keep their whole path.
+// Sources in other directories (SCOPE_EXTRA_BENCHMARKS) keep their whole path.
 std::string below_benchmarks(const std::string& path) {
   const std::string folder = "src/benchmarks/";
   const auto at = path.rfind(folder);
@@ -66,7 +66,7 @@ const Names<Requirement> requirements = {
     {Requirement::spawn, "spawn"},  {Requirement::threads, "threads"}, {Requirement::file_system, "file_system"},
     {Requirement::device, "device"}};
 
-// Why this build lacks the benchmark; empty when it has it, or when only a case can tell.
+// Why this build lacks the requirement; empty if it has it, or if only a case can tell.
 std::string absent(Requirement requirement) {
   switch (requirement) {
     case Requirement::blas:
@@ -213,7 +213,7 @@ void write_parameter(Json& json, const Parameter& parameter) {
   }
   json.member("choices", choices);
   json.member("label", parameter.label());
-  // Labels say nothing of a choice whose words are empty.
+  // Labels omit a choice whose words are empty.
   json.member("words", split(parameter.words, ',', Empty::kept));
   json.member("role", roles.at(parameter.role));
   json.member("meaning", parameter.meaning);

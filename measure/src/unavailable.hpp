@@ -4,7 +4,7 @@
 
 namespace scope {
 
-// A case that cannot run here through no fault of its own: recorded, and the plan continues.
+// Thrown if a case cannot run here through no fault of its own; this is recorded, and the plan continues.
 class Unavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

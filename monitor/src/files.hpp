@@ -10,7 +10,7 @@ namespace scope {
 enum class Layer : u4 { posix = 0, stream = 1, mpi_io = 2, inside_mpi_io = 3 };
 inline constexpr u4 layers = 4;
 
-// What a call does with a file.
+// The effect of a call on a file.
 enum class Action { open, read, write, sync, other };
 
 // Calls of the program are counted while this is true; the monitor's own calls are not counted.

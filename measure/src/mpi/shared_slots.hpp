@@ -1,4 +1,4 @@
-// Doubles that processes of one host pass through memory that they share.
+// Doubles that processes of one host pass to each other through shared memory.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace scope {
 
-// The largest room of all: every process computes where the slots of others are.
+// The largest room of all processes, from which each computes the positions of the others' slots.
 inline std::size_t common(std::size_t room, MPI_Comm communicator) {
   auto largest = static_cast<std::int64_t>(room);
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, communicator);
   return static_cast<std::size_t>(largest);
 }
 
-// For every process of `all` its rank in `host`, or MPI_UNDEFINED.
+// For every process of `all`, its rank in `host` or MPI_UNDEFINED.
 inline std::vector<int> places_in(const Communicator& host, MPI_Comm all) {
   MPI_Group from = MPI_GROUP_NULL;
   MPI_Group to = MPI_GROUP_NULL;
@@ -35,13 +35,13 @@ inline std::vector<int> places_in(const Communicator& host, MPI_Comm all) {
   return places;
 }
 
-// Slots of every process, which it fills for others in one exchange after another. The slots of one exchange lie in one
-// half of the memory, those of the next one in the other half: a process fills a half only after it has heard, in the
-// exchange between, that the others have read what was there. So whoever reads slots of a process must also send to it
-// in every exchange.
+// Slots that every process fills for others in one exchange after another. The slots of one exchange are in one
+// half of the memory, and those of the next exchange in the other half: a process fills a half again only after
+// messages in the exchange in between told it that the others have read the old contents. Therefore a process that
+// reads slots of another must also send to it in every exchange.
 class SharedSlots {
  public:
-  // Collective over `communicator`. `room`: doubles of the largest slot of this process.
+  // Collective over `communicator`. `room`: number of doubles in this process's largest slot.
   SharedSlots(MPI_Comm communicator, int slots, std::size_t room)
       : SharedSlots(Communicator::on_this_host(communicator), communicator, slots, room) {}
 
@@ -49,11 +49,11 @@ class SharedSlots {
   bool reaches(int rank) const { return rank >= 0 && places_[rank] != MPI_UNDEFINED; }
   // Begins the next exchange.
   void turn() { half_ = 1 - half_; }
-  // Where this process fills a slot.
+  // This process's slot, to be filled.
   std::span<double> own(int slot) const { return slot_of(place_, slot); }
-  // What a process of the communicator has filled in.
+  // The contents of a slot of a process of the communicator.
   const double* of(int rank, int slot) const { return slot_of(places_[rank], slot).data(); }
-  // Between filling and the message that tells of it, and between that message and reading.
+  // To be called between filling and the message that announces it, and between that message and reading.
   void synchronize() const { segments_.synchronize(); }
 
  private:
@@ -74,9 +74,9 @@ class SharedSlots {
   std::size_t room_;
   int place_;
   int half_ = 0;
-  std::vector<int> places_;  // on this host, of every process of the communicator
+  std::vector<int> places_;  // ranks on this host, for every process of the communicator
   SharedSegments segments_;
-  std::vector<double*> begins_;  // of the segments of this host's processes
+  std::vector<double*> begins_;  // beginnings of the segments of this host's processes
 };
 
 }  // namespace scope

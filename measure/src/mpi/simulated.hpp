@@ -1,5 +1,5 @@
-// An MPI that simulates, as that of SimGrid does: all ranks live in one process and one memory, in which one at a time
-// runs; their hosts and their time exist in the simulation only.
+// Support for a simulating MPI, such as SimGrid's: all ranks are in one process and one memory, where one runs at
+// a time; their hosts and their time exist only in the simulation.
 #pragma once
 
 #include <time.h>
@@ -14,8 +14,8 @@ constexpr bool mpi_simulates = true;
 constexpr bool mpi_simulates = false;
 #endif
 
-// Simulated time passes in calls of MPI and in sleeps: a rank that polls a simulated clock must sleep. Returns at once
-// under any other MPI, where time passes by itself.
+// Simulated time passes in MPI calls and in sleeps, so a rank that polls a simulated clock must sleep. With any
+// other MPI, where time passes by itself, returns at once.
 inline void let_simulated_time_pass([[maybe_unused]] double seconds) {
   if constexpr (mpi_simulates) {
     const double whole = std::floor(seconds);

@@ -17,7 +17,7 @@ struct PlannedCase {
   SamplingPolicy policy;
 };
 
-// Empty when the file cannot be read; a plan without cases is refused in any case.
+// Empty if the file cannot be read, as a plan without cases is refused anyway.
 inline std::string read_on_root(const std::string& path, const Communicator& world) {
   std::string text;
   if (world.root()) {
@@ -37,7 +37,7 @@ inline double number(const std::string& key, const std::string& text, double min
   throw std::invalid_argument(sentence({key, "=", text, ": must be a number from ", minimum, " to ", maximum}));
 }
 
-// The methods that a plan may ask for.
+// The methods that a plan may request.
 inline const Names<Synchronization> common_starts = {{Synchronization::dissemination, "dissemination"},
                                                      {Synchronization::window, "window"}};
 
@@ -98,9 +98,9 @@ inline PlannedCase parse_line(const std::string& line, int position, int ranks) 
   return item;
 }
 
-// Reads the file on rank 0 and gives every rank the same plan. A line is `name key=value ...`; keys that
-// begin with `sampling.` and `case.` are the program's, the others the benchmark's; `#` begins a comment.
-// Throws std::invalid_argument on every rank, naming file, line, key, value and allowed values. Collective.
+// Reads the file on rank 0 and gives every rank the same plan. A line is `name key=value ...`; keys that begin
+// with `sampling.` or `case.` are for the program, all others for the benchmark; `#` begins a comment. Throws
+// std::invalid_argument on every rank, naming file, line, key, value and allowed values. Collective.
 inline std::vector<PlannedCase> read_plan(const std::string& path, const Communicator& world) {
   std::istringstream text(read_on_root(path, world));
   std::vector<PlannedCase> cases;

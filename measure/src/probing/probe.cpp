@@ -23,18 +23,18 @@ using std::chrono::microseconds;
 enum Tag { command_tag = 50, ready_tag, start_tag, answer_tag, echo_tag };
 
 constexpr microseconds shortest_nap{50};
-constexpr microseconds longest_nap{5000};  // of an idle rank
+constexpr microseconds longest_nap{5000};  // for an idle rank
 constexpr std::chrono::seconds longest_silence{60};
-constexpr int silence_ms = 120'000;  // after which the peer counts as gone
+constexpr int silence_ms = 120'000;  // after this silence the peer counts as gone
 constexpr std::int64_t largest_chunk = std::int64_t{1} << 28;
 constexpr int largest_window = 64;
-constexpr int most_transfers = 4096;  // each has two tags, and MPI promises 32767
+constexpr int most_transfers = 4096;  // each has two tags, and MPI guarantees tags up to 32767
 constexpr double longest_s = 60;
 constexpr int most_echoes = 10000;
 constexpr microseconds between_echoes{2000};
 
-// Lines of standard input, until the line `end`, the end of input, or a long silence: not every launcher
-// closes rank 0's input when its own ends.
+// Lines of standard input, until the line `end`, the end of input, or a long silence, because not every
+// launcher closes rank 0's input when its own ends.
 class Input {
  public:
   std::optional<std::string> next() {
@@ -61,7 +61,7 @@ struct Command {
   double seconds = 0;
   microseconds nap{0};
   std::vector<Transfer> transfers;
-  int repetitions = 0;           // of an echo; 0: as long as the transfers
+  int repetitions = 0;           // number of echoes; 0: as long as the transfers last
   std::optional<Transfer> echo;  // between ranks without a transfer
 };
 
@@ -78,7 +78,7 @@ Transfer read_ends(std::istream& words, int ranks) {
   return transfer;
 }
 
-// Where `paced`, each transfer has a rate.
+// If `paced`, each transfer has a rate.
 void read_transfers(std::istream& words, int ranks, bool paced, Command& command) {
   std::int64_t nap_us = 0;
   check(static_cast<bool>(words >> command.seconds >> nap_us), "SECONDS and NAP_US must be numbers");
@@ -106,7 +106,7 @@ void read_transfers(std::istream& words, int ranks, bool paced, Command& command
   check(command.transfers.size() <= most_transfers, "there must be at most 4096 transfers");
 }
 
-// Throws std::invalid_argument that says what is allowed.
+// Throws std::invalid_argument with a message that tells what is allowed.
 Command read_command(const std::string& line, int ranks) {
   std::istringstream words(line);
   std::string kind;
@@ -140,8 +140,8 @@ int await(int source, int tag, const std::string& what, std::chrono::seconds lim
 
 std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
-// Half round trips of a message, in seconds, on the initiating rank: of so many empty ones, or, for as long as the
-// transfers beside them last, of one byte that says whether another one follows.
+// Half round trips in seconds, on the initiating rank: a set number with empty messages or, as long as concurrent
+// transfers last, with messages of one byte, which tells whether another one follows.
 std::vector<double> echo(const Command& command, const Communicator& world) {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point begin) {
@@ -163,13 +163,13 @@ std::vector<double> echo(const Command& command, const Communicator& world) {
     MPI_Recv(&more, bytes, MPI_CHAR, peer, echo_tag, world.handle(), MPI_STATUS_IGNORE);
     if (!first) MPI_Send(&more, bytes, MPI_CHAR, peer, echo_tag, world.handle());
     halves.push_back(since(begin) / 2);
-    // Beside a load an echo is a sample, not a load.
+    // During a load, echoes only sample and must not add to the load.
     if (!counted && first) std::this_thread::sleep_for(between_echoes);
   }
   return first ? halves : std::vector<double>{};
 }
 
-// The results of a command on this rank: numbers that rank 0 reads in the same order.
+// The results of a command on this rank, numbers that rank 0 reads in the same order.
 std::vector<double> carry_out_here(const Command& command, const Communicator& world, const Faults& faults,
                                    const std::function<void()>& start_together) {
   if (command.echo && (world.rank() == command.echo->from || world.rank() == command.echo->to)) {
@@ -186,7 +186,7 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
   return numbers;
 }
 
-// A rank above 0: carries out rank 0's commands until an empty one arrives.
+// Ranks above 0: carry out rank 0's commands until an empty one arrives.
 void follow(const Communicator& world, const Faults& faults) {
   for (;;) {
     std::string line(await(0, command_tag, "a command", std::chrono::seconds(0), world.handle()), '\0');
@@ -204,7 +204,7 @@ void follow(const Communicator& world, const Faults& faults) {
   }
 }
 
-// Rank 0: distributes a command; returns the results of each participating rank, in order of rank.
+// Rank 0: distributes a command; returns the results of each participating rank, in rank order.
 std::vector<std::vector<double>> lead(const std::string& line, const Command& command, const Communicator& world,
                                       const Faults& faults) {
   std::set<int> others;

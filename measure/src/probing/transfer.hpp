@@ -1,4 +1,4 @@
-// Streams of chunks between ranks, and the throughput of each while all of them run.
+// Streams of chunks between ranks, and the throughput of each while all run.
 #pragma once
 
 #include <algorithm>
@@ -19,24 +19,24 @@ struct Transfer {
   int from = 0;
   int to = 0;
   std::int64_t chunk_bytes = 0;
-  int window = 0;          // chunks in flight at most
-  double bytes_per_s = 0;  // at which chunks are sent at most; 0: as fast as they are granted
+  int window = 0;          // maximum number of chunks in flight
+  double bytes_per_s = 0;  // maximum rate of sending; 0: as fast as chunks are granted
 };
 
 struct Delivery {
   double bytes = 0;          // arrived in the middle part of the stream
   double seconds = 0;        // time in which they arrived, on the receiver's clock
-  double starved = 0;        // share of the time in which the receiver waited for a processor
+  double starved = 0;        // fraction of the time in which the receiver waited for a CPU
   std::int64_t correct = 1;  // 0: wrong contents arrived
 };
 
 using Clock = std::chrono::steady_clock;
 constexpr int first_tag = 100;                     // each transfer has a tag for its chunks and one for its grants
-constexpr std::chrono::seconds longest_delay{30};  // beyond a stream's own time
-constexpr double settling = 0.25;                  // of a stream's time
-constexpr std::int64_t closing = -1;               // the number of a chunk that ends the stream
+constexpr std::chrono::seconds longest_delay{30};  // in addition to a stream's own time
+constexpr double settling = 0.25;                  // fraction of a stream's time
+constexpr std::int64_t closing = -1;               // number of a chunk that ends the stream
 
-// A number, then a pattern that tells the transfers apart.
+// A number, followed by a pattern that differs between transfers.
 class Chunk {
  public:
   explicit Chunk(std::int64_t bytes) : bytes_(bytes) {}
@@ -72,7 +72,7 @@ class Sender {
     use_free_slots();
   }
 
-  // Makes all possible progress without waiting; returns whether there was any.
+  // Makes as much progress as possible without waiting; returns whether there was any.
   bool advance() {
     if (done_) return false;
     const bool granted = take_grant();
@@ -84,7 +84,7 @@ class Sender {
   bool done() const { return done_; }
 
  private:
-  // Returns whether the receiver has taken a chunk; it does so in the order of the slots.
+  // Returns whether the receiver has taken a chunk, which it does in the order of the slots.
   bool take_grant() {
     if (granted_ == sent_) return false;
     if (grant_ == MPI_REQUEST_NULL) MPI_Irecv(&token_, 1, MPI_CHAR, transfer_.to, tag_ + 1, world_, &grant_);
@@ -95,7 +95,7 @@ class Sender {
     return true;
   }
 
-  // Slots are used in turn, and closed when the time is over.
+  // Uses slots round-robin, and closes them when the time is over.
   bool use_free_slots() {
     bool used = false;
     while (sent_ - granted_ + closed_ < transfer_.window && (Clock::now() >= end_ || due())) {
@@ -111,7 +111,7 @@ class Sender {
     return used;
   }
 
-  // Whether the next chunk may leave; a late one is made up for.
+  // Whether the next chunk may be sent; lateness is made up for.
   bool due() const {
     if (transfer_.bytes_per_s <= 0) return true;
     const double at = static_cast<double>(sent_ * transfer_.chunk_bytes) / transfer_.bytes_per_s;
@@ -193,7 +193,7 @@ class Receiver {
               world_, &receives_[slot]);
   }
 
-  // The chunks that arrived after settling and in time; all where these are too few.
+  // Measures the chunks that arrived after settling and in time, or all chunks if these are too few.
   void measure(Delivery& result) const {
     const auto since = [&](std::size_t i) {
       return std::chrono::duration<double>(arrivals_[i] - arrivals_.front()).count();
@@ -211,7 +211,7 @@ class Receiver {
       first = 0;
       last = arrivals_.size() - 1;
     }
-    // The slope of a line through the arrivals, on which a single late observation has little influence.
+    // The slope of a line through the arrivals, since a single late observation has little influence on it.
     const double middle = 0.5 * static_cast<double>(last - first);
     double products = 0;
     double squares = 0;
@@ -224,8 +224,8 @@ class Receiver {
     result.seconds = static_cast<double>(last - first) * products / squares;
   }
 
-  // A slot holds the last chunk that arrived in it; a closing chunk replaced only its number. Where the sender had
-  // no processor until its time was over, slots were closed before any chunk.
+  // A slot contains the last chunk that arrived in it; a closing chunk replaces only its number. If the sender had
+  // no CPU until its time was over, slots are closed without any chunk.
   void verify(const Communicator& world, const Faults& faults) {
     const std::size_t used = std::min(arrivals_.size(), chunks_.size());
     for (std::size_t slot = 0; slot < used; ++slot) {
@@ -248,8 +248,8 @@ class Receiver {
   bool correct_ = true;
 };
 
-// Time for which this process was runnable without a free processor, in seconds; 0 where the kernel does not
-// report that.
+// Time in seconds for which this process was runnable without a free processor; 0 if the kernel does not
+// report it.
 inline double waited_for_processor() {
   std::ifstream file("/proc/self/schedstat");
   double ran = 0;
@@ -267,17 +267,17 @@ bool advance_all(Ends& ends, bool& left) {
   return moved;
 }
 
-// Carries out the transfers that begin or end on this rank; `start_together` returns when all ranks are
-// ready. Returns the deliveries in the order of the transfers that end here. A stream lasts for `seconds`.
-// Chunks in its first quarter, which fills buffers, and after its time are not counted. A receiver grants a
-// window of chunks, so that streams over one link get equal shares and nothing piles up in buffers. Throws
-// Overdue when a peer does not answer.
+// Carries out the transfers that begin or end on this rank; `start_together` returns when all ranks are ready.
+// Returns the deliveries in the order of the transfers that end here. A stream lasts for `seconds`. Chunks in its
+// first quarter, which fills buffers, and after its time are not counted. A receiver grants a window of chunks, so
+// that streams over one link get equal bandwidth and data do not accumulate in buffers. Throws Overdue if a peer
+// does not answer.
 inline std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double seconds,
                                        std::chrono::microseconds nap, const Communicator& world,
                                        const Faults& faults, const std::function<void()>& start_together) {
   std::vector<Sender> senders;
   std::vector<Receiver> receivers;
-  senders.reserve(transfers.size());  // MPI keeps addresses inside its elements
+  senders.reserve(transfers.size());  // MPI keeps addresses in the elements
   receivers.reserve(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     if (transfers[i].to == world.rank()) receivers.emplace_back(transfers[i], i, seconds, world.handle());

@@ -1,4 +1,4 @@
-// Waiting that yields the processor to ranks with work, with a time limit.
+// Waiting with a time limit that yields the processor to ranks with work.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace scope {
 
-// Thrown by Waiting when a peer did not answer in time.
+// Thrown by Waiting if a peer did not answer in time.
 struct Overdue {
   std::string what;
 };
@@ -18,8 +18,8 @@ class Waiting {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Naps grow from `shortest` to `longest`; no nap where `longest` is zero. Throws Overdue from pause() when
-  // `limit` has passed; a limit of zero waits forever.
+  // Naps grow from `shortest` to `longest`; there are none if `longest` is zero. pause() throws Overdue when
+  // `limit` has passed; with a limit of zero it waits forever.
   Waiting(std::string what, std::chrono::microseconds shortest, std::chrono::microseconds longest,
           std::chrono::seconds limit)
       : what_(std::move(what)),
@@ -29,7 +29,7 @@ class Waiting {
         limit_(limit),
         begin_(Clock::now()) {}
 
-  // No progress.
+  // To be called if there was no progress.
   void pause() {
     if (limit_.count() > 0 && Clock::now() - begin_ > limit_)
       throw Overdue{what_ + " did not arrive within " + std::to_string(limit_.count()) + " s"};
@@ -37,7 +37,7 @@ class Waiting {
     std::this_thread::sleep_for(nap_);
     nap_ = std::min(2 * nap_, longest_);
   }
-  // Some progress: the next nap is a short one.
+  // To be called if there was progress, so that the next nap is short.
   void progress() { nap_ = shortest_; }
 
  private:

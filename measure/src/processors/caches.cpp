@@ -11,7 +11,7 @@ namespace {
 struct Cache {
   int level = 0;
   std::int64_t bytes = 0;
-  std::string processors;  // that share it: `0-3,8-11`
+  std::string processors;  // processors that share the cache: `0-3,8-11`
 };
 
 std::int64_t bytes_of(const std::string& text) {  // `32768K`
@@ -21,7 +21,7 @@ std::int64_t bytes_of(const std::string& text) {  // `32768K`
   return number << (unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0);
 }
 
-// Level 0 where there is none.
+// Level 0 if there is none.
 Cache last_cache_of(int processor, const std::string& root) {
   const std::string folder = sentence({root, "/sys/devices/system/cpu/cpu", processor, "/cache/index"});
   Cache last;

@@ -7,8 +7,8 @@
 
 namespace scope {
 
-// Bytes of all last-level caches that serve these processors, each counted once; 0 where the system does not tell.
-// `root`: the folder that contains /sys.
+// Total size of the last-level caches of these processors, each counted once; 0 if the system does not report it.
+// `root`: the directory that contains /sys.
 std::int64_t last_level_cache_bytes(const std::vector<int>& processors, const std::string& root = "");
 
 }  // namespace scope

@@ -1,4 +1,4 @@
-// The control groups of this process: limits of containers and batch jobs.
+// The control groups of this process, with the limits of containers and batch jobs.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace scope {
 
 struct ControlGroup {
   std::string folder;
-  int version;  // 1 or 2: they name their files differently
+  int version;  // 1 or 2, which use different file names
 };
 
-// The group of this process for a controller such as `memory`, and its parents up to the root of the mount. Inside
-// a container the group itself may lie outside the mounted part. `root`: the folder that contains /proc and /sys.
+// The group of this process for a controller such as `memory`, and its parents up to the root of the mount. In a
+// container the group itself may be outside the mounted part. `root`: the directory that contains /proc and /sys.
 inline std::vector<ControlGroup> control_groups(std::string_view controller, const std::string& root = "") {
   std::vector<ControlGroup> found;
   std::ifstream groups(root + "/proc/self/cgroup");

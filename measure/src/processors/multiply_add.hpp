@@ -1,4 +1,4 @@
-// The widest fused multiply-add of this processor, in registers: no program exceeds its rate.
+// The widest fused multiply-add of this processor, in registers, whose rate no program can exceed.
 #pragma once
 
 #ifdef __aarch64__
@@ -15,7 +15,7 @@
 
 namespace scope::multiply_add {
 
-// Latency times units is 8 to 10 in today's processors; 16 registers leave room for the operands.
+// Latency times units is 8 to 10 in current processors; the rest of 16 registers is for the operands.
 inline constexpr std::size_t chains = 12;
 inline constexpr std::int64_t rounds = 5000;
 inline constexpr std::size_t widest_bytes = 64;
@@ -34,7 +34,7 @@ struct Wide {
   typedef Real Vector __attribute__((vector_size(bytes)));
 };
 
-// The compiler's own multiply and add, fused where the flags of the build allow it.
+// The compiler's multiplication and addition, fused if the build flags allow it.
 struct Compiled {
   template <class Vector>
   [[gnu::always_inline]] static inline void step(Vector& sum, const Vector& factor, const Vector& term) {
@@ -42,7 +42,7 @@ struct Compiled {
   }
 };
 
-// sum += factor * term in one instruction; on x86-64 the register names tell the assembler the width.
+// sum += factor * term in one instruction; on x86-64 the register names determine the width.
 struct Fused {
   template <class Vector>
   [[gnu::always_inline]] static inline void step([[maybe_unused]] Vector& sum,

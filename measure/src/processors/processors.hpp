@@ -19,7 +19,7 @@
 
 namespace scope {
 
-// Value of cpu.max: `100000 50000`, or `max 100000` for no limit.
+// From cpu.max: `100000 50000`, or `max 100000` for no limit.
 inline std::optional<double> quota_v2(const std::string& group) {
   std::ifstream file(group + "/cpu.max");
   double quota_us = 0;
@@ -36,14 +36,14 @@ inline std::optional<double> quota_v1(const std::string& group) {
   return limited ? std::optional(quota_us / period_us) : std::nullopt;
 }
 
-// Processors that the operating system lets this process run on, ascending.
+// Processors on which the operating system lets this process run, in ascending order.
 inline std::vector<int> allowed_processors() {
   std::vector<int> processors;
   for (int most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(most), [](cpu_set_t* s) { CPU_FREE(s); });
     const std::size_t bytes = CPU_ALLOC_SIZE(most);
     CPU_ZERO_S(bytes, set.get());
-    // EINVAL where the kernel supports more processors than the set can hold.
+    // EINVAL if the kernel supports more processors than the set can hold.
     if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
     for (int processor = 0; processor < most; ++processor)
       if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
@@ -52,7 +52,7 @@ inline std::vector<int> allowed_processors() {
   return processors;
 }
 
-// The processors allowed to every process on this host. Collective.
+// The allowed processors of each process on this host. Collective.
 inline std::vector<std::vector<int>> allowed_on_host(const Communicator& world) {
   std::string mine = host_name();
   for (const int processor : allowed_processors()) mine += sentence({" ", processor});
@@ -67,8 +67,8 @@ inline std::vector<std::vector<int>> allowed_on_host(const Communicator& world) 
   return all;
 }
 
-// Processor time that control groups (version 1 or 2) grant this process, in processors: the smallest limit
-// from its own group up to the root; none without a limit. `root`: the folder that contains /proc and /sys.
+// CPU time that control groups (version 1 or 2) grant this process, as a number of processors: the smallest limit
+// from its own group up to the root; none without a limit. `root`: the directory that contains /proc and /sys.
 inline std::optional<double> processor_quota(const std::string& root = "") {
   std::optional<double> smallest;
   for (const ControlGroup& group : control_groups("cpu", root)) {
@@ -78,7 +78,7 @@ inline std::optional<double> processor_quota(const std::string& root = "") {
   return smallest;
 }
 
-// Whole processors that processes of one host can keep busy together, at least one. `allowed`: of each process.
+// Number of whole processors that processes of one host can keep busy, at least one. `allowed`: by process.
 inline int usable_processors(const std::vector<std::vector<int>>& allowed, std::optional<double> quota) {
   std::set<int> all;
   for (const auto& processors : allowed) all.insert(processors.begin(), processors.end());
@@ -89,7 +89,7 @@ inline int usable_processors(const std::vector<std::vector<int>>& allowed, std::
 // Whether some of these processes must share a processor.
 inline bool must_share_processors(const std::vector<std::vector<int>>& allowed, std::optional<double> quota) {
   if (static_cast<int>(allowed.size()) > usable_processors(allowed, quota)) return true;
-  // Bound processes share processors where a set contains more of them than it has processors.
+  // Bound processes share processors if more of them are in a set than it has processors.
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::vector<int>& room) {
     const auto inside = std::count_if(allowed.begin(), allowed.end(), [&](const std::vector<int>& processors) {
       return std::includes(room.begin(), room.end(), processors.begin(), processors.end());

@@ -1,5 +1,5 @@
-// shallow_water: the application of application.shallow_water as a program of its own, to be profiled and run
-// in campaigns. It has no other messages than the model's.
+// shallow_water: the application of application.shallow_water as a separate program for profiles and campaigns.
+// It sends only the messages of the model.
 #include <cstdio>
 #include <stdexcept>
 
@@ -16,7 +16,7 @@ constexpr const char* usage =
     "transposition|allreduce|ring]\n"
     "                     [--exchange blocking|nonblocking|shared_memory]\n";
 
-// Throws std::out_of_range for an unknown option or word, std::invalid_argument for what is no number.
+// Throws std::out_of_range for an unknown option or word, std::invalid_argument for an invalid number.
 class Options {
  public:
   Options(int argc, char** argv) {
@@ -32,7 +32,7 @@ class Options {
     if (value < least) throw std::out_of_range(text(name));
     return value;
   }
-  // The place of a word among those allowed.
+  // The index of a word among the allowed words.
   int word(const char* name, std::initializer_list<const char*> allowed) const {
     int place = 0;
     for (const char* word : allowed) {
@@ -69,7 +69,7 @@ int run(const Options& options, const scope::Communicator& world) {
     std::printf("%.3f days: errors of the geopotential %.3e and of the winds %.3e, mass %.15e, energy %.15e\n",
                 model.time_s() / day_s, found.height_error, found.wind_error, found.mass, found.energy);
   }
-  return found.energy > 0 ? 0 : 1;  // no number is not above 0
+  return found.energy > 0 ? 0 : 1;  // also false for NaN
 }
 
 }  // namespace

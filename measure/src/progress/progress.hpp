@@ -1,5 +1,5 @@
-// The state of this process, written to its slot of a shared file twice a second, so that an observer can
-// tell which rank is late or silent and what it was doing. The timed path only counts in memory.
+// The state of this process, written to its slot of a shared file twice a second, so that an observer can tell
+// which rank is late or silent and what it was doing. The timed path only counts in memory.
 #pragma once
 
 #include <fcntl.h>
@@ -49,13 +49,13 @@ inline const Names<Stage> stages = {
 
 class Progress : NotCopied {
  public:
-  // Without a path, counts and writes nothing. Throws std::system_error when the file cannot be opened.
+  // Without a path, counts but does not write. Throws std::system_error if the file cannot be opened.
   Progress(const std::string& path, int rank) : rank_(rank), host_(host_name()) {
     if (path.empty()) return;
     file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
     write_slot();
-    // Simulated ranks run one at a time, and no other thread may call what the simulation replaces.
+    // Simulated ranks run one at a time, and other threads must not call functions that the simulation replaces.
     if (!mpi_simulates) heart_ = std::thread([this] { beat(); });
   }
   ~Progress() {
@@ -96,7 +96,7 @@ class Progress : NotCopied {
                       static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
     std::memset(slot.data() + length, ' ', progress_slot_bytes - length);
     slot[progress_slot_bytes - 1] = '\n';
-    // If the write fails, the watcher sees an old heartbeat; nothing better can be done here.
+    // If the write fails, the observer sees an old heartbeat; nothing better can be done here.
     [[maybe_unused]] const auto written =
         pwrite(file_, slot.data(), progress_slot_bytes, off_t{progress_slot_bytes} * rank_);
   }

@@ -20,7 +20,7 @@ constexpr std::array<std::uint32_t, 256> remainders() {
   return table;
 }
 
-// CRC-32 of IEEE 802.3 (ISO 3309, as zlib's).
+// CRC-32 of IEEE 802.3 (ISO 3309, the same as zlib's).
 inline std::uint32_t crc32(std::string_view bytes) {
   static constexpr auto table = remainders();
   std::uint32_t sum = ~std::uint32_t{0};
@@ -28,7 +28,7 @@ inline std::uint32_t crc32(std::string_view bytes) {
   return ~sum;
 }
 
-// A line, a JSON object, with the checksum of everything before it as its last key.
+// Appends a last key to a line, which is a JSON object, with the checksum of everything before it.
 inline std::string with_checksum(std::string line) {
   line.pop_back();
   const std::uint32_t sum = crc32(line);

@@ -1,5 +1,5 @@
-// `samples.jsonl`: one JSON line per launch, case, sentinel and end, appended and flushed at once; and the journal,
-// a short line for each of them, so that a supervisor need not read all samples while cases run.
+// `samples.jsonl`: one JSON line per launch, case, sentinel and end, appended and flushed at once; and the
+// journal, with a short line for each of them, so that a supervisor need not read all samples while cases run.
 #pragma once
 
 #include <fcntl.h>
@@ -23,25 +23,25 @@
 
 namespace scope {
 
-// The samples cannot be written; earlier records are intact.
+// Thrown if the samples cannot be written; earlier records are intact.
 class OutputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// How ranks leave the wait for a common start, where they have one: the medians of empty repetitions.
+// How ranks leave the wait for a common start, if they have one: the medians of empty repetitions.
 struct CommonStart {
   double lag_s;     // from the agreed start to the first rank's entry
   double spread_s;  // from the first to the last rank's entry
 };
 
 struct LaunchFacts {
-  std::string host;  // of this rank
+  std::string host;  // this rank's host
   std::string library;
   std::string mpi_standard;
-  std::vector<ControlVariable> settings;  // of the library; empty but on rank 0
-  ClockQuality quality;                   // the worst of all ranks
+  std::vector<ControlVariable> settings;  // of the library; empty except on rank 0
+  ClockQuality quality;                   // of the worst rank
   double clock_error_s;
-  std::optional<CommonStart> common_start;  // where the ranks wait for one
+  std::optional<CommonStart> common_start;  // if the ranks wait for one
 };
 
 // How one case ended.
@@ -55,7 +55,7 @@ struct CaseResult {
 
 constexpr int format_version = 2;
 
-// With more ranks than are kept in full, this many, evenly spread, keep all their times.
+// If not all ranks are kept in full, this many, evenly spread, keep all their times.
 constexpr int ranks_sampled = 16;
 
 inline std::vector<int> ranks_to_keep(Definition definition, int ranks, int most_in_full) {
@@ -66,7 +66,7 @@ inline std::vector<int> ranks_to_keep(Definition definition, int ranks, int most
   return kept;
 }
 
-// These values of all kept ranks, rank by rank, on the root.
+// Gathers the values of all kept ranks, rank by rank, on the root.
 inline std::vector<std::vector<double>> gather(const std::vector<double>& mine, const std::vector<int>& kept,
                                                const Communicator& world) {
   constexpr int tag = 4;
@@ -135,8 +135,8 @@ inline void write_extremes(Json& json, const Series& series, const std::vector<d
   json.end();
 }
 
-// The median of each rank's times after the warm-up, rank by rank, on the root: pair benchmarks need every rank, and
-// one double per rank is cheap.
+// The median of each rank's times after the warm-up, rank by rank, on the root. Pair benchmarks need every rank,
+// and one double per rank is cheap.
 inline std::vector<double> medians(const Series& series, const Communicator& world) {
   std::vector<double> times_s(series.elapsed_s.begin() + series.warmup, series.elapsed_s.end());
   const double mine_s = times_s.empty() ? 0 : median(times_s);
@@ -180,7 +180,7 @@ inline void write_series(Json& json, const Series& series, const Declaration& de
     json.object("observed");
     for (const auto& [name, values] : series.observed) json.member(name, gather(values, kept, world));
     json.end();
-    // A quantity's figure is that of the rank where it is largest, whichever ranks keep their times.
+    // The value of a quantity is its largest over all ranks, including those that do not keep their times.
     if (static_cast<int>(kept.size()) < world.size()) {
       json.object("observed_maximum");
       for (const auto& [name, values] : series.observed) json.member(name, reduce(values, MPI_MAX, world));
@@ -190,8 +190,8 @@ inline void write_series(Json& json, const Series& series, const Declaration& de
   json.end();
 }
 
-// The counts of all ranks together and of the rank with the most; waiting of the rank and steal time of the host with
-// the most.
+// The sums of the counts over all ranks and the largest counts; the largest waiting time of a rank and the largest
+// steal time of a host.
 inline void write_disturbances(Json& json, const Disturbances& mine, const Communicator& world) {
   const std::vector<double> counts{static_cast<double>(mine.voluntary_switches),
                                    static_cast<double>(mine.involuntary_switches),
@@ -219,7 +219,7 @@ inline void write_disturbances(Json& json, const Disturbances& mine, const Commu
   json.end();
 }
 
-// Only what every rank knows.
+// Writes only conditions that every rank knows.
 inline void write_conditions(Json& json, const Conditions& mine, const Communicator& world) {
   const auto write = [&](const char* name, const std::optional<double>& value) {
     const double least = world.smallest(value.value_or(-1));
@@ -285,7 +285,7 @@ inline std::string process_json(int rank, const std::string& host) {
   return json.text();
 }
 
-// The case of a record.
+// Writes the identity of a record's case.
 inline void write_identity(Json& json, const PlannedCase& item, int ranks) {
   const Declaration& declaration = item.benchmark->declaration;
   json.member("position", item.position);
@@ -300,10 +300,10 @@ inline void write_identity(Json& json, const PlannedCase& item, int ranks) {
   json.member("ranks", ranks);
 }
 
-// Whole lines appended to a file by rank 0. All calls are collective and throw OutputError on every rank.
+// A file to which rank 0 appends whole lines. All calls are collective and throw OutputError on every rank.
 class LineFile : NotCopied {
  public:
-  // An empty path is standard output.
+  // An empty path means standard output.
   LineFile(const std::string& path, const Communicator& world)
       : world_(world), path_(path.empty() ? "standard output" : path) {
     int problem = 0;
@@ -387,7 +387,7 @@ class SampleFile {
       json.member("spread_s", facts.common_start->spread_s);
       json.end();
     }
-    // Every process described itself as JSON already.
+    // Every rank has already described itself as JSON.
     json.array("processes");
     json.end();
     json.end();
@@ -465,7 +465,7 @@ class SampleFile {
     json.member("attempt", options_.attempt);
     return json;
   }
-  // Appends a record and, to the journal, its entry, which this ends.
+  // Appends a record, and ends its entry and appends it to the journal.
   void append(const std::string& record, Json& journal_entry) {
     samples_.append(with_checksum(record));
     journal_entry.end();

@@ -1,4 +1,4 @@
-// Work for the processor that takes a known time and touches no memory, to hide communication behind.
+// Work for the processor that takes a known time and does not use memory, to hide communication.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr int calibration_tries = 9;
 
 class Computation {
  public:
-  // Measures the time of a step: the shortest of a few runs, which nothing disturbed.
+  // Measures the time of a step in the shortest of a few runs, which was undisturbed.
   explicit Computation(const TickClock& ticks) {
     for (int i = 0; i < calibration_tries; ++i) {
       const Ticks start = ticks.now();
@@ -23,13 +23,13 @@ class Computation {
     }
   }
 
-  // Steps that take this long on an undisturbed processor; at least one.
+  // Number of steps that take this long on an undisturbed processor; at least one.
   std::int64_t steps_for(double seconds) const {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / step_s_));
   }
 
-  // Does this many steps, each of which depends on the one before.
-  // Marsaglia 2003, "Xorshift RNGs": no compiler can shorten the chain.
+  // Does this many steps, each of which depends on the previous one.
+  // Marsaglia 2003, "Xorshift RNGs": compilers cannot shorten the chain.
   void run(std::int64_t steps) {
     std::uint64_t state = state_;
     for (std::int64_t i = 0; i < steps; ++i) {

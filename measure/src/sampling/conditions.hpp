@@ -1,4 +1,4 @@
-// What the kernel shows of the processor and the memory of a rank at the end of a visit.
+// The state of a rank's processor and memory at the end of a visit, as the kernel reports it.
 #pragma once
 
 #include <sched.h>
@@ -9,7 +9,7 @@
 
 namespace scope {
 
-// In kHz.
+// The kernel reports kHz.
 inline std::optional<double> read_frequency_hz(const std::string& processors) {
   std::ifstream file(processors + "/cpu" + std::to_string(sched_getcpu()) + "/cpufreq/scaling_cur_freq");
   double khz = 0;
@@ -28,10 +28,10 @@ inline std::optional<double> read_huge_pages_bytes(const std::string& sums) {
 }
 
 struct Conditions {
-  std::optional<double> frequency_hz;      // of the processor that the rank runs on; virtual machines do not tell
-  std::optional<double> huge_pages_bytes;  // of the rank's anonymous memory; old kernels do not tell
+  std::optional<double> frequency_hz;      // of the rank's processor; unknown in virtual machines
+  std::optional<double> huge_pages_bytes;  // of the rank's anonymous memory; unknown with old kernels
 
-  // `root`: the folder that contains /proc and /sys.
+  // `root`: the directory that contains /proc and /sys.
   static Conditions now(const std::string& root = "") {
     return {read_frequency_hz(root + "/sys/devices/system/cpu"),
             read_huge_pages_bytes(root + "/proc/self/smaps_rollup")};

@@ -1,8 +1,8 @@
-// Whether every repetition of a group left the same data behind.
+// Checks whether every repetition of a group left the same data.
 //
-// `Benchmark::verify` compares what the last repetition left; a wrong byte of an earlier one has been
-// overwritten by then. Data that equal the verified data are right as well. Where digests of all data would take too
-// long, only blocks chosen at random are digested, others for each new data.
+// `Benchmark::verify` compares the data of the last repetition; wrong bytes of earlier ones have been overwritten
+// by then. Data that equal the verified data are also right. If digests of all data would take too long, only
+// randomly chosen blocks are digested, different ones for each new data.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace scope {
 constexpr std::size_t block_bytes = 4096;
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u;
 
-// Every step is a bijection of the digest so far: one wrong word always shows. Four chains, since a processor can
-// follow as many at once.
+// Every step is a bijection of the previous digest, so that a single wrong word always changes it. Four chains,
+// since processors can execute four at once.
 inline std::uint64_t digest(std::span<const std::byte> block) {
   std::array<std::uint64_t, 4> chains{1, 2, 3, 4};
   std::array<std::uint64_t, 4> words{};
@@ -48,14 +48,14 @@ inline std::uint64_t digest(std::span<const std::byte> block) {
 
 class Digests {
  public:
-  // The share of the data that can be digested in a tenth of a timed part, where the digest of all takes `whole_s`.
+  // Fraction of the data that can be digested in a tenth of a timed part, if the digest of all takes `whole_s`.
   static double affordable_share(double whole_s, double elapsed_s) {
-    // A rank without work in the timed part measures the clock's overhead less what is subtracted for it: also below 0.
+    // A rank without work in the timed part measures the clock's overhead less its estimate, which may be below 0.
     const double allowed_s = std::max(0.0, 0.1 * elapsed_s);
     return whole_s <= allowed_s ? 1 : allowed_s / whole_s;
   }
 
-  // Start a new reference, of this share of the blocks.
+  // Starts a new reference with this fraction of the blocks.
   void clear(double share = 1) {
     blocks_.clear();
     share_ = share;
@@ -65,7 +65,7 @@ class Digests {
   bool empty() const { return blocks_.empty(); }
   double share() const { return share_; }
 
-  // Empty when `parts` equal the first ones since `clear`, else the first block that differs.
+  // Empty if `parts` equal the first ones since `clear`, else describes the first block that differs.
   std::string difference(std::span<const std::span<const std::byte>> parts) {
     const bool first = blocks_.empty();
     std::size_t block = 0;

@@ -1,4 +1,4 @@
-// Counts of the operating system that tell what else happened to this process and its host during a case.
+// Counts of the operating system that show what else happened to this process and its host during a case.
 #pragma once
 
 #include <sys/resource.h>
@@ -45,12 +45,12 @@ struct Disturbances {
   std::int64_t voluntary_switches = 0;
   std::int64_t involuntary_switches = 0;
   std::int64_t major_faults = 0;
-  std::optional<std::int64_t> migrations;  // to another processor; none where the kernel does not tell
-  // Run-queue wait time; none where the kernel does not tell.
+  std::optional<std::int64_t> migrations;  // to other processors; none if the kernel does not report them
+  // Run-queue wait time; none if the kernel does not report it.
   std::optional<double> waited_s;
-  double steal_s = 0;  // that a hypervisor withheld the host's processors, over all of them
+  double steal_s = 0;  // steal time, summed over the host's processors
 
-  // Since the system started or the process did.
+  // Counts since the start of the system or of the process.
   static Disturbances so_far() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);

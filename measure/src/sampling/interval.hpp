@@ -1,4 +1,4 @@
-// Precision of the median of the samples so far.
+// The precision of the median of the samples so far.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace scope {
 
-// Geyer's initial positive sequence (Statistical Science 7, 1992, section 3.3) of the signs about the median: sums
-// of neighboring autocorrelations until one is not positive.
+// Geyer's initial positive sequence (Statistical Science 7, 1992, section 3.3), applied to the signs about the
+// median: adds sums of neighboring autocorrelations until one is not positive.
 inline double variance_inflation(const std::vector<double>& samples, double middle) {
   const std::size_t count = samples.size();
   std::vector<double> signs;
@@ -31,12 +31,12 @@ inline double variance_inflation(const std::vector<double>& samples, double midd
     if (pair <= 0) break;
     inflation += 2 * pair;
   }
-  // The signs add up to nothing, which lowers each of their autocorrelations.
+  // The signs add up to zero, which lowers each of their autocorrelations.
   const double share = static_cast<double>(2 * lag + 1) / static_cast<double>(count);
   return std::max(1.0, inflation / std::max(1 - share, 0.25));
 }
 
-// 97.5 % of Student's t (expansion of Cornish and Fisher); within 3 % from 2 degrees of freedom on.
+// The 97.5 % quantile of Student's t (Cornish-Fisher expansion); exact to 3 % for 2 or more degrees of freedom.
 inline double student(double freedom) {
   const double z = 1.96;
   const double square = z * z;
@@ -46,10 +46,10 @@ inline double student(double freedom) {
   return z * (1 + (first + (second + third / freedom) / freedom) / freedom);
 }
 
-// Half width of the 95 % interval of the median over the median, from order statistics (normal approximation of
-// the binomial ranks: David and Nagaraja, Order Statistics, 3rd ed., section 7.1). Infinite below 6 samples,
-// where no such interval exists. Samples come in the order in which they were taken: where they depend on each
-// other, the interval is as wide as that of so many fewer independent ones.
+// Half width of the 95 % confidence interval for the median over the median, from order statistics (normal
+// approximation of the binomial ranks: David and Nagaraja, Order Statistics, 3rd ed., section 7.1). Infinite for
+// fewer than 6 samples, for which there is no such interval. Samples must be in the order of measurement: if they
+// depend on each other, the interval is as wide as for correspondingly fewer independent samples.
 inline double relative_interval(std::vector<double> samples) {
   const auto count = static_cast<double>(samples.size());
   if (samples.size() < 6) return std::numeric_limits<double>::infinity();

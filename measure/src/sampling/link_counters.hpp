@@ -1,4 +1,4 @@
-// Counts the bytes that cross each link during an operation, where counters exist: in an emulated cluster.
+// Counts the bytes that cross each link during an operation if counters exist, as in an emulated cluster.
 #pragma once
 
 #include <array>
@@ -17,18 +17,18 @@
 
 namespace scope {
 
-// Rank 0's environment variable, on every rank.
+// The value of rank 0's environment variable, on every rank.
 inline std::string told(const Communicator& world) {
   const char* const words = world.root() ? std::getenv("SCOPE_LINK_COUNTERS") : nullptr;
   return world.broadcast(words != nullptr ? words : "", 0);
 }
 
 // Rank 0's environment names the counters, `SCOPE_LINK_COUNTERS=HERE>THERE=FILE:INTERFACE ...`: a file like
-// /proc/net/dev, and the interface through which traffic from HERE to THERE leaves. The observed quantities
-// are `HERE>THERE_bytes` and `THERE>HERE_bytes`, including packet headers: on rank 0, and 0 on the others.
+// /proc/net/dev, and the interface through which traffic from HERE to THERE leaves. The observed quantities are
+// `HERE>THERE_bytes` and `THERE>HERE_bytes`, including packet headers, on rank 0; they are 0 on the others.
 class LinkCounters {
  public:
-  // Collective. Counts nothing unless `wanted`: looped operations are too short.
+  // Collective. Counts only if `wanted`, since looped operations are too short.
   LinkCounters(const Communicator& world, bool wanted) : world_(world) {
     if (!wanted) return;
     std::istringstream words(told(world));
@@ -40,7 +40,7 @@ class LinkCounters {
       links_.push_back({word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1),
                         word.substr(equals + 1, colon - equals - 1), word.substr(colon + 1)});
     }
-    // Where the root finds no interface, nothing is counted.
+    // If the root does not find all interfaces, nothing is counted.
     int found = world.root() && read().size() == links_.size() ? 1 : 0;
     MPI_Bcast(&found, 1, MPI_INT, 0, world.handle());
     if (found == 0) links_.clear();
@@ -49,7 +49,7 @@ class LinkCounters {
   void begin() {
     if (!links_.empty() && world_.root()) before_ = read();
   }
-  // Collective: all messages have arrived.
+  // Collective, so that all messages have arrived.
   void end(Repetition& repetition) {
     if (links_.empty()) return;
     dissemination_barrier(world_);
@@ -82,7 +82,7 @@ class LinkCounters {
       if (const auto bytes = read(link)) found.push_back(*bytes);
     return found;
   }
-  // The format of /proc/net/dev, proc(5): the name and a colon, bytes and seven more counts received, then bytes sent.
+  // Reads the format of /proc/net/dev, proc(5): name and colon, received bytes and seven more counts, then sent bytes.
   static std::optional<Bytes> read(const Link& link) {
     std::ifstream file(link.file);
     for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// The one median of the native program: of an even number of values the mean of the two in the middle, as in Python.
+// The median used in the native program: for an even number of values, the mean of the middle two, as in Python.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace scope {
 
-// NaN of no values.
+// NaN if there are no values.
 inline double median(std::vector<double> values) {
   if (values.empty()) return NAN;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

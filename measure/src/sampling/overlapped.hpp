@@ -1,5 +1,5 @@
-// Communication with a computation of equal length between its start and its end, and each of the two alone: in the
-// same repetition, and timed alike, so that their difference holds neither a change of the machine nor the clock.
+// Communication with an equally long computation between its start and end, and each alone, in the same repetition
+// and timed in the same way, so that neither changes of the machine nor the clock affect their difference.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ class Overlapped {
  public:
   explicit Overlapped(const Communicator& communicator) : communicator_(communicator) {}
 
-  // Times `both(number, computation, steps)`; `alone(number)` is the communication. `number`: which of the
-  // `communications` of the repetition. Observed on every rank, for the slowest one: `exchange_s`, `computation_s` and `hidden_share` =
-  // (exchange + computation - both) / the shorter of the two. Collective.
+  // Times `both(number, computation, steps)`; `alone(number)` is the communication. `number`: index among the
+  // `communications` of the repetition. Observes on every rank, with values of the slowest rank: `exchange_s`,
+  // `computation_s` and `hidden_share` = (exchange + computation - both) / the shorter of the two. Collective.
   template <class Alone, class Both>
   void run(Repetition& repetition, Alone&& alone, Both&& both) {
     if (!computation_) computation_.emplace(repetition.ticks());

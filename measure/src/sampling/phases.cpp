@@ -9,7 +9,7 @@ namespace {
 constexpr int offers_tag = 10;
 constexpr int asking_tag = 11;
 
-// How many ranks want to hear of this one. No exchange of each with each: there may be thousands.
+// How many ranks want this rank's times. Does not use an all-to-all, as there may be thousands of ranks.
 int count_asking(const std::vector<int>& wanted, const Communicator& communicator) {
   std::vector<int> asked(communicator.size());
   for (const int rank : wanted) asked[rank] = 1;
@@ -18,8 +18,8 @@ int count_asking(const std::vector<int>& wanted, const Communicator& communicato
   return asking;
 }
 
-// For each meeting, the time at which each of `wanted` offered its message, by rank. Every rank answers its
-// partners. No rank asks again before all have their answers: `observe` begins with a reduction over all.
+// For each rank in `wanted`, the times at which it offered its message in each meeting. Every rank answers its
+// partners. Ranks ask again only after all have their answers, as `observe` begins with a reduction over all.
 std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, const std::vector<double>& mine,
                                              const Communicator& communicator) {
   const int asking = count_asking(wanted, communicator);
@@ -53,8 +53,8 @@ Phases::Phases(const Repetition& repetition, std::size_t meetings)
   since_ = ticks_.now();
 }
 
-// SCOPE_WITHOUT_PHASES leaves the marks out, to measure their cost (benchmarks/npb_phase_cost.py): everything
-// but the time is then 0.
+// SCOPE_WITHOUT_PHASES omits the marks, to measure their cost (benchmarks/npb_phase_cost.py): everything except
+// the time is then 0.
 #ifdef SCOPE_WITHOUT_PHASES
 void Phases::enter(Phase) {}
 void Phases::meet(Phase, const Partners&) {}
@@ -115,7 +115,7 @@ std::vector<double> Phases::waited_s(const std::vector<Last>& last, const Commun
     if (partners.kind_ == Partners::Kind::everyone) complete_s = last[i].offered_s;
     for (const int rank : partners.ranks_)
       if (rank >= 0) complete_s = std::max(complete_s, offers.at(rank)[i]);
-    // The clocks of two hosts may differ slightly: no wait is longer than the meeting.
+    // Limited because the clocks of two hosts may differ slightly: a wait is at most as long as the meeting.
     const double stayed_s = ticks_.seconds(meetings_[i].left - meetings_[i].came);
     waited[i] = std::clamp(complete_s - came_s, 0.0, stayed_s);
   }

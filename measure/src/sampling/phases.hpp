@@ -1,9 +1,9 @@
 // Splits the time of a parallel algorithm into the phases of each process: T_tot = T_init + T_comp + T_comm +
-// T_idle (thesis, eq. 6.20), where T_comm is distribution, exchange and collection.
+// T_idle (thesis, eq. 6.20), where T_comm includes distribution, exchange and collection.
 //
-// Idle time is found afterwards, without a barrier that would disturb the algorithm: the processes exchange
-// the times at which they entered each meeting, on the synchronized clock; the wait before a partner's
-// arrival is idle time.
+// Idle time is determined afterwards, without a barrier that would disturb the algorithm: processes exchange the
+// times on the synchronized clock at which they entered each meeting; the wait before a partner's arrival is idle
+// time.
 #pragma once
 
 #include <array>
@@ -34,21 +34,21 @@ class Partners {
 
 class Phases {
  public:
-  // `meetings`: their expected number, so that none of them allocates memory.
+  // `meetings`: the expected number of meetings, reserved so that none allocates memory.
   explicit Phases(const Repetition& repetition, std::size_t meetings = 0);
 
-  // From here on, time belongs to `phase`.
+  // From now on, time is assigned to `phase`.
   void enter(Phase phase);
-  // Enters a phase that begins with a meeting: this process cannot leave it before its partners have entered. All
-  // processes go through the same meetings in the same order; `partners` must outlive this object.
+  // Enters a phase that begins with a meeting, which this process cannot leave before its partners have entered
+  // it. All processes have the same meetings in the same order; `partners` must outlive this object.
   void meet(Phase phase, const Partners& partners);
-  // This process's contribution to the next meeting is in flight from now on, before the process itself
-  // enters: a message sent early and hidden behind computation.
+  // States that this process's contribution to the next meeting is in flight from now on, before it enters the
+  // meeting: a message that is sent early and hidden behind computation.
   void offer();
   void leave();
 
-  // Reports to `repetition` the seconds of each phase, of all communication, of idling, and of everything
-  // after the root's initialization, and the share of exchanges that this process entered last. Collective.
+  // Reports to `repetition` the seconds of each phase, of all communication, of idling, and of everything after
+  // the root's initialization, and the fraction of exchanges that this process entered last. Collective.
   void observe(Repetition& repetition, const Communicator& communicator) const;
 
  private:
@@ -62,7 +62,7 @@ class Phases {
     const Partners* partners;
   };
 
-  struct Last;  // of all processes, in one meeting
+  struct Last;  // the last of all processes to enter a meeting
 
   std::vector<double> offered_s() const;
   std::vector<double> waited_s(const std::vector<Last>& last, const Communicator& communicator) const;

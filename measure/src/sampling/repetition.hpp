@@ -1,4 +1,4 @@
-// One repetition: the processes start together, the operation runs, and nothing else lies between the clock reads.
+// One repetition: ranks start together, the operation runs, and nothing else is between the clock reads.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace scope {
 
 // How the operations of a repetition follow each other.
 enum class Cadence {
-  isolated,     // the processes are synchronized before every repetition
-  streaming,    // operations back to back
-  barrier_loop  // each operation followed by the library's barrier, as in the thesis
+  isolated,     // ranks are synchronized before every repetition
+  streaming,    // back-to-back operations
+  barrier_loop  // each operation is followed by the library's barrier, as in the thesis
 };
 
 // The method for a common start.
@@ -32,29 +32,29 @@ inline const Names<Synchronization> synchronizations = {{Synchronization::none, 
                                                         {Synchronization::dissemination, "dissemination"},
                                                         {Synchronization::window, "window"}};
 
-// The launch as every case sees it.
+// The properties of the launch that every case uses.
 struct Setting {
   const Communicator& world;
   const TickClock& ticks;
   GlobalClock& clock;
   double resolution_s;       // smallest step of the clock
-  double overhead_s;         // of a start/stop pair; subtracted from every time
-  bool oversubscribed;       // more ranks than processors on some host: waiting must not spin
-  double clock_error_s = 0;  // between the clocks of two ranks
+  double overhead_s;         // cost of a start/stop pair; subtracted from every time
+  bool oversubscribed;       // more ranks than processors on some host, so waiting must not spin
+  double clock_error_s = 0;  // largest between the clocks of two ranks
 };
 
 // The result of a repetition on this rank.
 struct Times {
   double agreed_start_s = 0;  // on the global clock; window synchronization only
   double entry_s = 0;         // on the global clock
-  double elapsed_s = 0;       // whole repetition, overhead subtracted
+  double elapsed_s = 0;       // of the whole repetition, with the overhead subtracted
   bool late = false;
   std::map<std::string, double> observed;
 };
 
 class Repetition {
  public:
-  // `preceded`: an untimed call comes before the timed ones.
+  // `preceded`: whether an untimed call precedes the timed ones.
   Repetition(const Setting& setting, Window& window, Cadence cadence, Synchronization synchronization,
              std::int64_t operations, bool preceded = false)
       : setting_(setting),
@@ -64,8 +64,8 @@ class Repetition {
         operations_(operations),
         preceded_(preceded) {}
 
-  // Times `operations()` calls of `operation`, between its first and its last event on this rank; one that takes
-  // a number is told which call of the repetition it is.
+  // Times `operations()` calls of `operation`, between its first and its last event on this rank. If `operation`
+  // takes a number, it is passed the index of the call in the repetition.
   template <class Operation>
   void time(Operation&& operation) {
     const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);
@@ -73,7 +73,7 @@ class Repetition {
     times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s - untimed_s_;
   }
 
-  // Work inside the timed operation that is excluded from the measurement: its time is subtracted.
+  // Does work inside the timed operation that is excluded from the measurement: its time is subtracted.
   template <class Work>
   void untimed(Work&& work) {
     const Ticks start = setting_.ticks.now();
@@ -82,7 +82,7 @@ class Repetition {
   }
   double untimed_s() const { return untimed_s_; }
 
-  // Seconds of one call of a part of the operation on this rank, timed as `time` does the whole. Before `time`.
+  // Seconds of one call of a part of the operation on this rank, timed like `time`. To be called before `time`.
   template <class Part>
   double part_s(Part&& part) {
     const auto [start, stop] = clocked(part, false);
@@ -93,11 +93,11 @@ class Repetition {
   void observe(std::string_view name, double value) { times_.observed[std::string(name)] = value; }
 
   std::int64_t operations() const { return operations_; }
-  // With the one that is not timed.
+  // Including the one that is not timed.
   std::int64_t calls() const { return operations_ + (preceded_ ? 1 : 0); }
   Cadence cadence() const { return cadence_; }
   const TickClock& ticks() const { return setting_.ticks; }
-  double overhead_s() const { return setting_.overhead_s; }  // of a start/stop pair
+  double overhead_s() const { return setting_.overhead_s; }  // cost of a start/stop pair
   const GlobalClock& clock() const { return setting_.clock; }
   const Times& times() const { return times_; }
 
@@ -116,7 +116,7 @@ class Repetition {
         operation();
     };
     synchronize();
-    // After one operation the ranks are in a steady state, also those of an exchange that synchronizes itself.
+    // After one operation the ranks are in a steady state, even in an exchange that synchronizes itself.
     if (preceded_) call(operations_);
     const Ticks start = setting_.ticks.now();
     if (barriers) {

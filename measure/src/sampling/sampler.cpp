@@ -14,47 +14,47 @@
 namespace scope {
 namespace {
 
-// A looped repetition is long enough that a clock step is 0.2 % of it, and at least 5 us.
+// A looped repetition is so long that a clock step is at most 0.2 % of it, and at least 5 us.
 constexpr double steps_per_repetition = 500;
 constexpr double shortest_repetition_s = 5e-6;
-// A loop has at least this many operations, so that the costs of every n-th operation (credits returned,
-// queues wrapped) affect all repetitions alike.
+// A loop has at least this many operations, so that costs of every n-th operation (returning credits, wrapping
+// queues) affect all repetitions equally.
 constexpr std::int64_t fewest_looped = 32;
-// Ranks that have just met are half a microsecond quicker: a window of 64 messages of 1 KiB takes 5 % less.
+// Ranks that have just met are half a microsecond faster: a window of 64 messages of 1 KiB takes 5 % less time.
 constexpr double negligible_meeting_s = 100e-6;
-// Under MPICH 5.0 the second get takes 175 us, and 10 us from the third on.
+// With MPICH 5.0 the second get takes 175 us, and later ones take 10 us.
 constexpr int most_calibrating = 4;
 constexpr double longest_undecided_s = 1e-3;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
-// Repetitions are compared with each other, so that single ones share their data.
+// Repetitions are compared with each other, so single ones must use the same data.
 constexpr int fewest_on_same_data = 4;
 constexpr double tolerated_late_share = 0.1;
-// Ranks start together if their entries lie no further apart than the larger of these: errors of the clock, and a share
-// of the typical time. A rank may lose its processor between its last look at the clock and its entry.
+// Ranks start together if their entries are not further apart than the larger of two limits: a multiple of the clock
+// error, and a fraction of the typical time. A rank may be descheduled between its last clock read and its entry.
 constexpr double tolerated_clock_errors = 3;
 constexpr double tolerated_skew = 0.1;
-// With filling and verifying, a case lasts at most this many budgets, unless it has too few repetitions by then.
+// Including filling and verification, a case lasts at most this many budgets unless it has too few repetitions.
 constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
-// A smaller budget than this does not end a case that has too few repetitions.
+// A budget smaller than this does not end a case that has too few repetitions.
 constexpr double budget_of_few_s = 0.05;
-// Loops of operations back to back may take as long as the budget, or this.
+// Loops of back-to-back operations may take as long as the budget, or as long as this.
 constexpr double shortest_budget_of_loops_s = 0.1;
-// For slower operations, start skew still affects the first of a loop. Shorter ones would lose more by using more slots
-// than fit into a cache.
+// For slower operations, start skew affects the first ones of a loop, so loops are longer. Faster operations would
+// lose more time by using more slots than fit into a cache.
 constexpr double slow_operation_s = 200e-6;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A root may have room for fewer operations than the others: all do as many.
+// A root may have space for fewer operations than the others, so all do the same number.
 std::int64_t most_on_every_rank(const Communicator& world, std::int64_t operations) {
   return std::max<std::int64_t>(1, world.smallest(operations));
 }
 
-// Sampling of one case; its state lives as long as the case.
+// Samples one case; its state exists as long as the case.
 class Sampling {
  public:
   Sampling(const Declaration& declaration, Benchmark& benchmark, const SamplingPolicy& policy,
@@ -106,12 +106,12 @@ class Sampling {
 
   Synchronization chosen_synchronization() const {
     if (setting_.world.size() == 1) return Synchronization::none;
-    // An exchange timed by its initiator needs no common start beyond the one before every repetition. No plan changes
-    // that, since ranks without a partner would not come to it.
+    // An exchange that is timed by its initiator does not need a further common start than that before every
+    // repetition. Plans cannot change this, since ranks without a partner would not take part.
     const bool common_start = collective() || declaration_.definition == Definition::max_rank;
     if (!common_start) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
-    // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
+    // A window starts all ranks at the same time but waits by spinning, which needs a processor per rank.
     const bool in_time = !setting_.oversubscribed && !benchmark_.prepares();
     return in_time ? Synchronization::window : Synchronization::dissemination;
   }
@@ -138,7 +138,7 @@ class Sampling {
     return times;
   }
 
-  // Injected: one rank takes long to check its data.
+  // Injected fault: one rank takes long to check its data.
   void delay_if_asked(const Times& times) {
     if (!faults_.asks("slow-check")) return;
     entered_s_.push_back(times.entry_s);
@@ -147,21 +147,21 @@ class Sampling {
     checked_s_.push_back(setting_.clock.now());
   }
 
-  // What this rank timed must have begun after the checks of all ranks. The clocks of hosts differ by microseconds.
+  // Timing on this rank must begin after the checks of all ranks. The clocks of hosts differ by microseconds.
   void refuse_overlap() {
     if (entered_s_.empty()) return;
     constexpr double tolerance_s = 100e-6;
     MPI_Allreduce(MPI_IN_PLACE, checked_s_.data(), static_cast<int>(checked_s_.size()), MPI_DOUBLE, MPI_MAX,
                   setting_.world.handle());
     for (std::size_t i = 1; i < entered_s_.size(); ++i) {
-      const bool timed = entered_s_[i] != 0;  // ranks without a partner time nothing
+      const bool timed = entered_s_[i] != 0;  // ranks without a partner are not timed
       if (timed && entered_s_[i] < checked_s_[i - 1] - tolerance_s)
         note_problem("a rank was timed while another rank checked its data", last_, i + 1);
     }
   }
 
-  // Filling, flushing, digests and verification take the ranks different times: none of it may overlap what another
-  // rank times. Ranks that start together anyway do this themselves.
+  // Filling, flushing, digests and verification take different times on different ranks and must not overlap the
+  // timed part of another rank. This is unnecessary for ranks with a common start.
   void resynchronize() {
     if (setting_.world.size() == 1 || synchronization_ != Synchronization::none) return;
     const auto start = std::chrono::steady_clock::now();
@@ -173,39 +173,39 @@ class Sampling {
     if (!faults_.asks("no-resynchronization")) dissemination_barrier(setting_.world);
   }
 
-  // Flushes the message buffers where the case asks for cold caches.
+  // Flushes the message buffers if the case requests cold caches.
   void cool() {
     if (!benchmark_.cold()) return;
     const auto start = std::chrono::steady_clock::now();
     for (const auto& buffer : benchmark_.message_buffers()) flush_from_caches(buffer);
-    // Flushing takes the ranks different times.
+    // Flushing takes different times on different ranks.
     dissemination_barrier(setting_.world);
     preparing_s_ += seconds_since(start);
   }
 
-  // Whether an untimed operation comes before the timed ones: where they follow each other without a common start, and
-  // where a short exchange would notice that its ranks have just met.
+  // Whether an untimed operation precedes the timed ones: if they follow each other without a common start, or if
+  // a short exchange is affected by the preceding meeting of its ranks.
   bool preceded(Cadence cadence, std::int64_t operations) const {
     if (synchronization_ != Synchronization::none && cadence != Cadence::streaming) return false;
     return operations > 1 || notices_the_meeting_;
   }
 
-  // A simulated clock reads every single operation exactly, and nothing is averaged out by further ones. In a loop a
-  // message may overwrite another, unseen.
+  // A simulated clock times single operations exactly, and repeating them would not average anything. In a loop a
+  // message may overwrite another one unnoticed.
   bool loops() const {
     const bool all_seen = !policy_.complete || benchmark_.kept_share(2) == 1;
     return benchmark_.loops() && !benchmark_.cold() && !mpi_simulates && all_seen;
   }
 
-  // Every repetition of a group works on the same data and must leave the same behind. Where that cannot be asked,
-  // every operation is verified in full, unless what comes out of one goes into the next.
+  // Every repetition of a group works on the same data and must leave the same results. If that cannot be
+  // required, every operation is verified in full, unless the output of one is the input of the next.
   void compare(Cadence cadence, double elapsed_s, std::int64_t calls) {
     if (memory_is_shared()) return;
     if (!benchmark_.repeats()) {
       if (!benchmark_.loops()) verify();
       return;
     }
-    if (setting_.world.size() == 1) return;  // nothing came from anywhere: `verify` is enough
+    if (setting_.world.size() == 1) return;  // nothing was received, so `verify` suffices
     const auto start = std::chrono::steady_clock::now();
     Digests& digests = digests_[static_cast<std::size_t>(cadence)];
     auto parts = benchmark_.computed();
@@ -218,7 +218,7 @@ class Sampling {
     outcome_.verification.digested_share = std::min(outcome_.verification.digested_share, compared);
     note_problem(digests.difference(parts), cadence, repetition_);
     const double cost_s = seconds_since(start);
-    // Digests of small shares spend most time elsewhere: they must not make digests look ever dearer.
+    // Digests of small fractions spend most time elsewhere and must not make digests appear ever more expensive.
     const double bytes = digests.share() * size_of(parts);
     if (bytes > 0 && (digest_s_per_byte_ == 0 || cost_s < digest_s_per_byte_ * bytes))
       digest_s_per_byte_ = cost_s / bytes;
@@ -234,7 +234,7 @@ class Sampling {
     return bytes;
   }
 
-  // The share of the data whose digest takes at most its allowance of a repetition of this length.
+  // Fraction of the data whose digest takes at most the allowed part of a repetition of this length.
   double affordable_share(const Parts& parts, double elapsed_s) const {
     return policy_.complete ? 1 : Digests::affordable_share(digest_s_per_byte_ * size_of(parts), elapsed_s);
   }
@@ -245,14 +245,14 @@ class Sampling {
     outcome_.verification.message = sentence({cadences.at(cadence), " repetition ", repetition, ": ", problem});
   }
 
-  // The number, from 1, of the next repetition.
+  // The number of the next repetition, counted from 1.
   std::size_t repetition_of(Cadence cadence) const {
     for (const Series& series : outcome_.series)
       if (series.cadence == cadence) return series.size() + 1;
     return 1;
   }
 
-  // Whether a single operation, so long at first, may yet be short enough for a loop or an untimed one before it.
+  // Whether an operation that took this long at first may yet be short enough for a loop or an untimed operation.
   bool undecided(double elapsed_s) const {
     return elapsed_s >= looped_repetition_s_ && elapsed_s < longest_undecided_s;
   }
@@ -268,13 +268,13 @@ class Sampling {
       return setting_.world.largest(repeat(Cadence::streaming, operations).elapsed_s);
     };
     const auto first_of = [&](std::int64_t operations) {
-      digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // of another number of operations
+      digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // for a different number of operations
       const double elapsed_s = elapsed_of(operations);
       verify();
       return elapsed_s;
     };
     double elapsed_s = first_of(1);
-    // The first operations connect, map and miss every cache: they say little of the next.
+    // The first operations connect, map memory and miss every cache, so they do not represent later ones.
     for (int further = 1; further < most_calibrating && undecided(elapsed_s); ++further)
       elapsed_s = std::min(elapsed_s, elapsed_of(1));
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
@@ -289,7 +289,7 @@ class Sampling {
       elapsed_s *= static_cast<double>(fewest) / static_cast<double>(operations_);
       operations_ = fewest;
     }
-    for (auto& digests : digests_) digests.clear();  // of other numbers of operations
+    for (auto& digests : digests_) digests.clear();  // for different numbers of operations
     repetition_s_ = elapsed_s;
     notices_the_meeting_ =
         setting_.world.size() > 1 && operations_ == 1 && most_operations > 1 && elapsed_s < negligible_meeting_s;
@@ -297,7 +297,7 @@ class Sampling {
 
   void open_series(const Times& first) {
     auto& series = outcome_.series;
-    // A single process has no common start to lose by looping.
+    // A single process has no common start that loops would give up.
     const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
     series.push_back(
         {.cadence = Cadence::isolated, .synchronization = synchronization_, .operations = isolated_operations});
@@ -305,7 +305,7 @@ class Sampling {
     if (!collective() || !loops() || of_seconds()) return;
     const double operation_s = repetition_s_ / static_cast<double>(operations_);
     const double allowed_s = std::max(policy_.budget_s, shortest_budget_of_loops_s);
-    // One repetition of each cadence, and the operation before the first.
+    // One repetition of each looped cadence, and the untimed operation before.
     const auto fits = [&](std::int64_t operations) {
       return static_cast<double>(2 * operations + 1) * operation_s <= allowed_s;
     };
@@ -317,7 +317,7 @@ class Sampling {
       series.push_back({.cadence = cadence, .synchronization = synchronization_, .operations = looped});
   }
 
-  // Whether one operation takes so long that its start is negligible, and that loops of it would take seconds.
+  // Whether one operation takes so long that its start is negligible and loops of it would take seconds.
   bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
   void begin_group() {
@@ -328,7 +328,7 @@ class Sampling {
       benchmark_.fill(seed_);
       for (auto& digests : digests_) digests.clear();
     }
-    // Filling takes the ranks different times.
+    // Filling takes different times on different ranks.
     wait_for_all();
     preparing_s_ += seconds_since(start);
   }
@@ -339,7 +339,7 @@ class Sampling {
     const auto start = std::chrono::steady_clock::now();
     faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());
     const Check check = benchmark_.verify(seed_);
-    // Taken back: the data may go into the next operation.
+    // Revert the corruption, as the data may be the input of the next operation.
     faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());
     outcome_.verification.checks += check.checks;
     outcome_.verification.cost_s += seconds_since(start);
@@ -348,7 +348,7 @@ class Sampling {
     progress_.enter(Stage::sampling);
   }
 
-  // The repetition in which data that `verify` refuses came: all on these data left the same behind.
+  // The first repetition whose data `verify` rejects, given that all on the same data left the same results.
   std::size_t first_wrong() const {
     const bool compared = benchmark_.repeats() && setting_.world.size() > 1;
     return compared ? first_on_these_data_[static_cast<std::size_t>(last_)] : repetition_;
@@ -365,14 +365,14 @@ class Sampling {
     collect_headline(size);
   }
 
-  // The other cadences get, spread over the whole case, a quarter as many operations as isolated ones, or as many
-  // repetitions where these are loops, too.
+  // The other cadences get, over the whole case, a quarter of the number of isolated operations, or a quarter of
+  // the number of repetitions if these are loops, too.
   std::int64_t due(const Series& series) const {
     const auto isolated = static_cast<std::int64_t>(outcome_.series.front().size());
     return isolated / (4 * (series.operations / operations_)) - static_cast<std::int64_t>(series.size());
   }
 
-  // Where there were too few isolated repetitions for any loop; not before these, which are the headline.
+  // For too few isolated repetitions to have had any loop; after these, which give the headline values.
   void add_missing_loops() {
     for (auto& series : outcome_.series) {
       if (series.size() > 0) continue;
@@ -392,7 +392,7 @@ class Sampling {
       double* const values = &mine[quantities * i];
       const double entry_s = series.entry_s[from + i];
       values[0] = collective() ? entry_s + series.elapsed_s[from + i] : series.elapsed_s[from + i];
-      const bool timed = entry_s != 0;  // a rank may have no part in the operation
+      const bool timed = entry_s != 0;  // some ranks do not take part in the operation
       values[1] = timed ? -entry_s : -INFINITY;
       values[2] = timed ? entry_s : -INFINITY;
       values[3] = series.late[from + i];
@@ -407,14 +407,14 @@ class Sampling {
       const double* const values = &mine[quantities * i];
       const bool announced_late = values[3] != 0;
       if (announced_late) ++late;
-      // From the first entry, not from the agreed start: leaving the wait for it takes time of our own.
+      // Counted from the first entry, not from the agreed start, because leaving the wait takes time of our own.
       const double time_s = collective() ? values[0] + values[1] : values[0];
       headline_.push_back({time_s, values[1] + values[2], announced_late});
     }
     if (late > tolerated_late_share * size) window_.widen();
   }
 
-  // On the root: the time of every repetition, NaN where its ranks did not start together.
+  // On the root: the time of every repetition, NaN if its ranks did not start together.
   std::vector<double> counted_times() const {
     std::vector<double> times_s(headline_.size());
     std::transform(headline_.begin(), headline_.end(), times_s.begin(),
@@ -437,13 +437,13 @@ class Sampling {
     return times_s;
   }
 
-  // How much of the headline series is warm-up: at least one repetition counts.
+  // The number of warm-up repetitions in the headline series, such that at least one repetition counts.
   int warmup_among(std::span<const double> times_s) const {
     if (!policy_.warmup) return warmup_of(times_s);
     return std::clamp(*policy_.warmup, 0, std::max(0, static_cast<int>(times_s.size()) - 1));
   }
 
-  // The root says for all ranks how much of each series is warm-up.
+  // The root decides for all ranks how many repetitions of each series are warm-up.
   void settle_warmup() {
     const std::vector<double> times_s = counted_times();
     for (auto& series : outcome_.series) {
@@ -457,8 +457,8 @@ class Sampling {
       outcome_.median_s = median(results_s) / static_cast<double>(outcome_.series.front().operations);
   }
 
-  // The size of the first group of a simulation, whose very first repetition counts among the most: none where that
-  // one is all, or took the budget. The root decides for all.
+  // The size of the first group of a simulation, whose very first repetition counts, too: 0 if this one is enough
+  // or took the whole budget. The root decides for all.
   int simulated_group_size(double elapsed_s) {
     const std::size_t done = outcome_.series.front().size();
     int size = 0;
@@ -472,14 +472,14 @@ class Sampling {
     return size;
   }
 
-  // Warm-up that is known beforehand comes on top.
+  // Warm-up that is known beforehand is added.
   std::size_t most_repetitions() const { return policy_.maximum_repetitions + policy_.warmup.value_or(0); }
 
   int group_size(std::size_t done) const {
     const auto within = [this](double time_s) {
       return static_cast<int>(std::min(time_s / std::max(repetition_s_, 1e-9), 1e6));
     };
-    // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
+    // First as many as may suffice, then the number doubles, as each decision costs a collective operation.
     const int fewest = policy_.minimum_repetitions + policy_.warmup.value_or(1) - static_cast<int>(done);
     const int again = done < 2 ? fewest : static_cast<int>(done);
     const int useful = policy_.warmup ? std::max(fewest, within(policy_.budget_s)) : again;
@@ -488,7 +488,7 @@ class Sampling {
     return std::min(size, static_cast<int>(most_repetitions()) - static_cast<int>(done));
   }
 
-  // The size of the next group, or 0 when the case is finished. The root decides for all.
+  // The size of the next group, or 0 if the case is finished. The root decides for all.
   int decide(double elapsed_s) {
     int next = 0;
     if (setting_.world.root()) {
@@ -524,23 +524,23 @@ class Sampling {
   Synchronization synchronization_;
   double looped_repetition_s_;
   std::uint64_t seed_ = 0;
-  int on_these_data_ = 0;  // repetitions
+  int on_these_data_ = 0;  // number of repetitions
   std::int64_t operations_ = 1;
-  std::int64_t most_operations_ = 1;  // that every rank has room for
+  std::int64_t most_operations_ = 1;  // for which every rank has space
   double repetition_s_ = 0;
-  int cold_repetitions_ = 2;  // where that fault is injected
+  int cold_repetitions_ = 2;  // if that fault is injected
   bool notices_the_meeting_ = false;
-  double digest_s_per_byte_ = 0;  // least seen
-  double preparing_s_ = 0;        // spent on filling and verifying
+  double digest_s_per_byte_ = 0;  // smallest so far
+  double preparing_s_ = 0;        // spent on filling and verification
   struct Headline {
     double time_s;
     double skew_s;        // between the entries of the first and the last rank
-    bool announced_late;  // some rank heard of the start after it
+    bool announced_late;  // some rank learned the start time after the start
   };
-  std::vector<Headline> headline_;  // on the root, of every repetition
-  std::array<Digests, 3> digests_;  // of each cadence
+  std::vector<Headline> headline_;  // on the root, for every repetition
+  std::array<Digests, 3> digests_;  // for each cadence
   std::array<std::size_t, 3> first_on_these_data_{1, 1, 1};
-  std::vector<double> entered_s_;  // of every repetition, under an injected delay
+  std::vector<double> entered_s_;  // for every repetition, if a delay is injected
   std::vector<double> checked_s_;
   Cadence last_ = Cadence::isolated;
   std::size_t repetition_ = 1;  // the last one of this cadence

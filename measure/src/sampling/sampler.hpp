@@ -1,4 +1,4 @@
-// Repeats a case until its precision is reached or its budget is spent, and records which.
+// Repeats a case until its precision is reached or its budget is spent, and records the reason.
 #pragma once
 
 #include "benchmark.hpp"
@@ -11,14 +11,14 @@ namespace scope {
 
 struct SamplingPolicy {
   double budget_s = 0.5;
-  std::optional<int> warmup;  // repetitions that an earlier launch found to be warm-up; none: found here
+  std::optional<int> warmup;  // warm-up repetitions found by an earlier launch; none: determined here
   double precision = 0.02;    // target half width of the median's 95 % interval over the median
   int minimum_repetitions = 10;
   int maximum_repetitions = 1000;
-  // A burst of a millisecond says little of the next second: precision alone does not end a case before.
+  // A burst of a millisecond does not represent the next second, so precision does not end a case before this.
   double minimum_span_s = 0.01;
-  bool complete = false;  // every repetition's data are compared in full, whatever that takes
-  std::optional<Synchronization> synchronization;  // none: a window, or dissemination when oversubscribed
+  bool complete = false;  // compare every repetition's data in full, regardless of the cost
+  std::optional<Synchronization> synchronization;  // none: window, or dissemination if oversubscribed
 };
 
 // The raw times of one cadence on this rank, in order.
@@ -41,7 +41,7 @@ struct Verification {
   bool passed = true;
   std::int64_t checks = 0;
   double cost_s = 0;
-  double digested_share = 1;  // least share of the data of a repetition that was compared with those of another
+  double digested_share = 1;  // smallest compared fraction of a repetition's data
   std::string message;
 };
 
@@ -53,7 +53,7 @@ struct Outcome {
   Conditions conditions;      // of this rank, after the last repetition
   std::string stopped;
   std::optional<double> relative_interval;
-  std::optional<double> median_s;         // of one operation under the benchmark's definition; on the root
+  std::optional<double> median_s;         // of one operation by the benchmark's definition; on the root
   std::vector<ControlVariable> settings;  // granted by a library to this case
 };
 

@@ -1,5 +1,5 @@
-// A small fixed workload between the cases of a launch. Its work is the same all along a run, so that its times
-// show when the machine changed: another frequency, a neighbor on the host, another process on a processor.
+// A small fixed workload between the cases of a launch. Its work is the same throughout a run, so that its times
+// show when the machine changed: a different frequency, a neighbor on the host, another process on a processor.
 #pragma once
 
 #include <algorithm>
@@ -17,29 +17,29 @@
 
 namespace scope {
 
-// What the sentinel took on this rank.
+// Times of the sentinel on this rank.
 struct SentinelTimes {
   double arithmetic_s;                // dependent operations in registers
   double throughput_s;                // independent multiply-adds in registers
-  double bandwidth_s;                 // reading memory that is in no cache
+  double bandwidth_s;                 // reading memory that is not in any cache
   double memory_s;                    // dependent loads from a buffer beyond the second-level cache
   std::optional<double> ping_pong_s;  // rank 0 with the next rank of its host; none on all others
-  double duration_s;                  // everything, preparation included
+  double duration_s;                  // everything, including preparation
 };
 
 constexpr double sentinel_share = 0.02;
 
-// Where even the least of the costs so far was a disturbed one.
+// Limit in case even the smallest duration so far was disturbed.
 constexpr double longest_pause_s = 1;
 
-// About 5 ms: a process that competes for the processor takes its turn within that time.
+// About 5 ms, so that a process that competes for the processor gets its turn within this time.
 constexpr std::int64_t sentinel_steps = 3 << 20;
 
-// About 1 ms. Enough independent sums to keep all floating-point units of a processor busy, few enough for registers.
+// About 1 ms. Enough independent sums to keep all floating-point units busy, but few enough for registers.
 constexpr int throughput_steps = 1 << 18;
 constexpr std::size_t independent_sums = 16;
 
-// Larger than second-level caches, small beside the last level.
+// Larger than second-level caches, small compared with last-level caches.
 constexpr std::size_t chain_bytes = 4 << 20;
 constexpr std::size_t chain_line_bytes = 64;
 constexpr std::size_t chain_lines = chain_bytes / chain_line_bytes;
@@ -50,7 +50,7 @@ constexpr int sentinel_tag = 5;
 
 class Sentinel {
  public:
-  // `host`: of this rank. Collective.
+  // `host`: this rank's host. Collective.
   Sentinel(const Setting& setting, const std::string& host)
       : setting_(setting), computation_(setting.ticks), buffer_(chain_bytes) {
     const auto hosts = setting.world.all_gather(host);
@@ -67,8 +67,8 @@ class Sentinel {
     position_ = line(order.front());
   }
 
-  // Measures unless that would exceed 2 % of the time of an undisturbed machine; none then. Ranks that share
-  // processors measure nothing: their times would be those of each other. Collective.
+  // Measures unless that would exceed 2 % of the time of an undisturbed machine; returns none then. Ranks that
+  // share processors do not measure, since they would disturb each other. Collective.
   std::optional<SentinelTimes> measure_if_due() {
     int agreed = setting_.world.root() && due() ? 1 : 0;
     MPI_Bcast(&agreed, 1, MPI_INT, 0, setting_.world.handle());
@@ -90,7 +90,7 @@ class Sentinel {
  private:
   bool due() const {
     if (setting_.oversubscribed) return false;
-    // Longer than the last time took, so that a sentinel that waits for its processor never has most of the time.
+    // Longer than the last duration, so that a sentinel that waits for its CPU does not take most of the time.
     const double pause_s = std::max(last_s_, std::min(least_s_ / sentinel_share, longest_pause_s));
     return last_s_ == 0 || seconds_since(ended_) >= pause_s;
   }
@@ -116,7 +116,7 @@ class Sentinel {
     seen_ = sum;
     return seconds_since(start);
   }
-  // The buffer has just been read.
+  // To be called just after the buffer was read.
   double memory() {
     void** position = position_;
     const Ticks start = setting_.ticks.now();
@@ -149,13 +149,13 @@ class Sentinel {
   double seconds_since(Ticks start) const { return setting_.ticks.seconds(setting_.ticks.now() - start); }
 
   const Setting& setting_;
-  int partner_ = 0;  // of rank 0; 0 where its host has no other rank
+  int partner_ = 0;  // partner of rank 0; 0 if its host has no other rank
   Computation computation_;
   Buffer buffer_;
   void** position_ = nullptr;
   Ticks ended_ = 0;
-  double least_s_ = 0;  // that it took so far
-  double last_s_ = 0;   // 0 before the first time
+  double least_s_ = 0;  // smallest duration so far
+  double last_s_ = 0;   // last duration; 0 before the first
   volatile std::uintptr_t seen_ = 0;
   volatile double computed_ = 0;
 };

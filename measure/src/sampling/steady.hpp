@@ -1,4 +1,4 @@
-// Where the steady state of a series begins.
+// The beginning of the steady state of a series.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ inline double median_of(std::span<const double> times_s) {
   return median(counted);
 }
 
-// How many leading repetitions are warm-up: those before the first five whose median is within 5 % of the median
-// of the later half. Only times that fall count as warm-up. At least 1 and at most 20, at most half of all
-// repetitions; 0 for a single one. Repetitions that do not count are NaN.
+// The number of leading repetitions that are warm-up: those before the first five whose median is within 5 % of
+// the median of the later half. Only falling times count as warm-up. At least 1 and at most 20, at most half of
+// all repetitions; 0 for a single one. Repetitions that do not count must be NaN.
 inline int warmup_of(std::span<const double> times_s) {
   const std::size_t count = times_s.size();
   const std::size_t most = std::min(longest_warmup, count / 2);

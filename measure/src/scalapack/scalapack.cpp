@@ -10,7 +10,7 @@ namespace scope::scalapack {
 namespace {
 
 constexpr const char* mpi_name =
-    SCOPE_SCALAPACK_MPI_NAME;  // under which the library imports MPI, set by the build
+    SCOPE_SCALAPACK_MPI_NAME;  // under which the library imports MPI; set by the build
 
 const std::string& library() {
   static const std::string path = [] {
@@ -33,10 +33,10 @@ void* open(const char* path, int visibility) {
 
 void* loaded() {
   static void* const handle = [] {
-    // MPICH's library has two names. The second is a link beside this program to the library already in the
-    // process: the loader recognizes it and does not load a second MPI.
+    // MPICH's library has two names. The second is a link in this program's directory to the library already in
+    // the process, which the loader recognizes, so that it does not load a second MPI.
     if (*mpi_name != '\0') open(mpi_name, RTLD_LOCAL);
-    // Global, so that its symbols precede those of the BLAS to which ScaLAPACK was linked.
+    // Global, so that its symbols precede those of the BLAS with which ScaLAPACK was linked.
     if (const std::string names = beside_program("libblas-names.so"); !names.empty()) {
       blas::make_global();
       open(names.c_str(), RTLD_GLOBAL);
@@ -71,8 +71,8 @@ std::string absent() {
 
 Routine::Routine(const std::string& name) : FortranRoutine(address(name + "_")) {}
 
-// The C interface: the Fortran one numbers processes incorrectly on a user-defined communicator (ScaLAPACK
-// 2.2.1).
+// Uses the C interface, because the Fortran interface numbers processes incorrectly on a user-defined communicator
+// (ScaLAPACK 2.2.1).
 Context::Context(const Communicator& communicator, const ProcessGrid& grid)
     : system_(function<int(MPI_Comm)>("Csys2blacs_handle")(communicator.handle())), handle_(system_) {
   function<void(int*, const char*, int, int)>("Cblacs_gridinit")(

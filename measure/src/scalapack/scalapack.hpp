@@ -1,5 +1,5 @@
-// The ScaLAPACK found when the program was built. Like the BLAS, it is loaded when a benchmark first requests
-// a routine; it must match the MPI with which the program runs.
+// The ScaLAPACK found when the program was built. Like the BLAS, it is loaded when a benchmark first requests a
+// routine; it must match the MPI that the program uses.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace scope::scalapack {
 
-// Why this build has no ScaLAPACK; empty when it has one.
+// Why this build has no ScaLAPACK; empty if it has one.
 std::string absent();
 
 class Routine : public FortranRoutine {
  public:
-  // Throws Unavailable when the library is not on this host or lacks the routine (`pdgetrf`, ...).
+  // Throws Unavailable if the library is not on this host or lacks the routine (`pdgetrf`, ...).
   explicit Routine(const std::string& name);
 };
 
 // ScaLAPACK's descriptor of a distributed matrix.
 using Descriptor = std::array<int, 9>;
 
-// A process grid over a communicator; ScaLAPACK calls it a context.
+// A process grid over a communicator, which ScaLAPACK calls a context.
 class Context : NotCopied {
  public:
   Context(const Communicator& communicator, const ProcessGrid& grid);
@@ -35,7 +35,7 @@ class Context : NotCopied {
   int handle_;
 };
 
-// A matrix in square blocks, the first of which lies on the first process.
+// A matrix in square blocks, the first of which is on the first process.
 Descriptor descriptor(const Context& context, int rows, int columns, int block, int leading);
 
 }  // namespace scope::scalapack

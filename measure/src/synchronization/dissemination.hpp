@@ -1,4 +1,4 @@
-// Scope's own barrier, so that the library's does not influence the start of the timed operation.
+// Scope's own barrier, so that the library's barrier does not influence the start of the timed operation.
 #pragma once
 
 #include "mpi/communicator.hpp"

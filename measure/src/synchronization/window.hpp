@@ -17,9 +17,9 @@ class Window {
   Window(const Communicator& communicator, const GlobalClock& clock)
       : communicator_(communicator), clock_(clock) {}
 
-  // Waits for the agreed start and returns it, in s on the global clock. Collective.
+  // Waits for the agreed start and returns it in s on the global clock. Collective.
   double wait() {
-    // No rank may still be busy with the previous repetition: the margin covers only the announcement.
+    // No rank may still be busy with the previous repetition, as the margin covers only the announcement.
     dissemination_barrier(communicator_);
     double start_s = clock_.now() + margin_s_;
     broadcast(start_s);
@@ -32,14 +32,14 @@ class Window {
   // Whether the last announcement reached this rank too late.
   bool late() const { return late_; }
 
-  // Injected: after every third wait this rank loses its processor for so long.
+  // Injected fault: after every third wait this rank loses its processor for this long.
   void lose_processor(double seconds) { lost_s_ = seconds; }
 
-  // Widens the margin of later starts. The root's argument counts.
+  // Widens the margin of later starts. Only the root's margin counts.
   void widen() { margin_s_ *= 2; }
 
  private:
-  // Binomial tree; the library's broadcast may be the operation under test.
+  // A binomial tree, because the library's broadcast may be the operation under test.
   void broadcast(double& start_s) const {
     constexpr int tag = 3;
     const int size = communicator_.size();
@@ -54,7 +54,7 @@ class Window {
 
   const Communicator& communicator_;
   const GlobalClock& clock_;
-  // Announcements travel slower after work that emptied the caches. Simulated waiting costs nothing.
+  // Announcements are slower after work that emptied the caches. Simulated waiting costs nothing.
   double margin_s_ = mpi_simulates ? 1 : 20e-6;
   bool late_ = false;
   double lost_s_ = 0;

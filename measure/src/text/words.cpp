@@ -6,7 +6,7 @@
 namespace scope {
 namespace {
 
-// The fewest digits that tell a number from all others: two that differ look different.
+// The fewest digits that distinguish a number from all others, so that different numbers look different.
 std::string shortest(double number) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};

@@ -1,4 +1,4 @@
-// Texts and their parts.
+// Functions for texts and their parts.
 #pragma once
 
 #include <charconv>
@@ -22,7 +22,7 @@ class Word {
   Word(std::string_view text) : text_(text) {}
   template <std::integral Integer>
   Word(Integer number) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(number)) {}
-  Word(char) = delete;  // would be written as a number
+  Word(char) = delete;  // as it would be written as a number
   Word(double number) : kind_(Kind::real), real_(number) {}
 
  private:
@@ -37,7 +37,7 @@ class Word {
 // Concatenates words: sentence({"n=", n, ": must be above ", least}).
 std::string sentence(std::initializer_list<Word> words);
 
-// Parts between separators.
+// The parts between separators.
 enum class Empty { left_out, kept };
 std::vector<std::string> split(std::string_view text, char separator, Empty empty = Empty::left_out);
 
@@ -46,7 +46,7 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
 // `a, b or c`
 std::string alternatives(const std::vector<std::string>& words);
 
-// The number that is the whole text; none where the text is anything else.
+// The number that the whole text represents; none if it is not a number.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number number{};
@@ -54,11 +54,11 @@ std::optional<Number> number_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-// The names of the values of an enumeration, as options, plans and records write them.
+// The names of the values of an enumeration, as written in options, plans and records.
 template <class Value>
 using Names = std::map<Value, const char*>;
 
-// Throws std::invalid_argument that names the option and its allowed values.
+// Throws std::invalid_argument with a message that names the option and its allowed values.
 template <class Value>
 Value named(const Names<Value>& names, const std::string& option, std::string_view text) {
   std::vector<std::string> allowed;

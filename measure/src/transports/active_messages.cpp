@@ -1,7 +1,7 @@
-// Active messages (active-messages/): frames of their own past TCP/IP between hosts, shared memory inside one.
+// Active messages (active-messages/): frames that bypass TCP/IP between hosts, and shared memory within a host.
 //
-// A message travels in as many active messages as it needs. The handler copies each, as it arrives, to where the
-// message is received.
+// A message is sent in as many active messages as it needs. The handler copies each of them on arrival to the
+// destination of the message.
 #include <sys/random.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace am = active_messages;
 
 constexpr auto hello_limit = std::chrono::seconds(5);
 constexpr auto nap = std::chrono::milliseconds(50);
-// The supervisor ends a case whose partner has died; a partner that verifies a large buffer is silent for seconds.
+// Long, as verifying a large buffer takes seconds of silence; the supervisor ends cases with dead partners.
 constexpr auto silence_limit = std::chrono::minutes(10);
 
 am::Wire wire_named(const std::string& name) {
@@ -46,7 +46,7 @@ class ActiveMessages final : public Transport {
     limit_ = endpoint_.message_limit(peer_);
   }
 
-  // One byte each way shows, still untimed, that the path is open.
+  // Exchanges one untimed byte each way, which shows that the path is open.
   void greet(const Partner& partner) {
     const auto until = std::chrono::steady_clock::now() + hello_limit;
     std::byte theirs{};
@@ -112,7 +112,7 @@ class ActiveMessages final : public Transport {
     const std::size_t bytes = std::min(payload.size(), place_.size());
     if (bytes > 0) std::memcpy(place_.data(), payload.data(), bytes);
     place_ = place_.subspan(bytes);
-    // What one poll brings beyond the place waits here: at most what a grant allows.
+    // Data that a poll delivers beyond the place wait here; at most as much as a grant allows.
     early_.insert(early_.end(), payload.begin() + static_cast<std::ptrdiff_t>(bytes), payload.end());
   }
 
@@ -120,9 +120,9 @@ class ActiveMessages final : public Transport {
   am::Handler handler_ = 0;
   am::Peer peer_ = 0;
   std::size_t limit_ = 0;
-  std::span<std::byte> place_;  // what is left of it
+  std::span<std::byte> place_;  // remaining part of the destination
   std::vector<std::byte> early_;
-  std::size_t taken_ = 0;  // of `early_`
+  std::size_t taken_ = 0;  // bytes taken from `early_`
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class Cma final : public Transport {
     return false;
   }
 
-  // Yama allows reads only to processes named by the target; a process without permission fails here.
+  // Yama allows reads only by processes that the target names; a process without permission fails here.
   void allow_and_try(const Partner& partner) {
     struct Word {
       pid_t process;

@@ -1,9 +1,9 @@
-// Messages over a medium that may lose packets: numbered, acknowledged, retransmitted from the first one lost.
+// Messages over a lossy medium: packets are numbered, acknowledged, and retransmitted from the first lost one.
 //
-// Go-back-N (Tanenbaum, Computer Networks, section 3.4.2). The receiver accepts packets in order only; at a gap it
-// requests the first missing one at once, and a sender without an acknowledgement for 50 ms resumes there too.
-// Packets are retransmitted from the message's own memory, so nothing is copied. With credits the sender stops
-// when the receiver's socket buffer may be full; without, it keeps sending and pays for the losses.
+// Go-back-N (Tanenbaum, Computer Networks, section 3.4.2). The receiver accepts packets only in order; at a gap it
+// requests the first missing one at once, and a sender without an acknowledgement for 50 ms resumes there, too.
+// Packets are retransmitted from the message's own memory, so nothing is copied. With credits, the sender stops if
+// the receiver's socket buffer may be full; without credits, it continues and pays for losses.
 #pragma once
 
 #include <fcntl.h>
@@ -23,10 +23,10 @@ constexpr std::size_t brief_bytes = 1024;
 constexpr std::size_t most_prefix_bytes = 32;
 constexpr unsigned looks_between_clocks = 64;
 constexpr int greetings = 20;
-constexpr int last_greetings = 16;  // where half of all packets are lost, one of them arrives
+constexpr int last_greetings = 16;  // so that one of them arrives even if half of all packets are lost
 constexpr int greeting_interval_ms = 100;
 
-// A packet takes its payload from the receiver's socket buffer, at most this overhead, and a quarter for the
+// In the receiver's socket buffer a packet takes its payload, at most this overhead, and a quarter for the
 // kernel's rounding.
 constexpr double bookkeeping_bytes = 2048;
 constexpr double usable_share = 0.8;
@@ -36,17 +36,17 @@ class Datagrams final : public Transport {
   struct Header {
     std::uint32_t channel;
     std::uint32_t sequence;
-    std::uint32_t acknowledged;  // everything before it has arrived
-    std::uint16_t bytes;         // of payload; 0 only acknowledges
-    std::uint16_t gap;           // 1: the packet after those was missed
+    std::uint32_t acknowledged;  // all packets before it have arrived
+    std::uint16_t bytes;         // size of the payload; 0: only an acknowledgement
+    std::uint16_t gap;           // 1: the next packet is missing
   };
-  // Marks of the packets of each direction, which tell ours from others' and from our own that return.
+  // Marks of packets in each direction, which distinguish them from others' and from our own returning packets.
   struct Channels {
     std::uint32_t sent;
     std::uint32_t heard;
   };
-  // `prefix` stands before the header of every packet, for example an Ethernet header. Both sides know the
-  // same channels and payload size.
+  // `prefix` precedes the header of every packet, for example an Ethernet header. Both sides use the same
+  // channels and payload size.
   Datagrams(Socket socket, const Partner& partner, const TransportOptions& options, std::vector<std::byte> prefix,
             Channels channels, std::size_t largest_payload)
       : Transport(options.sleeps),
@@ -60,14 +60,14 @@ class Datagrams final : public Transport {
     setsockopt(socket_.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     if (!options.sleeps) fcntl(socket_.descriptor(), F_SETFL, O_NONBLOCK);
     const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
-    // At least two packets, or nothing would overlap; a buffer too small for them loses some.
+    // At least two packets, or nothing would overlap; a buffer that is too small for them loses some.
     if (options.credits) credit_bytes_ = std::max(usable_share * room, 2 * cost(largest_payload_));
     partner.agree([&] { hear_each_other(partner); });
   }
 
   void settle(const Partner& partner) override {
     partner.meet([&] { receive_some({}, false); });
-    // The peer has left its run, so all packets sent to it have arrived.
+    // The peer has finished its run, so all packets sent to it have arrived.
     unacknowledged_.clear();
     on_the_way_bytes_ = 0;
     oldest_ = current_ = next_;
@@ -113,8 +113,8 @@ class Datagrams final : public Transport {
       ++expected_;
       gap_told_ = false;
       due_bytes_ += cost(header.bytes);
-      // Half of the credits are returned at once; a single packet's travel with the answer, or when the next
-      // arrives.
+      // Half of the credits are returned at once; those for a single packet are returned with the answer or when
+      // the next packet arrives.
       if (credit_bytes_ > 0 && due_bytes_ > cost(largest_payload_) && 2 * due_bytes_ >= credit_bytes_)
         acknowledge(false);
       return header.bytes;
@@ -147,7 +147,7 @@ class Datagrams final : public Transport {
 
   using Clock = std::chrono::steady_clock;
 
-  // Sends empty packets until one has arrived from the peer, which shows, still untimed, that the path is open.
+  // Sends empty, untimed packets until one has arrived from the peer, which shows that the path is open.
   void hear_each_other(const Partner&) {
     for (int greeting = 0; greeting < greetings; ++greeting) {
       transmit(next_, {}, false, false);
@@ -159,7 +159,7 @@ class Datagrams final : public Transport {
         if (count < static_cast<ssize_t>(prefix_.size() + sizeof header)) continue;
         std::memcpy(&header, packet.data() + prefix_.size(), sizeof header);
         if (header.channel != channels_.heard) continue;
-        // The peer may have missed the first, and from now on waits in vain where it misses these, too.
+        // The peer may have missed the first packet, and waits in vain if it misses these, too.
         for (int last = 0; last < last_greetings; ++last) transmit(next_, {}, false, false);
         return;
       }
@@ -167,7 +167,7 @@ class Datagrams final : public Transport {
     throw std::runtime_error(
         "no packet arrives from the other process: packets are filtered, or the hosts are not on one link");
   }
-  // The vector calls are cheaper than those with a message header, but have no flag for nonblocking operation.
+  // Vector calls are cheaper than calls with a message header, but do not have a flag for nonblocking operation.
   template <class WithHeader, class Bare>
   ssize_t move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts, bool may_sleep) const {
     iovec* first = parts.data() + (prefix_.empty() ? 1 : 0);
@@ -235,7 +235,7 @@ class Datagrams final : public Transport {
       current_ = oldest_;
       silent_since_ = now;
     }
-    // A pure receiver has no other occasion to send them.
+    // A pure receiver has no other occasion to retransmit.
     if (current_ != next_) send_some({}, false);
   }
 
@@ -243,16 +243,16 @@ class Datagrams final : public Transport {
   std::vector<std::byte> prefix_;
   Channels channels_;
   std::size_t largest_payload_;
-  double credit_bytes_;  // in flight at most, with the kernel's bookkeeping; 0: no limit
+  double credit_bytes_;  // maximum in flight, including the kernel's bookkeeping; 0: no limit
 
   std::deque<std::span<const std::byte>> unacknowledged_;
-  std::uint32_t oldest_ = 0;  // sequence of the first of them
+  std::uint32_t oldest_ = 0;  // sequence of the first unacknowledged packet
   double on_the_way_bytes_ = 0;
-  std::uint32_t current_ = 0;  // sequence of the next to leave
-  std::uint32_t next_ = 0;     // sequence of the next new one
+  std::uint32_t current_ = 0;  // sequence of the next packet to be sent
+  std::uint32_t next_ = 0;     // sequence of the next new packet
   double repeated_ = 0;
 
-  std::uint32_t expected_ = 0;  // sequence of the next to arrive
+  std::uint32_t expected_ = 0;  // sequence of the next packet to arrive
   double due_bytes_ = 0;        // arrived since the last acknowledgement
   bool gap_told_ = false;
 

@@ -1,7 +1,7 @@
 // Raw Ethernet frames through a packet socket: the wire without IP, on the interface that TCP would use.
 //
-// IEEE 802 reserves ethertype 0x88B5 for experiments. Needs CAP_NET_RAW. Inside one host the frames use the
-// loopback interface.
+// IEEE 802 reserves ethertype 0x88B5 for experiments. Needs CAP_NET_RAW. Within a host, frames use the loopback
+// interface.
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -40,8 +40,8 @@ Interface interface_of(const Socket& socket, const sockaddr_in& address) {
   return found;
 }
 
-// Accepts only frames whose header begins with this channel: other frames of this ethertype, and our own that
-// the loopback returns, cost no copy.
+// Accepts only frames whose header begins with this channel, so that other frames of this ethertype, and our own
+// frames returned by the loopback, are not copied.
 void hear_only(const Socket& socket, std::uint32_t channel) {
   std::array<sock_filter, 4> program = {
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN),

@@ -13,7 +13,7 @@ class Fabric : public Transport {
  public:
   using Transport::Transport;
 
-  // Both sides poll until the peer has all of its messages; otherwise the last ones sent could remain stuck.
+  // Both sides poll until the peer has all of its messages; otherwise the last messages could remain stuck.
   void settle(const Partner& partner) override {
     partner.meet([&] { look(false); });
   }

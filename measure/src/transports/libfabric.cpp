@@ -1,7 +1,7 @@
-// libfabric (OFI): what MPICH, Open MPI and Intel MPI use for most networks, including TCP.
+// libfabric (OFI), which MPICH, Open MPI and Intel MPI use for most networks, including TCP.
 //
-// Reliable datagrams (FI_EP_RDM) with plain messages. The provider is the first in the library's own order
-// that both processes have and that carries a byte in both directions.
+// Reliable datagrams (FI_EP_RDM) with plain messages. The provider is the first one in the library's order that
+// both processes have and that transfers a byte in both directions.
 #include "transports/fabric.hpp"
 
 #ifdef SCOPE_LIBFABRIC_LIBRARY
@@ -74,7 +74,7 @@ Info offers(const Partner& partner) {
   return Info(found);
 }
 
-// IP providers appear once for each address of the host; the one that TCP uses reaches the partner.
+// IP providers appear once for each address of the host; the address that TCP uses reaches the partner.
 bool on_route(const fi_info& info, in_addr_t here) {
   const std::string_view name = info.fabric_attr->prov_name;
   const auto starts_with = [&](std::string_view word) { return name.starts_with(word); };
@@ -165,7 +165,7 @@ class Libfabric final : public Fabric {
 
  private:
   Address open(const fi_info& info) {
-    fi_info& wanted = const_cast<fi_info&>(info);  // the interface does not know const
+    fi_info& wanted = const_cast<fi_info&>(info);  // the interface lacks const
     check(ofi().fabric(info.fabric_attr, into(fabric_), nullptr), "fi_fabric");
     check(fi_domain(fabric_.get(), &wanted, into(domain_), nullptr), "fi_domain");
     fi_cq_attr queue{};
@@ -187,7 +187,7 @@ class Libfabric final : public Fabric {
     return here;
   }
 
-  // For a call that creates an object and writes it to a given address.
+  // Argument for a call that creates an object and writes it to a given address.
   template <class Object>
   struct Into {
     Owned<Object>& owner;
@@ -200,7 +200,7 @@ class Libfabric final : public Fabric {
     return {owner};
   }
 
-  // False when the queue is full.
+  // Returns false if the queue is full.
   bool posted(ssize_t code, const char* what) {
     if (code == -FI_EAGAIN) {
       look(false);

@@ -1,4 +1,4 @@
-// The peer of a pair, and how two processes agree on a connection before anything is timed.
+// The peer of a pair, and the agreement of two processes on a connection before anything is timed.
 #pragma once
 
 #include <mpi.h>
@@ -11,9 +11,9 @@ namespace scope {
 
 struct Partner {
   MPI_Comm comm;
-  int rank;     // of the peer
-  bool leads;   // this process listens, the peer connects
-  bool nearby;  // on the same host
+  int rank;     // rank of the peer
+  bool leads;   // whether this process listens and the peer connects
+  bool nearby;  // whether the peer is on the same host
 
   template <class Card>
   Card swap(const Card& mine) const {
@@ -24,8 +24,8 @@ struct Partner {
     return theirs;
   }
 
-  // Does `step` on both sides and exchanges its results, if it has any. Both sides learn of a problem on either, so that
-  // neither waits for a peer that has given up. Throws Unavailable.
+  // Does `step` on both sides and exchanges its results, if any. Both sides learn of a problem on either side, so
+  // that neither waits for a peer that has given up. Throws Unavailable.
   template <class Step>
   auto agree(Step&& step) const {
     using Result = std::invoke_result_t<Step>;
@@ -49,7 +49,7 @@ struct Partner {
     if constexpr (!silent) return theirs.value;
   }
 
-  // Returns when the peer has arrived here, too.
+  // Waits until the peer has arrived here, too.
   void meet() const {
     MPI_Sendrecv(nullptr, 0, MPI_BYTE, rank, 2, nullptr, 0, MPI_BYTE, rank, 2, comm, MPI_STATUS_IGNORE);
   }
@@ -67,7 +67,7 @@ struct Partner {
   }
 };
 
-// The process on the other side of the communicator: the first half of the ranks leads the second.
+// The partner in the other half of the communicator; the first half of the ranks leads.
 inline Partner partner_in(const Communicator& communicator) {
   const int half = communicator.size() / 2;
   const bool leads = communicator.rank() < half;
@@ -78,7 +78,7 @@ inline Partner partner_in(const Communicator& communicator) {
   return partner;
 }
 
-// Throws Unavailable unless both are on one host.
+// Throws Unavailable unless both are on the same host.
 inline void need_one_host(const Partner& partner, const std::string& protocol) {
   if (!partner.nearby) throw Unavailable("protocol=" + protocol + ": the two ranks are on different hosts");
 }

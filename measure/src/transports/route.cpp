@@ -14,14 +14,14 @@ namespace {
 constexpr int connect_limit_ms = 2000;
 constexpr int most_addresses = 16;
 
-// The interface that was chosen for the messages of MPI; empty where none was.
+// The interface that was chosen for MPI messages; empty if none was chosen.
 std::string chosen_interface() {
   const char* asked = std::getenv("SCOPE_INTERFACE");
   return asked == nullptr ? "" : asked;
 }
 
-// IPv4 addresses (network byte order) of this host's interfaces: the chosen one alone where it is here, else real
-// ones first; loopback last.
+// IPv4 addresses (network byte order) of this host's interfaces: only the chosen one if it exists, else all real
+// ones; then loopback.
 struct Addresses {
   int count = 0;
   std::array<in_addr_t, most_addresses> list{};
@@ -51,7 +51,7 @@ Addresses own_addresses() {
   return addresses;
 }
 
-// In order of preference: the loopback to a server on the own host, otherwise the server's interfaces in
+// In order of preference: the loopback first for a server on the same host; otherwise the server's interfaces in
 // their order, without the loopback.
 Addresses addresses_to_try(const Addresses& servers, bool nearby) {
   Addresses ordered;
@@ -85,7 +85,7 @@ Socket listen_anywhere(int socket_buffer_bytes) {
   return listener;
 }
 
-// Not open when the address does not answer in time.
+// Returns a closed socket if the address does not answer in time.
 Socket connect_to(in_addr_t host, in_port_t port, int socket_buffer_bytes) {
   Socket connection = open_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK);
   connection.size_buffers(socket_buffer_bytes);
@@ -126,7 +126,7 @@ Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes) {
   partner.agree([&] {
     if (!partner.leads) connection = connect_to_any(server, partner.nearby, socket_buffer_bytes);
   });
-  // The kernel has completed the connection already; a client that gave up keeps nobody waiting here.
+  // The kernel has already completed the connection; a client that gave up does not keep this side waiting.
   partner.agree([&] {
     if (partner.leads) connection = accept_one(listener);
   });

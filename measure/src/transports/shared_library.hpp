@@ -1,4 +1,4 @@
-// A library that is opened when a case needs it, and never closed.
+// A library that is opened when a case needs it and never closed.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,15 +15,15 @@ namespace scope {
   throw Unavailable(reason != nullptr ? reason : "a shared library cannot be loaded");
 }
 
-// RTLD_DEEPBIND: its own functions precede those of the same name in MPI's copy under another name. The
-// sanitizer forbids the flag, and has no such copy.
+// RTLD_DEEPBIND: the library's own functions precede functions of the same name in MPI's copy, which has another
+// name. The sanitizer forbids the flag, but there is no such copy then.
 #ifdef __SANITIZE_ADDRESS__
 constexpr int own_names_first = 0;
 #else
 constexpr int own_names_first = RTLD_DEEPBIND;
 #endif
 
-// The file that a variable of the environment names, otherwise the usual one.
+// The file named by an environment variable, otherwise the usual one.
 inline std::string library_named_by(const char* variable, const char* usual) {
   const char* asked = std::getenv(variable);
   return asked != nullptr && *asked != '\0' ? asked : usual;
@@ -31,14 +31,14 @@ inline std::string library_named_by(const char* variable, const char* usual) {
 
 class SharedLibrary {
  public:
-  // Opens the copy already in the process, loaded by the MPI library, otherwise the one at `path`: two copies
-  // of a fabric library in one process interfere with each other. Throws Unavailable.
+  // Opens the copy that the MPI library has already loaded into the process, otherwise the one at `path`, because
+  // two copies of a fabric library in one process interfere with each other. Throws Unavailable.
   SharedLibrary(const char* soname, const char* path) : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_ == nullptr) handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | own_names_first);
     if (handle_ == nullptr) fail_to_load();
   }
 
-  // Converts itself to a pointer to the function.
+  // Converts to a pointer to the function.
   struct Symbol {
     void* address;
     template <class Function>
@@ -46,7 +46,7 @@ class SharedLibrary {
       return reinterpret_cast<Function*>(address);
     }
   };
-  // Throws Unavailable.
+  // Throws Unavailable if the library lacks the function.
   Symbol operator[](const char* name) const {
     void* const address = dlsym(handle_, name);
     if (address == nullptr) fail_to_load();

@@ -1,4 +1,4 @@
-// Memory that two processes of one host share.
+// Memory shared by two processes of one host.
 #pragma once
 
 #include <fcntl.h>
@@ -17,14 +17,14 @@ namespace scope {
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t apart_bytes = 2 * line_bytes;
 
-// The folder of shm_open, which older systems keep in a separate library.
+// Names in the directory of shm_open, a function that older systems have in a separate library.
 using Name = std::array<char, 64>;
 
-// Makes the memory under a name that nobody could foresee, which is written to `name`.
+// Makes the memory under an unpredictable name, which is written to `name`.
 inline Socket make(Name& name, std::size_t bytes) {
   Socket file(mkostemp(name.data(), O_CLOEXEC));
   if (!file.open()) fail(name.data());
-  // Reserved now, so that a full /dev/shm is an error here and not a SIGBUS later.
+  // Reserved now, so that a full /dev/shm causes an error here and not a SIGBUS later.
   const int problem = posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes));
   if (problem != 0) {
     unlink(name.data());
@@ -44,7 +44,7 @@ inline active_messages::Mapping map(const Socket& file, std::size_t bytes) {
 // Zeroed and mapped by both partners; unlinked before the first message.
 class SharedMemory {
  public:
-  // Throws Unavailable on both.
+  // Throws Unavailable on both sides.
   SharedMemory(const Partner& partner, std::size_t bytes) {
     Name own{"/dev/shm/scope-measure-XXXXXX"};
     try {

@@ -1,8 +1,8 @@
-// A queue in shared memory with one writer and one reader, in each direction: what an MPI library can do
-// inside a host without the kernel.
+// A queue in shared memory with one writer and one reader in each direction, which an MPI library, too, can use
+// within a host without the kernel.
 //
-// Half a cache line holds a ticket and the bytes of a short message, which therefore costs the transfer of
-// one line. Longer messages are copied in and out, slot by slot, so that both copies overlap.
+// Half a cache line contains a ticket and the bytes of a short message, which therefore costs the transfer of one
+// line. Longer messages are copied in and out slot by slot, so that both copies overlap.
 #include <atomic>
 
 #include "transports/shared_memory.hpp"
@@ -17,14 +17,14 @@ constexpr std::uint64_t slots = 32;
 constexpr int most_looks_for_room = 256;
 constexpr int length_bits = 16;
 
-// The ticket contains the message number, from 1, and the length: one store publishes both.
+// The ticket contains the message number, counted from 1, and the length, so that one store publishes both.
 struct Place {
   std::atomic<std::uint64_t> ticket;
   std::byte brief[inline_bytes];
 };
 
-// A message and its answer share a line: the reader of the message has the line for its answer in cache,
-// which makes a ping-pong 10 to 20 % faster than a line for each direction.
+// A message and its answer share a line, so that the reader of the message has the line for its answer in cache.
+// This makes a ping-pong 10 to 20 % faster than a line for each direction.
 struct Line {
   alignas(apart_bytes) Place place[2];
 };
@@ -34,7 +34,7 @@ struct Body {
 };
 
 struct Consumed {
-  alignas(apart_bytes) std::atomic<std::uint64_t> count;  // consumed by the reader so far
+  alignas(apart_bytes) std::atomic<std::uint64_t> count;  // messages consumed by the reader so far
 };
 
 // Two queues, one for each direction.
@@ -44,7 +44,7 @@ struct Queues {
   Body body[2][slots];
 };
 
-// A call of memcpy costs a good part of a short message's time.
+// Avoids calls of memcpy, which cost a large part of a short message's time.
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes > inline_bytes) {
     std::memcpy(to, from, bytes);
@@ -87,7 +87,7 @@ class Shm final : public Transport {
     }
     const std::size_t bytes = std::min<std::size_t>(ticket & ((1u << length_bits) - 1), rest.size());
     copy(rest.data(), bytes <= inline_bytes ? here.brief : queues_->body[in_][place].bytes, bytes);
-    // Updated rarely: the store would precede the answer's in this processor's store buffer.
+    // Updated rarely, because this store would precede that of the answer in this processor's store buffer.
     if (++received_ % (slots / 4) == 0) queues_->consumed[in_].count.store(received_, std::memory_order_release);
     return bytes;
   }

@@ -1,4 +1,4 @@
-// Sockets: an owner of the descriptor, and streams of bytes through one.
+// Sockets: an owner of the descriptor, and byte streams through a socket.
 #pragma once
 
 #include <linux/filter.h>
@@ -42,17 +42,17 @@ class Socket {
     if (getsockopt(descriptor(), level, option, &value, &length) != 0) fail("getsockopt");
     return value;
   }
-  // 0 leaves them to the system
+  // 0 leaves the sizes to the system.
   void size_buffers(int bytes) const {
     if (bytes == 0) return;
     set(SOL_SOCKET, SO_SNDBUF, bytes);
     set(SOL_SOCKET, SO_RCVBUF, bytes);
   }
-  // What the kernel grants, without its own bookkeeping.
+  // The size that the kernel grants, without its own bookkeeping.
   double buffer_bytes() const {
-    return get(SOL_SOCKET, SO_RCVBUF) / 2.0;  // Linux doubles what was asked, for its bookkeeping: socket(7)
+    return get(SOL_SOCKET, SO_RCVBUF) / 2.0;  // Linux doubles the requested size for its bookkeeping: socket(7)
   }
-  // From now on the kernel drops `per_million` of a million arriving packets; 0: none.
+  // Makes the kernel drop `per_million` of a million arriving packets from now on; 0: none.
   void lose(int per_million) const {
     if (per_million == 0) return;
     const auto lost = static_cast<std::uint32_t>(per_million * 1e-6 * 0xFFFFFFFF);
@@ -65,7 +65,7 @@ class Socket {
     filter(program);
   }
 
-  // From now on the kernel delivers what the program accepts.
+  // Makes the kernel deliver only data that the program accepts from now on.
   void filter(std::span<sock_filter> program) const {
     const sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
     if (setsockopt(descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &whole, sizeof whole) != 0)
@@ -83,7 +83,7 @@ inline Socket open_socket(int family, int type, int protocol = 0) {
   return made;
 }
 
-// Takes the connection that has been made to a listening socket.
+// Accepts the connection that was made to a listening socket.
 inline Socket accept_one(const Socket& listener) {
   pollfd ready{listener.descriptor(), POLLIN, 0};
   if (poll(&ready, 1, accept_limit_ms) != 1) throw std::runtime_error("accept: no connection in time");
@@ -92,7 +92,7 @@ inline Socket accept_one(const Socket& listener) {
   return accepted;
 }
 
-// A connected stream socket as a transport: TCP and Unix domain.
+// A connected stream socket (TCP or Unix domain) as a transport.
 class SocketStream : public Transport {
  public:
   SocketStream(Socket connection, const TransportOptions& options)
@@ -119,7 +119,7 @@ class SocketStream : public Transport {
     poll(&ready, 1, -1);
   }
   const Socket& connection() const { return connection_; }
-  // From now on every packet carries so many bytes, and none leaves as part of a longer segment.
+  // From now on, every packet carries this many bytes, and none is sent as part of a longer segment.
   void send_single_packets(int bytes) { packet_bytes_ = static_cast<std::size_t>(bytes); }
 
  private:

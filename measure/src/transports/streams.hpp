@@ -1,4 +1,4 @@
-// Streams of TCP between two hosts, moved by one thread without waiting: a load on the path, and what it delivers.
+// TCP streams between two hosts, moved by one thread without waiting, as a load on the path; and their throughput.
 #pragma once
 
 #include <netinet/tcp.h>
@@ -13,7 +13,7 @@
 namespace scope::streams {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t round_bytes = 1 << 20;  // contents of a stream, again and again
+constexpr std::size_t round_bytes = 1 << 20;  // contents of a stream, repeated
 constexpr std::size_t chunk_bytes = 1 << 16;
 constexpr double longest_wait_s = 20;
 
@@ -28,10 +28,10 @@ inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Whether a call on a socket only had nothing to do.
+// Whether a call on a socket failed only because there was nothing to do.
 inline bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-// Throws when something has been awaited for too long since `begin`.
+// Throws if the wait since `begin` is too long.
 inline void give_up(std::chrono::steady_clock::time_point begin) {
   if (seconds_since(begin) > longest_wait_s)
     throw std::runtime_error(sentence({"nothing arrived for ", longest_wait_s, " s"}));
@@ -39,10 +39,10 @@ inline void give_up(std::chrono::steady_clock::time_point begin) {
 
 class Streams {
  public:
-  // What all streams received here since `count_from_here`.
+  // Data that all streams received here since `count_from_here`.
   struct Counted {
     double bytes = 0;
-    double fairness = 1;  // Jain, Chiu and Hawe 1984: 1 where all get the same, 1/n where one gets all
+    double fairness = 1;  // Jain, Chiu and Hawe 1984: 1 if all get the same, 1/n if one gets all
   };
 
   // Connects; collective over the two sides.
@@ -53,13 +53,13 @@ class Streams {
     std::memcpy(contents_.data() + round_bytes, contents_.data(), chunk_bytes);
   }
 
-  // From now on this side sends, takes what arrives, or both.
+  // From now on this side sends, receives, or both.
   void use(bool sends, bool receives) {
     sends_ = sends;
     receives_ = receives;
   }
 
-  // Every stream moves what it can without waiting. Returns whether one did.
+  // Moves as much data as possible in every stream without waiting. Returns whether any moved.
   bool move() {
     bool moved = false;
     for (Stream& stream : streams_) {
@@ -68,14 +68,14 @@ class Streams {
     }
     return moved;
   }
-  // Adds what `move` waits for to what a caller polls.
+  // Adds the events that `move` needs to the caller's poll list.
   void watch(std::vector<pollfd>& watched) const {
     const int events = (receives_ ? POLLIN : 0) | (sends_ ? POLLOUT : 0);
     for (const Stream& stream : streams_)
       watched.push_back({stream.socket.descriptor(), static_cast<short>(events), 0});
   }
-  // Sleeps for at most a millisecond: polling would take the processor from the kernel's part of the network, and
-  // from the other side in a lab.
+  // Sleeps for at most a millisecond, because polling would take the processor from the kernel's network code and,
+  // in a lab, from the other side.
   void sleep_until_something_moves() const {
     std::vector<pollfd> watched;
     watch(watched);
@@ -96,7 +96,7 @@ class Streams {
     return {sum, squares > 0 ? sum * sum / (static_cast<double>(streams_.size()) * squares) : 1};
   }
 
-  // Takes what is still under way, when both sides have ended to send.
+  // Receives the data in flight after both sides have stopped sending.
   void drain() {
     use(false, true);
     for (Stream& stream : streams_) {
@@ -109,13 +109,13 @@ class Streams {
     }
   }
 
-  // Packets that were sent again since the streams exist.
+  // Packets retransmitted since the streams were created.
   double retransmissions() const {
     double sum = 0;
     for (const Stream& stream : streams_) sum += facts(stream.socket).tcpi_total_retrans;
     return sum;
   }
-  // Packets that were sent here since they exist, without repeated ones.
+  // Packets sent here since the streams were created, without retransmissions.
   double packets() const {
     double sum = 0;
     for (const Stream& stream : streams_)
@@ -123,10 +123,10 @@ class Streams {
     return sum;
   }
 
-  // What arrived last, of any stream.
+  // The data that arrived last in any stream.
   std::span<std::byte> last_arrived() { return arrived_.bytes().first(last_bytes_); }
 
-  // What differed from what was sent, since the last call; empty when nothing did. What arrived last is compared again.
+  // The first difference from the sent data since the last call; empty if none. Compares the last data again.
   std::string take_problem() {
     compare_last();
     return std::exchange(problem_, {});
@@ -170,7 +170,7 @@ class Streams {
   bool sends_ = false;
   bool receives_ = false;
   std::size_t last_bytes_ = 0;
-  std::size_t last_place_ = 0;  // in the contents
+  std::size_t last_place_ = 0;  // position in the contents
   std::string problem_;
 };
 

@@ -1,4 +1,4 @@
-// TCP over IPv4, the transport under most message-passing libraries without special hardware.
+// TCP over IPv4, which most message-passing libraries use without special hardware.
 #include <netinet/tcp.h>
 
 #include "transports/route.hpp"
@@ -10,7 +10,7 @@ class Tcp final : public SocketStream {
  public:
   Tcp(Socket socket, const TransportOptions& options) : SocketStream(std::move(socket), options) {
     connection().lose(options.lost_per_million);
-    // With segmentation offload the kernel would lose up to 64 KiB at once.
+    // With segmentation offload, the kernel would drop up to 64 KiB at once.
     if (options.lost_per_million > 0) send_single_packets(connection().get(IPPROTO_TCP, TCP_MAXSEG));
   }
 

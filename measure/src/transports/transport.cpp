@@ -6,11 +6,11 @@
 
 namespace scope {
 
-// A transport that goes wrong on request of a test (see faults.hpp): it alters one byte or brings no data at all.
+// A transport that fails at the request of a test (see faults.hpp): it alters one byte or delivers no data at all.
 class FaultyTransport final : public Transport {
  public:
-  // `wrong`: the number of the receive that gets a wrong byte; 0: all data are lost. The one byte by which windows are
-  // acknowledged arrives unchanged and is not counted.
+  // `wrong`: the number of the receive that gets a wrong byte; 0: all data are lost. The single byte that
+  // acknowledges a window arrives unchanged and is not counted.
   FaultyTransport(std::unique_ptr<Transport> sound, bool sleeps, std::int64_t wrong)
       : Transport(sleeps), sound_(std::move(sound)), wrong_(wrong) {}
 
@@ -46,7 +46,7 @@ class FaultyTransport final : public Transport {
 
 using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
 Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma;
-// Null in the baseline's program, which is linked without them.
+// Null in the baseline program, which is linked without them.
 [[gnu::weak]] Connect connect_active_messages, connect_ethernet, connect_libfabric, connect_ucx;
 
 namespace {
@@ -55,10 +55,10 @@ struct Protocol {
   const char* name;
   const char* words;  // in labels of cases
   Connect* connect;
-  bool sleeps;     // can wait in the kernel
-  bool sockets;    // has socket buffers
-  bool datagrams;  // its flow control can be switched off
-  bool packets;    // survives the loss of some, and counts them
+  bool sleeps;     // whether it can wait in the kernel
+  bool sockets;    // whether it has socket buffers
+  bool datagrams;  // whether its flow control can be switched off
+  bool packets;    // whether it survives lost packets, and counts them
 };
 
 constexpr std::array protocols = {
@@ -117,7 +117,7 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
     throw Unavailable("protocol=" + name + ": this program was compiled without this protocol; run `scope build`");
   refuse_what_it_has_not(*protocol, options);
   auto connected = protocol->connect(partner, options);
-  // What the one half sends and the other receives goes wrong there, on request of a test.
+  // At the request of a test, data fail in the half that does not lead.
   const Faults faults = Faults::from_environment();
   const std::int64_t wrong = faults.wrong_receive(name);
   const bool lost = faults.asks("lose-data", name);
@@ -144,7 +144,7 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, const Desti
   auto to_receive = arrived.first;
   std::int64_t place = 0;
   while (sends > 0 || receives > 0) {
-    // In one direction a call may sleep; with two, neither may delay the other.
+    // A call may sleep only if there is one direction; with two, neither may delay the other.
     const bool may_sleep = sleeps_ && (sends == 0 || receives == 0);
     const std::size_t out = sends > 0 ? send_some(to_send, may_sleep) : 0;
     const std::size_t in = receives > 0 ? receive_some(to_receive, may_sleep) : 0;
@@ -160,7 +160,7 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, const Desti
 }
 
 void Transport::wait(bool, bool) {
-  // Yields to a partner without a processor of its own.
+  // Yields to a partner that shares this processor.
   if (++vain_looks_ % vain_looks_before_yield == 0) sched_yield();
 }
 

@@ -1,7 +1,6 @@
-// UCX: what Open MPI and MPICH use for InfiniBand, and inside a host for shared memory.
+// UCX, which Open MPI and MPICH use for InfiniBand and, within a host, for shared memory.
 //
-// Tagged messages (ucp_tag_send_nbx) between two workers; UCX chooses the transport, as it does for an MPI
-// library.
+// Tagged messages (ucp_tag_send_nbx) between two workers; UCX chooses the transport, as for an MPI library.
 #include "transports/fabric.hpp"
 
 #ifdef SCOPE_UCX_LIBRARY
@@ -17,7 +16,7 @@ namespace scope {
 namespace {
 
 constexpr unsigned interface_major = 1;
-constexpr unsigned interface_minor = 10;  // the first with the calls that end in nbx
+constexpr unsigned interface_minor = 10;  // the first version with calls that end in nbx
 constexpr std::size_t most_sends = 64;    // in flight at once
 constexpr std::chrono::seconds closing_limit(1);
 constexpr ucp_tag_t tag = 0x5c09e;
@@ -97,7 +96,7 @@ Address address_of(const Worker& worker) {
   return copy;
 }
 
-// A pending nonblocking call; empty when it completed at once.
+// A pending nonblocking call; empty if it completed at once.
 class Request {
  public:
   void begin(ucs_status_ptr_t started) {
@@ -183,7 +182,7 @@ class Ucx final : public Fabric {
   void look(bool) override { ucx().worker_progress(worker_.get()); }
 
  private:
-  // The peer has everything and may be gone: allow only a moment for the disconnect.
+  // The peer has all data and may be gone, so allow only a moment for the disconnect.
   void close() noexcept {
     if (endpoint_ == nullptr) return;
     arrival_.give_up(worker_);

@@ -1,4 +1,4 @@
-// Unix domain stream sockets: the kernel's copy between two processes of one host, without a network protocol.
+// Unix domain stream sockets: copies by the kernel between two processes of one host, without a network protocol.
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ struct Address {
   socklen_t length;
 };
 
-// Linux's abstract namespace: the kernel chooses the name and leaves no file behind.
+// Linux's abstract namespace, in which the kernel chooses the name and leaves no file behind.
 Socket listen_anywhere(const TransportOptions& options) {
   Socket listener = open_socket(AF_UNIX, SOCK_STREAM);
   listener.size_buffers(options.socket_buffer_bytes);
