@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from hpcscope.catalog.benchmark import Benchmark, Parameter, Value
-from hpcscope.catalog.catalog import LIMIT, Binding
+from hpcscope.catalog.catalog import LIMIT, Binding, read, write
+from hpcscope.errors import UsageError
+from hpcscope.rundirectory import read_json
 from tests.declared import catalog
 
 LARGEST = 1 << 20
@@ -287,3 +290,15 @@ def test_a_declaration_without_a_place_is_refused(benchmark: str, changes: dict[
     declared = catalog()[benchmark].model_dump()
     with pytest.raises(ValidationError, match=reason):
         Benchmark.model_validate(declared | changes)
+
+
+def test_what_is_remembered_is_what_the_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "benchmarks.json"
+    write(path, catalog())
+    assert list(read(path)) == list(catalog()) == read_json(path, list[Benchmark])
+    fewer = list(catalog())[1:]
+    write(path, fewer)
+    assert list(read(path)) == fewer
+    path.write_text("[{}]")
+    with pytest.raises(UsageError, match=r"benchmarks\.json: 0\.name"):
+        read(path)
