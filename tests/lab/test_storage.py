@@ -231,6 +231,9 @@ def test_a_lab_killed_in_any_state_leaves_nothing(tmp_path: Path) -> None:
             faults.dead_server(up, "a1")
         limits = storage.THROTTLE / "blkio.throttle.write_bps_device"
         if not storage._unthrottled():
+            device = up.run("a2", ["stat", "-c", "%Hd:%Ld", str(up.folder / "storage")]).stdout.strip()
+            others = storage._limit(device, "write")
+            limits.write_text(f"{device} 300000000\n")
             before = limits.read_text()
             slowed = faults.slow_disk(up, "a2", 5)
             (slow,) = slowed.state.faults
@@ -242,7 +245,8 @@ def test_a_lab_killed_in_any_state_leaves_nothing(tmp_path: Path) -> None:
         assert emulation.find(name) is None
         assert not up.folder.exists()
         if not storage._unthrottled():
-            assert limits.read_text() == before
+            assert limits.read_text() == before, "a limit that was there before the lab is there after it"
+            limits.write_text(f"{device} {others}\n")
     finally:
         if folder.holders(name):
             emulation.down(name)
