@@ -325,12 +325,12 @@ def _found(tool: str) -> str | None:
 
 def _unthrottled() -> str:
     """Return why disks cannot be limited here; empty if they can."""
-    if os.access(_limits("write"), os.W_OK):
+    if os.access(_limits_file("write"), os.W_OK):
         return ""
-    return f"{_limits('write')}: cannot be written; disk_mb_per_s and --disk-rate need cgroups of version 1"
+    return f"{_limits_file('write')}: cannot be written; disk_mb_per_s and --disk-rate need cgroups of version 1"
 
 
-def _limits(direction: str) -> Path:
+def _limits_file(direction: str) -> Path:
     return THROTTLE / f"blkio.throttle.{direction}_bps_device"
 
 
@@ -341,12 +341,12 @@ def _before(noted: Path) -> dict[str, list[str]]:
 
 
 def _limit(device: str, direction: str) -> str:
-    return dict(line.split() for line in _limits(direction).read_text().splitlines()).get(device, "0")
+    return dict(line.split() for line in _limits_file(direction).read_text().splitlines()).get(device, "0")
 
 
 def _set_limits(device: str, limits: Sequence[str]) -> None:
     for direction, limit in zip(DIRECTIONS, limits, strict=True):
         try:
-            _limits(direction).write_text(f"{device} {limit}\n")
+            _limits_file(direction).write_text(f"{device} {limit}\n")
         except OSError as error:
-            raise ScopeError(f"{_limits(direction)}: {device}: {error.strerror}") from error
+            raise ScopeError(f"{_limits_file(direction)}: {device}: {error.strerror}") from error

@@ -33,3 +33,20 @@ def test_an_old_kernel_is_asked_again_soon(monkeypatch: pytest.MonkeyPatch) -> N
         processes.await_end(process, 60.0)
         processes.await_end(process, 0.01)
     assert slept == [processes.NO_PIDFD_S, 0.01]
+
+
+def test_a_long_wait_looks_for_signals_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal just before a wait is handled when the wait returns: it must not last until the process ends."""
+    waits: list[float] = []
+
+    def interrupted(_process: object, seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(processes, "await_end", interrupted)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        with pytest.raises(KeyboardInterrupt):
+            processes.has_ended(process)
+        assert max(waits) <= 1.0
+        assert not processes.has_ended(process, 0.0)
