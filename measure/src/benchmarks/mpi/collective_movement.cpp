@@ -4,8 +4,6 @@
 // block has its own pattern, so that exchanged blocks are noticed. Effective bandwidth after the thesis, eq. 6.1:
 // the payloads of all p ranks divided by the time. A rank's payload is the data that it sends or that it receives,
 // whichever is more; in operations with a root it is the data that each rank receives from or sends to the root.
-//
-// Message sizes in the baseline: see collective.hpp.
 #include "benchmarks/mpi/collective.hpp"
 
 namespace scope::collective_movement {
