@@ -92,7 +92,7 @@ int Endpoint::enable() {
     if (asked.has_thread()) {
       stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
       if (!stop_)
-        throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
+        throw active_messages::Error(std::string("no event for the progress thread: ") + std::strerror(errno));
       // Blocks all signals, so that the program's own threads handle them.
       sigset_t all, before;
       sigfillset(&all);

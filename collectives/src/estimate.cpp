@@ -38,7 +38,7 @@ std::int64_t number(const std::string& name, const std::string& text, std::int64
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least)
-    throw UsageError(name + " " + text + ": an integer of at least " + std::to_string(least) + " is allowed");
+    throw UsageError(name + " " + text + ": must be an integer of at least " + std::to_string(least));
   return value;
 }
 

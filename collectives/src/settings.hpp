@@ -55,7 +55,7 @@ inline std::map<Operation, std::string> forced_by(const std::string& choices) {
   for (const std::string& item : list_of(choices)) {
     const auto equals = item.find('=');
     if (equals == std::string::npos)
-      throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": operation=algorithm is allowed");
+      throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": must be written operation=algorithm");
     const Operation operation =
         operation_named("SCOPE_COLLECTIVES: " + item + ": no such operation", item.substr(0, equals));
     forced[operation] = item.substr(equals + 1);
@@ -75,7 +75,7 @@ inline Settings read_settings() {
   if (const std::string text = variable("SCOPE_COLLECTIVES_SEGMENT"); !text.empty()) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.segment_bytes);
     if (error != std::errc() || end != text.data() + text.size() || settings.segment_bytes < 1)
-      throw std::invalid_argument("SCOPE_COLLECTIVES_SEGMENT = " + text + ": an integer above 0 is allowed");
+      throw std::invalid_argument("SCOPE_COLLECTIVES_SEGMENT = " + text + ": must be an integer above 0");
   }
   return settings;
 }

@@ -70,7 +70,7 @@ Value value_of(const std::string& word, const Place& place, const std::string& k
   const char* end = digits.data() + digits.size();
   const auto [stopped, error] = std::from_chars(begin, end, number);
   if (error != std::errc() || stopped != end)
-    place.refuse(key + " = " + word + ": a number, a string or a list of strings is allowed");
+    place.refuse(key + " = " + word + ": must be a number, a string or a list of strings");
   return number;
 }
 
@@ -84,7 +84,7 @@ std::vector<Table> tables_of(const std::string& text, const std::string& file) {
     if (content.empty()) continue;
     if (content.front() == '[' && content.find('=') == std::string::npos) {
       if (content != "[host]" && content != "[[group]]" && content != "[[exception]]")
-        place.refuse(content + ": [host], [[group]] and [[exception]] are allowed");
+        place.refuse(content + ": must be [host], [[group]] or [[exception]]");
       if (content == "[host]" &&
           std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.name == "[host]"; }))
         place.refuse("[host] occurs twice");
@@ -92,7 +92,7 @@ std::vector<Table> tables_of(const std::string& text, const std::string& file) {
       continue;
     }
     const auto equals = content.find('=');
-    if (equals == std::string::npos) place.refuse(content + ": `key = value` is allowed");
+    if (equals == std::string::npos) place.refuse(content + ": must be written `key = value`");
     const std::string key = trimmed(content.substr(0, equals));
     if (!tables.back().values.emplace(key, value_of(trimmed(content.substr(equals + 1)), place, key)).second)
       place.refuse(key + " is given twice");
@@ -159,7 +159,7 @@ class Reader {
   std::optional<Type> take(const std::string& key, const char* allowed) {
     const auto found = table_.values.find(key);
     if (found == table_.values.end()) return std::nullopt;
-    if (!std::holds_alternative<Type>(found->second)) refuse(key + ": " + allowed + " is allowed");
+    if (!std::holds_alternative<Type>(found->second)) refuse(key + ": must be " + allowed);
     Type value = std::get<Type>(std::move(found->second));
     table_.values.erase(found);
     return value;
@@ -199,7 +199,7 @@ void check(const Topology& topology, const std::string& file) {
     for (const std::string& host : group.hosts)
       if (const auto [at, fresh] = place_of.emplace(host, group.name); !fresh)
         refuse("host \"" + host + "\" is in group \"" + at->second + "\" and in group \"" + group.name +
-               "\": one is allowed");
+               "\": must be in one group");
   }
   if (roots != 1) refuse("groups without a parent: expected 1, the root; found " + std::to_string(roots));
   for (const Group& group : topology.groups) {
@@ -246,7 +246,7 @@ Topology parse_topology(const std::string& text, const std::string& file) {
     Reader reader(std::move(table), file);
     if (name.empty()) {
       if (const auto format = reader.number("format", false); !format || *format != 1)
-        reader.refuse(format ? "format: 1 is allowed" : "format is missing: format = 1 is needed");
+        reader.refuse(format ? "format: must be 1" : "format is missing: format = 1 is needed");
       reader.choice("origin", {"measured", "emulated", "simulated"}, "measured");
     } else if (name == "[host]") {
       topology.host = HostFigures{reader.needed("latency_s", true), reader.needed("bandwidth_bytes_per_s", false)};

@@ -34,9 +34,9 @@ void refused(const std::string& text, const std::string& words) {
 
 void refusals() {
   refused("", "format is missing");
-  refused("format = 2\n", "1 is allowed");
+  refused("format = 2\n", "format: must be 1");
   refused(head_text, "no [[group]]");
-  refused(head_text + "[group]\n", "[host], [[group]] and [[exception]] are allowed");
+  refused(head_text + "[group]\n", "must be [host], [[group]] or [[exception]]");
   refused(head_text + wan_text + one_text + "color = \"red\"\n", "color: no such key here");
   refused(head_text + "speed = 3\n" + wan_text, "speed: no such key here");
   refused(head_text + wan_text + one_text + one_text, "name = \"one\" is given twice");
@@ -56,20 +56,20 @@ void refusals() {
   refused(head_text + wan_text + one_text +
               "[[group]]\nname = \"x\"\nparent = \"wan\"\nhosts = [\"b\"]\nlatency_s = 0\n"
               "bandwidth_bytes_per_s = 1\n",
-          "host \"b\" is in group \"one\" and in group \"x\": one is allowed");
+          "host \"b\" is in group \"one\" and in group \"x\": must be in one group");
   refused(head_text + wan_text + one_text + "[[exception]]\nhost = \"q\"\n", "host = \"q\": it is in no group");
   const std::string group = head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\"]\n";
   refused(group + "latency_s = -1\nbandwidth_bytes_per_s = 1\n", "latency_s = -1: must be 0 or more");
   refused(group + "latency_s = 1\nbandwidth_bytes_per_s = 0\n", "bandwidth_bytes_per_s = 0: must be above 0");
   refused(group + "latency_s = 1\nbandwidth_bytes_per_s = inf\n", "must be above 0");
-  refused(group + "latency_s = fast\n", "a number, a string or a list of strings is allowed");
-  refused(group + "latency_s = \"fast\"\n", "latency_s: a number is allowed");
+  refused(group + "latency_s = fast\n", "must be a number, a string or a list of strings");
+  refused(group + "latency_s = \"fast\"\n", "latency_s: must be a number");
   refused(group + "latency_s = 1\n", "bandwidth_bytes_per_s is missing");
   refused(group + "level = \"moon\"\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n", "allowed: cluster, lan, wan");
   refused(group + "latency_s = 1\nlatency_s = 1\n", "line 7: latency_s is given twice");
   refused(head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n",
           "the list must end on the line on which it begins");
-  refused(head_text + "nonsense\n", "line 3: nonsense: `key = value` is allowed");
+  refused(head_text + "nonsense\n", "line 3: nonsense: must be written `key = value`");
   refused(head_text + "[host]\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n[host]\n", "twice");
 }
 

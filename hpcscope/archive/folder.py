@@ -75,7 +75,7 @@ class Folder:
                 raise UsageError(f"{self.path}: must be a new or empty directory, or a repository")
             (self.path / RUNS).mkdir()
         except OSError as error:
-            raise ScopeError(f"{error.filename or self.path}: cannot be made: {error.strerror}") from error
+            raise ScopeError(f"{error.filename or self.path}: cannot be created: {error.strerror}") from error
         write_json(self.mark, {"format": FORMAT})
 
     def require(self) -> None:

@@ -65,7 +65,7 @@ class KeptRun:
 def listed(folder: Path) -> list[KeptRun]:
     """Return the runs in a directory, newest first; UsageError if it cannot be read."""
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such directory; `scope run` makes runs/ in the current directory")
+        raise UsageError(f"{folder}: no such directory; `scope run` creates runs/ in the current directory")
     try:
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError as error:

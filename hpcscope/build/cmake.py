@@ -310,7 +310,7 @@ def tool(name: str) -> str:
     """Return the path of a build tool: the one installed with Scope, else the one on PATH."""
     here = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if here is None:
-        raise UsageError(f"{name}: not found next to Scope nor on PATH; install it (pip install {name})")
+        raise UsageError(f"{name}: found neither next to Scope nor on PATH; install it (pip install {name})")
     return here
 
 

@@ -5,6 +5,7 @@ The table below answers `scope --help` by itself, so that help costs little more
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -32,7 +33,7 @@ GROUPS = {
         "report": "write the report of a run as one offline HTML page",
         "figure": "draw curves of one run or several for a paper: PDF, SVG, PNG",
         "predict": "predict an algorithm on more ranks, and print the measured prediction error",
-        "simulate": "simulate a run on more ranks, more hosts or other links, and print the simulation error",
+        "simulate": "simulate a run with more ranks, more hosts or other links, and print the simulation error",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },
     "compare": {
@@ -290,6 +291,11 @@ def parser(name: str) -> Command:
 
 def explained(problem: Exception) -> str:
     """Return what was refused: a file without permission, a name that is too long, a text nested too deeply."""
+    if isinstance(problem, OSError) and problem.errno == errno.EMFILE:
+        from hpcscope.launch.shortage import few_open_files
+
+        if few := few_open_files(ranks=2):
+            return few
     if isinstance(problem, OSError) and problem.strerror:
         names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
         return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])

@@ -49,7 +49,7 @@ def command(
     ] = False,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Measure worse cases again, interleaved; report only confirmed changes."),
+        typer.Option("--confirm", help="Remeasure worse cases, interleaved; report only confirmed changes."),
     ] = False,
     only: Annotated[
         list[str] | None,

@@ -24,7 +24,7 @@ def command(
     """Write results in the format of another program.
 
     \b
-    Of runs:
+    For runs:
       csv           a line for each metric of each case
       jsonl         the lines of csv as JSON, with all keys of the results
       arrow         the lines of csv in Arrow's file format (Feather)
@@ -43,7 +43,7 @@ def command(
       thicket       a tree of cases for Hatchet and Thicket
 
     \b
-    Of monitored runs:
+    For monitored runs:
       chrome        the trace of one run, for Perfetto
       csv           a line for each routine, call site and size
       extrap        JSON Lines for Extra-P, of runs on different numbers of ranks
@@ -51,7 +51,7 @@ def command(
       hatchet       a literal tree
 
     \b
-    Of health checks:
+    For health checks:
       junit         JUnit XML, a test for each node
       nhc           a line for each bad node, as LBNL Node Health Check prints it
       openmetrics   verdicts and values of each node, for the textfile collector of node_exporter

@@ -44,7 +44,7 @@ WHERE = chosen(Experiment, "hosts", "hostfile", "launcher", "remote_shell", "sto
 def command(
     reference: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Earlier check of known-good nodes as reference, or a TOML file."),
+        typer.Option(metavar="RUN", help="Reference: an earlier check of known-good nodes, or a TOML file."),
     ] = None,
     history: Annotated[
         Path | None,
@@ -211,7 +211,7 @@ def announce(cost: Cost) -> None:
     links = f"Scope measures {units.count(cost.pairs, 'link')} over TCP at full rate, for up to 1 s each.\n"
     print(
         f"Checking {hosts} takes about {duration(cost.duration_s)}, or {cost.node_seconds:.0f} node-seconds.\n"
-        f"{links if cost.pairs else ''}On each host, Scope copies a program of "
+        f"{links if cost.pairs else ''}On each host, Scope stores a program of "
         f"{units.quantity(cost.program_bytes, 'B')}, uses at most {units.size(cost.memory_bytes)} of memory, and "
         f"writes {units.size(cost.file_bytes)} to disk in each measurement.",
         file=sys.stderr,

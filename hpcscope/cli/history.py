@@ -165,7 +165,7 @@ def _print_event(event: LevelEvent) -> None:
     if len(event.changes) > LISTED:
         typer.echo(f"          and {len(event.changes) - LISTED} more")
     for words in event.differences or ["nothing that machine.json records"]:
-        typer.echo(f"  changed there: {one_line(words)}")
+        typer.echo(f"  changed in the machine: {one_line(words)}")
 
 
 def _object(found: History) -> dict[str, Any]:

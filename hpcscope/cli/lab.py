@@ -80,7 +80,7 @@ def check(name: Name) -> None:
 def storage(name: Name, json: Json = False) -> None:
     """Show the file system of a lab: servers, disks, free space.
 
-    The lab must be up. The space is what each host sees.
+    The lab must be up. Free space is shown as each host sees it.
     """
     from hpcscope.engine import lab
 

@@ -29,7 +29,7 @@ def command(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN", help="Measured run to compare with, or none; default: the newest run of these hosts."
+            metavar="RUN", help="Measured run to compare with, or none; default: the newest run on these hosts."
         ),
     ] = None,
     json: Annotated[

@@ -52,7 +52,7 @@ def command(
         str | None,
         typer.Option(
             metavar="'PROGRAM ...'",
-            help="Your own program with its arguments, compiled with smpicc, smpicxx or smpif90; gives its time "
+            help="Your own program, compiled with smpicc, smpicxx or smpif90, and its arguments; gives its time "
             "for each number of ranks.",
         ),
     ] = None,

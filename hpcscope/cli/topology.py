@@ -41,7 +41,7 @@ def discover(
     """Measure which hosts form groups, and the rates of their uplinks.
 
     The result is a topology.toml. No switch is queried. Scope infers groups from the rates of isolated transfers
-    between pairs of hosts, and from slowdowns between concurrent transfers.
+    between pairs of hosts, and from slowdowns of concurrent transfers.
     """
     from hpcscope.cli.progress import stage_progress
     from hpcscope.engine import topology as engine
@@ -70,7 +70,7 @@ def load(
     *,
     given: Given,
 ) -> None:
-    """Load trunks and bisection; compare the rates with the file.
+    """Load trunks and bisection; check the rates in the file.
 
     Loads are 10, 50, 80 and 100 % of the predicted rate. The rate at which data arrive is compared with the
     prediction, and small messages are timed during the load.

@@ -12,7 +12,7 @@ def command(
 ) -> None:
     """Unpack a packed run into its own directory below runs/, and print that directory.
 
-    All commands read the directory; only the user who measured a run can resume it.
+    All commands can read the directory; only the user who started a run can resume it.
     """
     from hpcscope.archive import packing
 

@@ -26,7 +26,7 @@ from hpcscope.strict import Strict
 Kind = Literal["arithmetic", "memory", "messages"]
 DEFINITIONS: dict[Kind, str] = {
     "arithmetic": (
-        "floating-point rate / (number of ranks × tightest measured limit of one rank). The limit is the "
+        "floating-point rate / (number of ranks × measured limit of one rank). The limit is the "
         "fastest matrix product of the same run in the same precision, or the peak if no product was measured. "
         "NAS kernels use the suite's operation count"
     ),

@@ -15,7 +15,7 @@ _STYLES = {"better": "green", "worse": "bold red", "": ""}
 def table(normalized: Normalized) -> RenderableType:
     """Return a table of the modified cases, then the cases without an unmodified test."""
     parts: list[RenderableType] = list(_heading(normalized))
-    parts.append(_cases(normalized.cases) if normalized.cases else Text("No case has an unmodified test."))
+    parts.append(_cases(normalized.cases) if normalized.cases else Text("No case has an unmodified test in A."))
     if left := normalized.without_unmodified:
         shown = "; ".join(left[:3]) + ("; ..." if len(left) > 3 else "")
         cases = units.count(len(left), "case has", "cases have")

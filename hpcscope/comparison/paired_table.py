@@ -79,7 +79,7 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
     words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
     yield Text(", ".join(words) + "." if words else "No case has a result on both sides.", style="bold")
     if comparison.out_of_time:
-        yield Text("The time ended before every case was decided; run longer with --time SECONDS.", style="yellow")
+        yield Text("Time ran out before every case was decided; run longer with --time SECONDS.", style="yellow")
     yield Text(
         f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; at most "
         f"{units.percent(comparison.level)} of verdicts are expected to be false, no matter when measuring ends. "

@@ -70,5 +70,5 @@ def explains(states: StateChange | None, better: str, ratio: float) -> str:
     sentinel = states.sentinel if states is not None else {}
     for measure, factor in sorted(sentinel.items(), key=lambda item: -abs(np.log(item[1]))):
         if abs(np.log(factor)) > np.log(STATES_DIFFER) and 0 < np.log(slower) / np.log(factor) <= NO_MORE:
-            return f"the {measure} of the sentinel (a small fixed workload) took {factor:.3g} times as long in B"
+            return f"in B, the sentinel (a small fixed workload; here {measure}) took {factor:.3g} times as long"
     return ""

@@ -138,7 +138,7 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
     ratios = ", ".join(f"{measure} {ratio:.3g}" for measure, ratio in change.sentinel.items())
     took = f"; times of a small fixed workload in the longest states, {b} / {a}: {ratios}" if ratios else ""
     if len(change.a) == len(change.b) == 1:
-        return f"The machine was in another state in {b} than in {a}{took}."
+        return f"The machine was in a different state in {b} than in {a}{took}."
     return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
 
 

@@ -88,7 +88,7 @@ def logical(mpi: MpiInstallation) -> Iterator[Check]:
         else:
             right.append(bits)
     only = "; there is no second compiler to compare with" if len(names) == 1 else ""
-    sound = [f"reductions are right for {', '.join(right)}{only}"] if right else []
+    sound = [f"reductions are correct for {', '.join(right)}{only}"] if right else []
     advice = "compile Fortran programs and MPI with one compiler, or reduce integers instead of LOGICAL"
     yield Check(name, not faults, "; ".join([*faults, *sound, *unchecked]), advice if faults else "")
 

@@ -17,7 +17,7 @@ Change = dict[str, str]
 
 MCA = "OMPI_MCA_"
 """Prefix of the variables that correspond to `--mca` on the command line of Open MPI."""
-TRY = "`scope run --try-advice` measures it"
+TRY = "`scope run --try-advice` measures the effect"
 _ALGORITHMS = {f"{MCA}coll": "^han,adapt", f"{MCA}coll_tuned_use_dynamic_rules": "1"}
 """Let the component `tuned` of Open MPI carry out collectives by the requested algorithm."""
 
@@ -92,7 +92,7 @@ def another_algorithm(run: Run, routine: str, case: Case | None) -> Advised:
         return Advised(f"try another MPI{f' for {routine}' if routine else ''} (`scope run --mpi NAME`)", [])
     words = spelt({**changes[0], [*changes[0]][-1]: "NAME" if run.mpi == "mpich" else "N"})
     tried = _tried(changes, case)
-    return tried._replace(words=f"try other algorithms by {words} ({TRY})")
+    return tried._replace(words=f"try other algorithms with {words} ({TRY})")
 
 
 def algorithms(mpi: str, routine: str) -> list[Change]:

@@ -30,13 +30,13 @@ RULES = (
     (
         r"memory corrected errors",
         "a memory module that begins to fail",
-        "look at `ras-mc-ctl --summary`; plan to exchange the module",
+        "look at `ras-mc-ctl --summary`; plan to replace the module",
     ),
     (r"thermal throttling", "heat: dust, a broken fan, or blocked air", "look at the fans and temperatures"),
     (
         r"(interface|InfiniBand) .*",
         "a cable, transceiver or port that damages frames",
-        "exchange the cable, then the port; compare `ethtool -S` on both ends",
+        "replace the cable, then the port; compare `ethtool -S` on both ends",
     ),
     (r"processes killed for memory", "the memory was full", "look for leftover processes of a job"),
 )
@@ -56,7 +56,7 @@ def signs(visits: Sequence[Visit]) -> list[Sign]:
                 True,
                 f"{wrong} uncorrected memory errors since the system started",
                 "a memory module is broken",
-                "exchange the module that `ras-mc-ctl --errors` names",
+                "replace the module that `ras-mc-ctl --errors` names",
             )
         )
     for name in sorted(last):

@@ -36,7 +36,7 @@ MOST_TESTED = 4
 FEWEST_AGAIN = 3
 FEWEST_CONTROLS = 6
 CAUSE = "a cable, transceiver or port; another speed or duplex mode; or a busy host"
-ADVICE = "compare `ethtool` and `ethtool -S` on the host and at its port; exchange the cable, then the port"
+ADVICE = "compare `ethtool` and `ethtool -S` on the host and at its port; replace the cable, then the port"
 
 Pair = tuple[str, str]
 

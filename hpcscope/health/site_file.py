@@ -39,7 +39,7 @@ def _reference(where: str, node: dict[str, Any]) -> Reference:
     for key, value in node.items():
         if key in BY_NAME:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-                unit = BY_NAME[key].unit or "shares of 1"
+                unit = BY_NAME[key].unit or "fractions of 1"
                 raise UsageError(f"{where}: {key} = {shortened(value)}: must be a number above 0, in {unit}")
             costs[key, EVERY] = log(BY_NAME[key].cost(value))
         elif key not in facts.HARDWARE and not facts.MATTERS.fullmatch(key):

@@ -27,8 +27,7 @@ def check(transports: Iterable[str], site: Site) -> None:
         return
     if not site.one_host and not site.interface:
         raise UsageError(
-            f"transport = {ACTIVE_MESSAGES}: several hosts need the name of their Ethernet interface"
-            " (launcher.interface, --interface)"
+            f"transport = {ACTIVE_MESSAGES}: name the hosts' Ethernet interface (launcher.interface, --interface)"
         )
     active_messages.provider_for(site.mpi)
 

@@ -133,7 +133,7 @@ def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
     """Raise UsageError if the arguments have the `option` for an array, which would be many jobs for one run."""
     if array := next((word for word in arguments if option.match(word)), None):
         raise UsageError(
-            f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job. In an array "
+            f"launcher.scheduler_arguments = {array}: must not create a job array: a run is one job. In an array "
             "of your own, each task can start `scope run --output DIR` with its own directory"
         )
 

@@ -37,12 +37,17 @@ def shortage(ranks: int) -> str:
     """Return what may have kept a launcher from starting any rank on this host; empty if nothing is known."""
     return (
         _limited("size of a file", "f", resource.RLIMIT_FSIZE, SUFFICIENT_FILE_BYTES, 1024)
-        or _limited("open files of a process", "n", resource.RLIMIT_NOFILE, OWN_FILES + FILES_OF_A_RANK * ranks)
+        or few_open_files(ranks)
         or _limited("memory of a process", "v", resource.RLIMIT_AS, SUFFICIENT_MEMORY_BYTES, 1024)
         or _without_threads(OWN_THREADS + THREADS_OF_A_RANK * ranks)
         or _without_temporary_files()
         or _without_shared_memory(SHARED_BYTES + SHARED_BYTES_OF_A_RANK * ranks)
     )
+
+
+def few_open_files(ranks: int) -> str:
+    """Return whether this process may open too few files to start ranks; empty if it may open enough."""
+    return _limited("open files of a process", "n", resource.RLIMIT_NOFILE, OWN_FILES + FILES_OF_A_RANK * ranks)
 
 
 def hindrance(bus_error: bool) -> str:

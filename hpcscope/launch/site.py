@@ -113,7 +113,7 @@ def _program(name: str, where: str) -> str:
 
 def _topology(name: str, where: str) -> Path:
     if not Path(name).is_file():
-        raise UsageError(f"{where} = {name}: no such file; make one with `scope topology discover`")
+        raise UsageError(f"{where} = {name}: no such file; create one with `scope topology discover`")
     return Path(name).absolute()
 
 

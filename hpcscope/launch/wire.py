@@ -37,7 +37,7 @@ def verify(site: Site, start_once_per_host: StartOncePerHost) -> None:
     counted = re.search(r"^(\d+) (\S+=\d+.*)$", ended.stdout, re.MULTILINE)
     if counted is None:
         reason = diagnose(f"{ended.stderr}\n{ended.stdout}").text
-        raise ScopeError(f"{mpi}: no message passed between two hosts of lab {lab.name}: {reason}")
+        raise ScopeError(f"{mpi}: no message got through between two hosts of lab {lab.name}: {reason}")
     payload = int(counted[1])
     received = {name: int(number) for name, _, number in (word.partition("=") for word in counted[2].split())}
     on_network = received.get(site.interface, 0)

@@ -128,14 +128,14 @@ def _copy_between_processes() -> Check:
 def _environment() -> Check:
     found = steering_environment(os.environ)
     advice = "these variables control MPI, fabrics or threads, and are recorded with the run" if found else ""
-    return Check("steering variables", True, ", ".join(found) or "none", advice)
+    return Check("environment variables", True, ", ".join(found) or "none", advice)
 
 
 def _disk(folder: Path) -> Check:
     free = shutil.disk_usage(folder).free
     ok = free > FREE_BYTES
     return Check(
-        "disk", ok, f"{free / 1e9:.1f} GB free in {folder}", "" if ok else "make room, or choose --output"
+        "disk", ok, f"{free / 1e9:.1f} GB free in {folder}", "" if ok else "free some space, or set --output"
     )
 
 

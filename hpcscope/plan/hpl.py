@@ -38,9 +38,7 @@ def read(file: Path) -> list[dict[str, Any]]:
         if rows < 1 or across < 1:
             raise UsageError(f"{file}: a grid of {rows} x {across}: must be at least 1 x 1")
         if mapping != 0 and min(rows, across) > 1:
-            raise UsageError(
-                f"{file}: PMAP = {mapping}: must be 0, row-major process mapping, on {rows} x {across}"
-            )
+            raise UsageError(f"{file}: PMAP = {mapping}: must be 0 (row-major) for a {rows} x {across} grid")
         cases.append(
             {
                 "benchmark": BENCHMARK,
@@ -118,7 +116,7 @@ def _numbers(file: Path, lines: list[str], line: int, count: int) -> list[int]:
         numbers = []
     if len(numbers) < count:
         what = "a number" if count == 1 else f"{count} numbers"
-        raise UsageError(f"{file}: line {line}: must begin with {what}, as HPL 2.3 reads it")
+        raise UsageError(f"{file}: line {line}: must begin with {what}, as in HPL 2.3")
     return numbers
 
 

@@ -84,7 +84,7 @@ class LauncherSettings(SettingsTable):
         MPI_AND_HOSTS,
     )
     mpiexec: str | None = setting(
-        None, Text(metavar="PATH"), "Path of srun, or of mpiexec if it is not next to the compiler.", MPI_AND_HOSTS
+        None, Text(metavar="PATH"), "Path to srun, or to an mpiexec that is not next to mpicxx.", MPI_AND_HOSTS
     )
     remote_shell: str | None = setting(
         None, Text(metavar="PROGRAM"), "Program to start remote processes with, instead of ssh.", MPI_AND_HOSTS

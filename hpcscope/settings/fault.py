@@ -45,7 +45,7 @@ class Disturbance(SettingsTable):
         option="police",
     )
     half_duplex: bool = setting(False, Flag(), "Let both directions share the link.")
-    queue_bytes: int | None = setting(None, Size(1), "Size of the queues at both ends of the port or trunk.")
+    queue_bytes: int | None = setting(None, Size(1), "Size of the queues at both ends of the link.")
     dead: bool = setting(False, Flag(), "Cut the port or trunk.")
     slow: float | None = setting(None, _share, "Fraction of the time in which the host's processes are stopped.")
     stop: bool = setting(False, Flag(), "Stop the host's processes.")

@@ -214,7 +214,7 @@ class Duration(Number):
 class Share(Number):
     """A fraction: `2%` or `0.02`."""
 
-    noun, examples = "a share ", ", such as 2% or 0.02"
+    noun, examples = "a fraction ", ", such as 2% or 0.02"
 
     def __init__(self, most: float = 1.0, *, above: bool = False) -> None:
         super().__init__(0.0, most, above, metavar="FRACTION")

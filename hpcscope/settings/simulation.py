@@ -69,7 +69,7 @@ class PredictionSettings(SettingsTable):
         "Numbers of ranks: a list such as 2,4,8, or 1..64 for 1, 64 and all powers of two between.",
     )
     grid_rows: int = setting(
-        0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, mostly a square."
+        0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, usually a square."
     )
     grids: bool = setting(False, Flag(), "Predict all process grids of each number of ranks, best first.")
     transport: str = setting("default", Text(metavar="NAME"), "Transport of MPI messages: default or tcp.")

@@ -25,6 +25,8 @@ SHORTEST_S = 1e-9
 ENVELOPE_BYTES = 16
 """SMPI adds this to every message, for tag, destination and communicator, before it looks up its factors."""
 OVERHEADS = "loggp"
+ONE_RATE = "all sizes have one latency and rate: the run has no fit of ping-pong times to sizes"
+NO_OVERHEAD = "sender and receiver have no overhead: the run does not separate it from the time on the network"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     comments = [f"a send of up to {units.size(eager)} does not wait for the receiver: {eager_from}"]
     route = _route(platform, measurements, lines, inside) if lines else None
     if lines is None or route is None:
-        comments.append("all sizes have one latency and rate: the run has no fit of ping-pong times to sizes")
+        comments.append(ONE_RATE)
         return Calibration(platform, settings, comments, [])
     overhead_s, more, told = _overheads(busy)
     empty_s = max(_segments(lines)[0].latency_s.value, SHORTEST_S)
@@ -134,11 +136,7 @@ def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
     send, receive = known.get("o_s_s"), known.get("o_r_s")
     # Without a wire time, the overheads contain waiting.
     if busy is None or send is None or receive is None or "L_s" not in known:
-        return (
-            0.0,
-            {},
-            ["sender and receiver have no overhead: the run does not separate it from the time on the network"],
-        )
+        return 0.0, {}, [NO_OVERHEAD]
     costs = {"smpi/os": send.value, "smpi/ois": send.value, "smpi/or": receive.value}
     words = [
         f"{name}: {in_unit(parameter, 's')}, {busy.subject.label}"

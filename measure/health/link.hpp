@@ -97,7 +97,7 @@ class Transfer {
       if (frames == 0) begun = now_s();
       socket_.receive(came_.data() + 1, frame_bytes);
       ended = now_s();
-      if (came_ != pattern_) fail("what arrived is not what was sent");
+      if (came_ != pattern_) fail("the data that arrived differ from the data that were sent");
     }
     return frames == 0 ? 0 : static_cast<double>(frames * pattern_.size()) / std::max(ended - begun, 1e-9);
   }

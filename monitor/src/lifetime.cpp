@@ -49,7 +49,7 @@ Tools tools_of(int rank) {
   const Tools tools = other_tools();
   if (rank == 0 && !tools.hidden.empty())
     complain(tools.file + " gets the calls of" + tools.hidden +
-             " first; calls that this library does not pass on to MPI_ functions are not counted");
+             " before the monitor; calls that it does not pass on to MPI_ functions are not counted");
   return tools;
 }
 

@@ -40,14 +40,14 @@ bool rows_of_files(const std::string& text, int& rows) {
 // Returns an empty text if the option is valid, else the allowed values.
 std::string take(const std::string& name, const std::string& value, Options& options) {
   if (name == "interval")
-    return number(value, 1e-3, 1e6, options.interval_s) ? "" : "0.001 to 1e6 seconds are allowed";
+    return number(value, 1e-3, 1e6, options.interval_s) ? "" : "must be from 0.001 to 1e6 seconds";
   if (name == "trace")
-    return window(value, options.trace_start_s, options.trace_s) ? "" : "START:SECONDS is allowed";
-  if (name == "depth") return integer(value, 0, frame_capacity, options.depth) ? "" : "0 to 32 are allowed";
-  if (name == "sample") return number(value, 0, 1000, options.sample_hz) ? "" : "0 to 1000 per second are allowed";
-  if (name == "rows") return integer(value, 16, 8192, options.rows) ? "" : "16 to 8192 are allowed";
-  if (name == "trace_rows") return integer(value, 1, 65536, options.trace_rows) ? "" : "1 to 65536 are allowed";
-  if (name == "files") return rows_of_files(value, options.files) ? "" : "0, or 16 to 8192 are allowed";
+    return window(value, options.trace_start_s, options.trace_s) ? "" : "must be written START:SECONDS";
+  if (name == "depth") return integer(value, 0, frame_capacity, options.depth) ? "" : "must be from 0 to 32";
+  if (name == "sample") return number(value, 0, 1000, options.sample_hz) ? "" : "must be from 0 to 1000 Hz";
+  if (name == "rows") return integer(value, 16, 8192, options.rows) ? "" : "must be from 16 to 8192";
+  if (name == "trace_rows") return integer(value, 1, 65536, options.trace_rows) ? "" : "must be from 1 to 65536";
+  if (name == "files") return rows_of_files(value, options.files) ? "" : "must be 0, or from 16 to 8192";
   return "no such option; allowed: interval, trace, depth, sample, rows, trace_rows, files";
 }
 

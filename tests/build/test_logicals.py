@@ -65,7 +65,7 @@ def test_a_compiler_that_reads_the_lowest_bit_gets_along_with_mpi(
 ) -> None:
     assert logicals.wrong(logicals.of(nvfortran), embedded) == []
     (check,) = doctor.logical(embedded)
-    said = "reductions are right for nvfortran (.true. is -1); there is no second compiler to compare with"
+    said = "reductions are correct for nvfortran (.true. is -1); there is no second compiler to compare with"
     assert (check.ok, check.found) == (True, said)
 
 

@@ -104,10 +104,12 @@ def test_too_few_open_files_are_named_once(tmp_path: Path) -> None:
         timeout=PATIENCE_S,
     )
     assert limited.returncode == 1, limited.stderr
-    said = "scope run: no rank began: open files of a process: expected 48 or more, found 24; run `ulimit -n 48`"
-    assert limited.stderr.count("no rank began") == 1
-    assert limited.stderr.splitlines()[-1].startswith(said)
-    assert len(list((tmp_path / "run" / "launches").iterdir())) == 1, "tried once"
+    # Scope's own threads may reach the limit first.
+    said = "open files of a process: expected 48 or more, found 24; run `ulimit -n 48`"
+    assert limited.stderr.count(said) == 1
+    last = limited.stderr.splitlines()[-1]
+    assert last.startswith((f"scope run: no rank began: {said}", f"scope run: {said}"))
+    assert len(list((tmp_path / "run" / "launches").glob("*"))) <= 1, "tried once"
 
 
 @pytest.mark.slow("a rare limit; there, launchers that lose their ranks are told in one line")

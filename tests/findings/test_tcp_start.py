@@ -88,6 +88,6 @@ def test_each_cost_has_its_finding(
     (finding,) = found(healthy_run, {**HEALTHY, change: time_s})
     assert (finding.code, finding.severity) == (code, severity)
     if code == "tcp-slow-start":
-        trips = re.search(r"slow start costs ([\d.]+) round trips \(doubling the window needs 6\)", finding.title)
+        trips = re.search(r"slow start costs ([\d.]+) round trips \(a doubling window needs 6\)", finding.title)
         assert trips is not None
         assert float(trips[1]) == pytest.approx(6, rel=0.1)

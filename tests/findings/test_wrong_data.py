@@ -86,7 +86,7 @@ def test_several_cases_of_a_routine_are_one_finding_that_names_the_ways_that_are
     assert found.where["called"] == "MPI_Bsend_init"
     assert "2 cases" in found.title
     told = {one.what: one.value for one in found.evidence}
-    assert told["routines with right data"] == "MPI_Bsend"
+    assert told["routines with correct data"] == "MPI_Bsend"
     assert [value for what, value in told.items() if what.startswith("measurements")] == ["2 of 2", "2 of 2"]
 
 

@@ -87,7 +87,7 @@ def test_facts_are_compared_with_the_reference_also_where_all_nodes_are_alike(tm
         ("node = 3", "must have tables [[node]]"),
         ("[[node]]\narithmetic = true", "arithmetic = true: must be a number above 0, in flop/s"),
         ("[[node]]\narithmetic = -1", "arithmetic = -1: must be a number above 0"),
-        ("[[node]]\nundisturbed = inf", "must be a number above 0, in shares of 1"),
+        ("[[node]]\nundisturbed = inf", "must be a number above 0, in fractions of 1"),
         ("[[node]]\nproccessor = 'P'", "proccessor: unknown key; must be one of architecture, processor"),
         ("[[node]]\ngovernor = 3", "governor = 3: must be a text"),
     ],

@@ -70,7 +70,7 @@ def test_each_grid_is_a_case_with_all_the_rest(tmp_path: Path) -> None:
     [
         ("0 1          BCASTs", "2 1          BCASTs", "BCASTs = 2: algorithm.linpack"),
         ("1            DEPTHs", "3            DEPTHs", "DEPTHs = 3: algorithm.linpack"),
-        ("0            PMAP", "1            PMAP", "PMAP = 1: ... 0, ... 2 x 2"),
+        ("0            PMAP", "1            PMAP", "PMAP = 1: ... 0 ... 2 x 2"),
         ("2000 4000 0  Ns", "2000         Ns", "line 6: ... 3 "),
         ("2000 4000 0  Ns", "0 0 0        Ns", "Ns: ... 0"),
         ("1 2          Ps", "0 2          Ps", "grid of 0 x 4: ... 1 x 1"),

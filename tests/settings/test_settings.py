@@ -55,7 +55,7 @@ def test_values_are_read_as_people_type_them(kind: Kind, text: str, value: objec
         (Duration(3600), "0", "must be a time above 0s and at most 1h, such as 90, 90s, 5m or 24h"),
         (Duration(60, least=0), "61", "must be a time from 0s to 1m, such as"),
         (Duration(), "soon", "must be a time above 0s, such as"),
-        (Share(), "150%", "must be a share from 0% to 100%, such as 2% or 0.02"),
+        (Share(), "150%", "must be a fraction from 0% to 100%, such as 2% or 0.02"),
         (Size(1 << 16, 1 << 20), "1", "must be a size from 64Ki to 1Mi, such as"),
         (Whole(1, 9), "ten", "must be an integer from 1 to 9"),
         (Whole(1, 9), "2.0", "must be an integer from 1 to 9"),

@@ -14,12 +14,15 @@ from hpcscope.catalog.declared import declared
 from hpcscope.cli import dispatch
 from hpcscope.engine.simulate.launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
 from hpcscope.engine.simulate.request import Request, SimulateOptions
-from hpcscope.engine.simulate.simulate import simulate
+from hpcscope.engine.simulate.simulate import _notes, simulate
 from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
 from hpcscope.launch.supervision.supervisor import Listener
 from hpcscope.plan.placement import Placement
 from hpcscope.plan.plan import Launch, Plan, PlannedCase
 from hpcscope.rundirectory import RunDirectory
+from hpcscope.simulation.calibration import NO_OVERHEAD, ONE_RATE, calibrated
+from hpcscope.simulation.platform import platform
 from hpcscope.simulation.start import FEW_RANKS, algorithms
 from tests.messages import mentions
 
@@ -66,6 +69,21 @@ def test_ranks_of_a_lab_share_its_cores_unless_each_host_has_its_own(own_cores: 
     measured = SimpleNamespace(nodes=[node] * 8)
     request = cast(Request, SimpleNamespace(known=known, measured=measured, own_cores=own_cores))
     assert Request.speed_here(request, 8) == slower * 1e9
+
+
+def test_notes_say_what_the_run_does_not_tell_the_simulation(golden_run: Path) -> None:
+    run = Run(golden_run)
+    calibrations = [
+        calibrated(platform(run.measurements), run.measurements, fits) for fits in (run.models.fits, [])
+    ]
+    options, machine = SimulateOptions(), SimpleNamespace(lab=None, hosts=run.machine.hosts)
+    requests = [
+        SimpleNamespace(known=SimpleNamespace(machine=machine), calibration=calibration, options=options)
+        for calibration in calibrations
+    ]
+    fitted, bare = (list(_notes(cast(Request, request), 2)) for request in requests)
+    assert (ONE_RATE in fitted, NO_OVERHEAD in fitted) == (False, True)
+    assert (ONE_RATE in bare, NO_OVERHEAD in bare) == (True, False)
 
 
 def test_on_many_ranks_no_exchange_has_all_its_messages_under_way_at_once() -> None:

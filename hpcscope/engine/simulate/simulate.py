@@ -29,7 +29,7 @@ from hpcscope.private import temporary_folder
 from hpcscope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 from hpcscope.settings.experiment import Experiment, Sampling
 from hpcscope.simulation import description, library_rules
-from hpcscope.simulation.calibration import Calibration, calibrated
+from hpcscope.simulation.calibration import NO_OVERHEAD, ONE_RATE, Calibration, calibrated
 from hpcscope.simulation.changes import changed
 from hpcscope.simulation.formulas import Formulas
 from hpcscope.simulation.gains import gains
@@ -486,11 +486,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         where = "on the platform as measured, " if request.options.own_cores else ""
         yield f"{where}hosts of a lab share cores: simulated computation is as slow as in the lab"
         yield "messages cost no CPU time"
-    yield from (
-        comment
-        for comment in own.comments
-        if comment.startswith(("one latency", "sender and receiver are busy for no"))
-    )
+    yield from (lack for lack in (ONE_RATE, NO_OVERHEAD) if lack in own.comments)
 
 
 def _left_out(directory: RunDirectory) -> list[str]:

@@ -161,7 +161,7 @@ class _NetperfReader(LineReader):
         if test == "TCP_RR":
             of["nodelay"] = "on" if "nodelay" in self._options else "off"
         else:
-            self.differences[f"{TITLE} UDP_RR: datagrams have no header and are not sent again"] = None
+            self.differences[f"{TITLE} UDP_RR: datagrams have no header and are not retransmitted"] = None
         half = PrintedFigure("network.latency", of, 2, "latency_s", (1 / rate / 2,), "mean", line)
         self.figures.append(half)
 

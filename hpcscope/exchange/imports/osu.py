@@ -214,7 +214,7 @@ class _OsuReader(LineReader):
         elif _HEAD.match(text):
             columns = _columns(text)
             if self._table.last >= 0 or self._table.columns not in ([], columns):
-                raise MixedRunsError("the heads of their columns")
+                raise MixedRunsError("their column headings")
             self._table.columns = columns
         elif buffers := _BUFFERS.match(text):
             self._table.settings |= {"sender": buffers[1].lower(), "receiver": buffers[2].lower()}

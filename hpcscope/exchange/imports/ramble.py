@@ -128,7 +128,7 @@ class _RambleReader(LineReader):
         repeated = {root for name, root in roots.items() if root != name}
         for one in experiments:
             if not one.merits:
-                said = f"its status is {one.status}" if one.status else "the output is cut"
+                said = f"its status is {one.status}" if one.status else "the output is truncated"
                 self.differences[f"{TITLE}: {one.name} has no values: {said}"] = None
             elif one.name in bases:
                 self.differences[f"{TITLE}: medians and deviations over repeats are left out"] = None

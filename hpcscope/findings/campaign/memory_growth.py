@@ -38,7 +38,7 @@ def _within(growth: Growth) -> Finding:
     return Finding(
         code="memory-growth",
         severity="warning",
-        title=f"The memory of a rank grows by {units.quantity(rate.value, 'B/s')} during a run",
+        title=f"The memory of a rank grows at {units.quantity(rate.value, 'B/s')} during a run",
         where={"rank": growth.worst_rank},
         evidence=[
             Evidence(what="growth in the second half of a run, mean over the ranks", value=rate.value, unit="B/s"),

@@ -17,8 +17,8 @@ def find(facts: CampaignFacts) -> list[Finding]:
             where={},
             evidence=[Evidence(what="first of these runs", value=analysis.unprofiled_reason)],
             advice=(
-                "Likely causes: the program does not use MPI, is linked statically, or was started by another MPI "
-                "than the one that the study names (`mpi`). With `monitored = false`, only run times are recorded."
+                "Likely causes: the program does not use MPI, is linked statically, or was not started by the MPI "
+                "that the study names (`mpi`). With `monitored = false`, only run times are recorded."
             ),
         )
     ]

@@ -37,7 +37,7 @@ def _saved_s(routine: RoutineComparison) -> float:
 
 
 def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
-    beyond = "beyond the benchmark's time" if routine.pairwise else "avoidable"
+    beyond = "in excess of the benchmark's time" if routine.pairwise else "avoidable"
     return Finding(
         code="below-the-machine",
         severity="warning",
@@ -52,7 +52,7 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             Evidence(what="mean time of a call in the program", value=routine.mean_s, unit="s"),
             Evidence(what=f"{routine.benchmark} on {routine.ranks} ranks", value=routine.machine_s, unit="s"),
             Evidence(what="calls, all ranks", value=routine.calls),
-            Evidence(what="beyond the benchmark's time, all ranks", value=routine.avoidable_s, unit="s"),
+            Evidence(what="excess over the benchmark's time, all ranks", value=routine.avoidable_s, unit="s"),
             *(
                 [Evidence(what="waiting, at least", value=routine.waiting_s, unit="s")]
                 if routine.waiting_s
@@ -124,7 +124,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the limit between these sizes. The models of the --against run name that setting."
+            + ", or move the limit between these sizes. The models of the --against run name this limit."
         ),
         lost=saved_s / facts.total_s,
     )

@@ -41,7 +41,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             evidence=[
                 Evidence(what="time in these reads and writes, all ranks", value=time_s, unit="s"),
                 Evidence(what="reads and writes", value=sum(file.transfers for file in uses)),
-                Evidence(what="bytes asked for", value=asked, unit="B"),
+                Evidence(what="bytes requested", value=asked, unit="B"),
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
             ],
             advice=(

@@ -17,8 +17,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
     findings += [
         _finding(
             "other-tool",
-            f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
-            "To know this overhead, run the program without the other tool; see `docs/how-to/monitor.md`.",
+            f"Another tool was interposed between the program and MPI: {path}; the times include its overhead",
+            "To find this overhead, run the program without the other tool; see `docs/how-to/monitor.md`.",
             path,
         )
         for path in facts.merged.other_tools

@@ -44,7 +44,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 else "Open a file once and keep it open."
                 if again
                 else "Put the data of many small files into few larger ones: one shared file, or one per host. On "
-                "a parallel file system each open asks the metadata server, which all programs share."
+                "a parallel file system each open queries the metadata server, which all programs share."
             ),
             lost=time_s / facts.total_s,
         )

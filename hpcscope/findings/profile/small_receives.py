@@ -51,8 +51,8 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 Evidence(what="fraction of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
             ],
             advice=(
-                "Send fewer, longer messages: combine messages to one receiver, or exchange data after several "
-                "steps only. Latency dominates here, not bandwidth: more bandwidth helps little."
+                "Send fewer, longer messages: combine messages to the same receiver, or exchange data only after "
+                "several steps. Latency dominates here, not bandwidth: more bandwidth helps little."
             ),
             lost=avoidable_s / facts.total_s,
         )

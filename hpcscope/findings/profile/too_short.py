@@ -14,7 +14,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
             code="too-short",
             severity="information",
             title=(
-                f"{units.quantity(facts.merged.wall_s, 's')} between MPI_Init and MPI_Finalize are too short to"
+                f"{units.quantity(facts.merged.wall_s, 's')} between MPI_Init and MPI_Finalize is too short to"
                 " show where time is lost"
             ),
             where={"layer": "measurement"},

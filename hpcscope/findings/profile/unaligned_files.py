@@ -40,9 +40,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
             ),
             where={"layer": "files", "file": most.path or "other files"},
             evidence=[
-                Evidence(what="time in such files, all ranks", value=time_s, unit="s"),
+                Evidence(what="time in accesses to such files, all ranks", value=time_s, unit="s"),
                 Evidence(what="mean size", value=sum(file.bytes for file in files) / number, unit="B"),
-                Evidence(what="block of the file system", value=most.block_bytes, unit="B"),
+                Evidence(what="block size of the file system", value=most.block_bytes, unit="B"),
                 Evidence(what="ranks that share the file", value=most.processes),
             ],
             advice=(

@@ -19,7 +19,7 @@ IMPACT, ALONE = "impact_factor", "isolated_s"
 """Metrics that mark a benchmark as one that measures an exchange with a load and without it."""
 TAIL = 0.99
 FEWEST = 100
-"""Fewest repetitions of a launch that have a meaningful 99 % quantile."""
+"""Fewest repetitions of a launch that have a meaningful 99th percentile."""
 
 
 class Congestion(Strict):
@@ -32,7 +32,7 @@ class Congestion(Strict):
     median: Estimate
     """Time with the load over time without it: the median over the launches of each launch's median ratio."""
     tail: Estimate | None
-    """The same ratio for the 99 % quantiles of both times; None if there are few repetitions."""
+    """The same ratio for the 99th percentiles of both times; None if there are few repetitions."""
 
 
 def congestion(samples: Samples, catalog: Catalog) -> list[Congestion]:

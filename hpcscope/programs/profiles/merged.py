@@ -154,6 +154,6 @@ def _warnings(processes: Sequence[ProfiledProcess], missing: Sequence[int], rank
     for name in _LOST:
         lost = sum(process.lost.get(name, 0) for process in processes)
         if lost:
-            what = "calls are only in the sums" if name == "calls" else f"{name} did not fit"
+            what = "calls are counted only in the sums" if name == "calls" else f"{name} did not fit"
             warnings.append(f"{lost} {what}, because the tables of the monitor were full")
     return warnings

@@ -450,7 +450,7 @@ def _verdict(layout: LayoutComparison) -> str:
         both = f"{layout.packed.words} and {layout.spread.words}"
         return f"{both} do not differ significantly: {in_percent(layout.slowdown)}."
     part = layout.by_computation if layout.mostly == "computation" else layout.by_communication
-    return f"{layout.packed.words} {change}; most of it is {layout.mostly}, {in_percent(part)}."
+    return f"{layout.packed.words} {change}; most of the difference is {layout.mostly}, {in_percent(part)}."
 
 
 def _size(change: Estimate) -> str:
@@ -483,7 +483,7 @@ def _endurance(endurance: Endurance) -> TableSection:
         rate = in_unit(growth.bytes_per_s, "B/s")
         rows.append(["memory growth of a rank within a run", rate, f"second half of each of {growth.runs} runs"])
         worst = units.quantity(growth.worst_bytes_per_s.value, "B/s")
-        rows.append([f"memory growth of rank {growth.worst_rank}, the fastest", worst, ""])
+        rows.append([f"fastest memory growth, on rank {growth.worst_rank}", worst, ""])
     rows += [
         [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
         for reason, count in endurance.reasons.items()

@@ -179,7 +179,7 @@ def course(merged: Merged) -> Iterator[Figure]:
     slots = (_IN_MPI, _ON_PROCESSOR, _IN_KERNEL)
     yield Figure(
         key="course-shares",
-        title="The course of the program",
+        title="The program over time",
         caption="Fractions of the time of all ranks, in steps of " + _s(found.step_s) + ".",
         traces=[
             _line(name, slot, moments, values) for slot, (name, values) in zip(slots, shares.items(), strict=True)
@@ -281,7 +281,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
     left_out = len(merged.processes) - len(found.ranks)
     return Figure(
         key="course-by-rank",
-        title="Fraction of time in MPI, by rank and moment",
+        title="Fraction of time in MPI, by rank and over time",
         caption="Dark is MPI. Stripes across all rows are communication phases. A light row among dark rows is a "
         "rank for which the other ranks wait." + (f" Ranks that are not shown: {left_out}." if left_out else ""),
         traces=[

@@ -106,7 +106,7 @@ def _name(speedup: Speedup, run: Run) -> str:
 
 def _time(speedup: Speedup, run: Run) -> ViewAnswer:
     fastest = min(_fair(speedup), key=lambda point: point.time_s.value)
-    slower = f", the fastest of up to {_last(speedup).ranks} ranks" if len(_fair(speedup)) > 1 else ""
+    slower = f", the fastest of all counts up to {_last(speedup).ranks}" if len(_fair(speedup)) > 1 else ""
     return ViewAnswer(
         _name(speedup, run),
         in_unit(fastest.time_s, "s"),

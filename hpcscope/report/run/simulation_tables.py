@@ -36,7 +36,7 @@ class New:
 def described(record: Simulation) -> str:
     """Return one line that says what was simulated."""
     changes = f" with {' '.join(record.changes)}" if record.changes else ""
-    algorithms = f"collective algorithms chosen as by {record.collectives}"
+    algorithms = f"collective algorithms chosen as in {record.collectives}"
     return f"{record.of}{changes}, simulated by {record.simulator}, {algorithms}"
 
 

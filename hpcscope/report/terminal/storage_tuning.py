@@ -10,7 +10,7 @@ from hpcscope.tune.storage.record import StorageTuning, Trial
 from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
-LEGEND = "error: predicted / measured bandwidth - 1. All predictions come from the trials without a prediction."
+LEGEND = "error: predicted / measured bandwidth - 1. Trials without a prediction are the input of all predictions."
 
 
 def page(tuning: StorageTuning) -> RenderableType:

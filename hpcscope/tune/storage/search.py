@@ -132,7 +132,7 @@ def _writers(tuning: StorageTuning) -> list[str]:
         return ["more ranks than were measured may be faster"]
     enough = units.count(max(round(tuning.enough_ranks), 1), "rank")
     gain = f"ranks beyond {enough} raise the rate by at most a tenth"
-    return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
+    return [f"{first_cases(tuning.settings)[0].way}: {gain}, according to the fitted law"]
 
 
 def _errors(trials: Sequence[Trial], every: int) -> list[str]:

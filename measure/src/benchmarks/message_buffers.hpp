@@ -20,7 +20,7 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
             .worded(",aligned to pages"),
         layout("offset_bytes", "B", 0, 0, 4095, "bytes from the alignment boundary to the start of each buffer")
             .labeled("buffer offset"),
-        layout("rotation", "", 1, 1, 1024, "number of message buffers, which successive operations use cyclically")
+        layout("rotation", "", 1, 1, 1024, "number of message buffers; successive operations use them round-robin")
             .labeled("rotating buffers")
             .worded("{} rotating buffers"),
         layout("cache", "warm,cold",

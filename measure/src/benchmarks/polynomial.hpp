@@ -85,7 +85,7 @@ class Polynomial {
 };
 
 inline Parameter intensity_parameter() {
-  return problem("intensity", "", 4, 1, highest_order, "order of the polynomial (operations per word)")
+  return problem("intensity", "", 4, 1, highest_order, "degree of the polynomial (operations per word)")
       .labeled("operations per memory reference")
       .worded("{} flop per memory reference");
 }

@@ -28,7 +28,7 @@ std::int64_t numa_node() {
 
 Parameter device_parameter() {
   return layout("device", "device", 0, 0, 1023,
-                "number of the device that a host's first rank uses; further ranks use the next devices");
+                "index of the device that a host's first rank uses; the other ranks use the next devices");
 }
 
 DeviceOfRank device_of_rank(const Communicator& host, std::int64_t first) {

@@ -60,7 +60,7 @@ using MakeMemory = std::unique_ptr<RankMemory>(const Parameters&, const Communic
 
 template <class Made, class... Parameters, class... Arguments>
 Made made(Made (*make)(Parameters...), const Arguments&... arguments) {
-  if (make == nullptr) throw Unavailable("this program is compiled without devices; run `scope build`");
+  if (make == nullptr) throw Unavailable("this program was compiled without device support; run `scope build`");
   return make(arguments...);
 }
 

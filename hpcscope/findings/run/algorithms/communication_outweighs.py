@@ -47,7 +47,7 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
     """Return advice only for the largest problem: small problems are communication-bound on any machine."""
     total = case.total
     communicate, compute = case.seconds("communicate_s"), case.seconds("compute_s")
-    times = f"{units.quantity(communicate, 's')} against {units.quantity(compute, 's')}"
+    times = f"communication {units.quantity(communicate, 's')}, computation {units.quantity(compute, 's')}"
     return Finding(
         code="communication-outweighs",
         cause="communication of small problems",
@@ -65,7 +65,7 @@ def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
         ],
         advice=(
             "Use fewer ranks for this size, or larger problems on this number of ranks: computation grows "
-            "faster with the size than messages do. If one rank distributes and collects the data, communication "
+            "faster with size than communication. If one rank distributes and collects the data, communication "
             "grows with the number of ranks: let each rank create or read its part."
         ),
         lost=communicate / (total.median or 1.0) if communicate < (total.median or 0.0) else None,

@@ -63,7 +63,7 @@ def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCas
             *_memory(run, one, point),
         ],
         advice=(
-            "The gain is due to the caches, not to the processors alone: cache blocking would help one rank as "
+            "The gain is due to the caches, not only to the processors: cache blocking would help one rank as "
             "well. Also compare with the best sequential version."
             if share is not None and share <= LESS
             else "Compare with the best sequential version: the time on one rank is not a sound baseline."
@@ -90,7 +90,7 @@ def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: Pr
 
 def _why(run: Run, speedup: Speedup, point: SpeedupPoint, share: float | None, caches: list[Cache]) -> str:
     if share is None:
-        return "its phases were not observed"
+        return "the cause is unknown, because the phases were not recorded"
     if share > LESS:
         return "one rank computes as long as all ranks together, but loses time outside computation"
     costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)

@@ -43,7 +43,7 @@ def _finding(case: ProgramCase) -> Finding:
         advice=(
             "Compare the rate with mpi.alltoall at the same size. If mpi.alltoall is as slow, the bisection "
             "bandwidth or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
-            "With fewer ranks on a host, each rank gets more of the host's link."
+            "With fewer ranks on a host, each rank gets a larger part of the bandwidth of the host's link."
         ),
         lost=min(share, 1.0),
     )

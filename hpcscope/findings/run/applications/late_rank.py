@@ -67,7 +67,7 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
         code="late-rank",
         severity="warning",
         title=(
-            f"Rank {rank}{f' on {host}' if host else ''} arrives last at {units.share(share)} of the exchanges of "
+            f"Rank {rank}{f' on {host}' if host else ''} arrives last in {units.share(share)} of the exchanges of "
             f"{case.label}; the other ranks wait for it during {units.share(waited)} of the time"
         ),
         where={
@@ -78,7 +78,7 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
             **({"host": host} if host else {}),
         },
         evidence=[
-            Evidence(what=f"exchanges at which rank {rank} arrived last", value=units.share(share)),
+            Evidence(what=f"exchanges in which rank {rank} arrived last", value=units.share(share)),
             Evidence(what="fraction of the time during which the other ranks wait", value=units.share(waited)),
         ],
         advice=(

@@ -116,7 +116,7 @@ COLLECTIVE_GUIDELINES = [
         "MPI_Exscan followed by MPI_Reduce_local",
         _no_slower("MPI_Scan", "MPI_Exscan", "MPI_Reduce_local"),
     ),
-    Guideline("equal blocks", "a collective of equal blocks", "its v form", _equal_against_variable),
+    Guideline("equal blocks", "a collective of equal blocks", "its v variant", _equal_against_variable),
     Guideline("blocking", "a blocking call", "the nonblocking call and a wait", _calls("blocking", "nonblocking")),
     Guideline(
         "persistent", "a persistent call", "the nonblocking call and a wait", _calls("persistent", "nonblocking")

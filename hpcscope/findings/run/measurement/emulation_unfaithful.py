@@ -19,7 +19,7 @@ def find(run: Run) -> list[Finding]:
             code="emulation-unfaithful",
             about="measurement",
             severity="warning",
-            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results describe "
+            title=f"In the lab, the {worst.link} carried {_amount(worst)} than declared: the results describe "
             "another network",
             where={"layer": "network", "lab": lab.name},
             evidence=[

@@ -39,6 +39,6 @@ def _finding(title: str, late: list[Summary]) -> Finding:
         evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
         advice=(
             "Something keeps a rank off its core: look for other processes, interrupts or too few cores. "
-            "`sampling.synchronization=dissemination` needs no agreed start time."
+            "With `sampling.synchronization=dissemination`, ranks need no agreed start time."
         ),
     )

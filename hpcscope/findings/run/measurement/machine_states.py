@@ -55,7 +55,7 @@ def _times(changes: int) -> str:
 
 
 def _states(course: Course) -> list[Evidence]:
-    shown_by = "typical case" if course.shown_by == "cases" else f"fixed workload's {course.shown_by}"
+    shown_by = "typical case" if course.shown_by == "cases" else f"fixed workload ({course.shown_by})"
     return [
         Evidence(what="fraction of time in the fastest state", value=units.share(course.states[0].share)),
         *(

@@ -43,7 +43,7 @@ class Taker:
 TAKERS = [
     Taker(
         "processor-taken",
-        "Another process took a processor of the ranks",
+        "Another process took a processor from the ranks",
         "waiting for a processor",
         lambda seen: seen.waited_s,
         lambda seconds, _: max(SHORTEST_WAIT_S, WAITED * seconds),

@@ -13,7 +13,7 @@ _KINDS = {
     "intra-node-memory-short": (
         re.compile(r"not enough space for (?P<what>/\S+) \(the shared-memory backing"),
         "Open MPI found too little room for shared memory ({what}): messages inside a host took a slower path",
-        "Remove what fills the directory, or enlarge it (in a container `--shm-size 1g`).",
+        "Remove files from this directory, or enlarge it (in a container `--shm-size 1g`).",
     ),
     "intra-node-copies-refused": (
         re.compile(r"\[\S+:\d+\] (?P<what>(?:Read|Write) -1, expected \d+, errno = \d+)"),

@@ -58,7 +58,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
                 Evidence(what=f"measurements of {case.label} with wrong data", value=_visits(run, visits, case))
                 for case in list(wrong.values())[:_MOST]
             ),
-            *([Evidence(what="routines with right data", value=", ".join(right))] if right else []),
+            *([Evidence(what="routines with correct data", value=", ".join(right))] if right else []),
             *(_of_the_program(called, seen) if seen else []),
         ],
         advice=_advice(called, seen, right),
@@ -96,7 +96,7 @@ def _shown(run: Run, called: str) -> Shown | None:
 
 def _library(run: Run) -> str:
     mpi = run.machine.build.mpi if run.machine.build else None
-    return f"{mpi.name} {mpi.version}" if mpi else "the MPI"
+    return f"{mpi.name} {mpi.version}" if mpi else "the MPI library"
 
 
 def _title(
@@ -116,7 +116,7 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
         return ", ".join(map(units.size, sizes)) or "none"
 
     name = f"wrong-data/{called}.c"
-    sizes = {"right": seen.right, "wrong": seen.wrong}
+    sizes = {"correct": seen.right, "wrong": seen.wrong}
     evidence = [Evidence(what=f"{name}: {what} data at", value=listed(each)) for what, each in sizes.items()]
     if seen.wrong:
         evidence.append(Evidence(what=f"{name}: what arrived instead", value=", ".join(seen.details)))
@@ -126,7 +126,7 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
 def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
     program = f"`wrong-data/{called}.c` of the run"
     elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
-    apart = " Memory and links are unlikely causes: other routines are right at this size." if right else ""
+    apart = " Memory and links are unlikely causes: other routines work at this size." if right else ""
     if seen is None:
         return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
     if seen.wrong:

@@ -41,7 +41,7 @@ def _controls(congestion: Congestion, known: list[Congestion]) -> list[float]:
 def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
     worst = max(hit, key=lambda congestion: congestion.median.value)
     tail = worst.tail
-    tails = [] if tail is None else [Evidence(what=f"impact, 99 % quantile: {in_unit(tail)}", value=tail.value)]
+    tails = [] if tail is None else [Evidence(what=f"impact, 99th percentile: {in_unit(tail)}", value=tail.value)]
     loaded = [congestion for congestion in known if not _is_control(congestion)]
     return Finding(
         code="congestion",
@@ -64,7 +64,7 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
             Evidence(what="launches", value=worst.launches),
         ],
         advice=(
-            "Jobs slow each other in the network. Keep a job inside a switch or a group if it fits (placement "
+            "Jobs slow each other down in the network. Keep a job inside a switch or group if it fits (placement "
             "by topology), and use the fabric's congestion control and adaptive routing. Give file traffic its "
             "own service level, and add capacity to shared trunks: `scope topology discover` finds them."
         ),

@@ -41,7 +41,7 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
     return Finding(
         code="local-pair-slower",
         severity="warning",
-        title=f"Inside a host {local.label} takes {units.longer(excess)} between hosts{many}",
+        title=f"Inside a host, {local.label} takes {units.longer(excess)} between hosts{many}",
         where={"benchmark": local.benchmark, "layer": "mpi"},
         evidence=[
             *run.evidence(local, remote),

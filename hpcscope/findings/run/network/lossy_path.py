@@ -45,7 +45,7 @@ def _of_link(run: Run, idle: Summary) -> Finding:
     return Finding(
         code="lossy-path",
         severity="warning",
-        title=f"Between {first} and {second} {_share(idle)} of the packets are lost without any load",
+        title=f"Between {first} and {second}, {_share(idle)} of the packets are lost without any load",
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(idle),
         advice=(
@@ -65,7 +65,7 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
         code="lost-under-load",
         severity="warning",
         title=(
-            f"Between {first} and {second} {_share(share)} of the packets of streams are lost and sent again "
+            f"Between {first} and {second}, {_share(share)} of the packets of streams are retransmitted "
             f"(with {len(hit)} of {of} loads; the worst: {share.label})"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},

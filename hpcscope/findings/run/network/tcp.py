@@ -91,7 +91,7 @@ def _slow_starts(run: Run, cases: list[Summary]) -> Iterator[Finding]:
             code="tcp-slow-start",
             severity="information",
             title=f"{fresh.label} takes {units.quantity(waits_s, 's')} longer than over a used connection: slow "
-            f"start costs {units.digits(waits_s / trip_s)} round trips (doubling the window needs {expected})",
+            f"start costs {units.digits(waits_s / trip_s)} round trips (a doubling window needs {expected})",
             where={"layer": "network", "benchmark": REQUEST, "transport": fresh.transport},
             evidence=[
                 *run.evidence(used, fresh),

@@ -32,7 +32,7 @@ def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
         evidence=[*run.evidence(*hit), Evidence(what="Jain's index of equal shares", value=1.0)],
         advice=(
             "Something treats connections differently: a policer, classes of service, or a hash of the ports "
-            "that fills bonded links or equal routes unequally. Check the switch's counters and `ip -s link`. "
+            "that loads bonded links or equal-cost routes unequally. Check the switch counters and `ip -s link`. "
             "An MPI library that opens several connections for each pair waits for the slowest connection."
         ),
         lost=1 - (worst.median or 1.0),

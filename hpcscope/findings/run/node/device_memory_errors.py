@@ -29,5 +29,5 @@ def _finding(last: DeviceVisit, uncorrected: int, corrected: int) -> Finding:
             *(Evidence(what=name, value=count) for name in EVER if (count := last.number(name)) is not None),
         ],
         advice="`nvidia-smi -q -d ECC,ROW_REMAPPER` shows where the errors are, and whether the device waits for "
-        "a reset to replace rows. Let the vendor replace a card whose uncorrected errors recur.",
+        "a reset to remap rows. Let the vendor replace a card whose uncorrected errors recur.",
     )

@@ -9,7 +9,7 @@ SLOWED_SHARE = 0.05
 CAUSES = {
     "device_slowed_by_heat_ns": ("heat", "Check the device's fans and its air or water inlet, and remove dust."),
     "device_slowed_by_power_ns": (
-        "its power limit",
+        "the power limit",
         "The device reached its power limit. `nvidia-smi -q -d POWER` shows the limit and whether it can be "
         "raised.",
     ),

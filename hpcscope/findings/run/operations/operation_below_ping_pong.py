@@ -99,9 +99,9 @@ def _advice(run: Run, parts: OperationParts, largest: str, lost_s: float) -> str
         return f"Also measure the operation with warm buffers, which separates these causes: {command}."
     gain = f"at most {units.quantity(min(lost_s, time_s), 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
-        return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
+        return f"Send rows of a matrix, which are contiguous, or pack columns once: this saves {gain}."
     pairs = "`scope run mpi.pairs` shows slow links. " if parts.subject.ranks > 2 else ""
-    return f"{pairs}Overlap computation with these messages: this gains {gain}."
+    return f"{pairs}Overlap computation with these messages: this saves {gain}."
 
 
 def _finding(run: Run, loss: RungLoss) -> Finding:

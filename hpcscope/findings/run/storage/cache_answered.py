@@ -53,7 +53,7 @@ def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
         cause=CAUSE,
         severity="information" if asked else "warning",
         about="cluster" if asked else "measurement",
-        title=f"{rate.label}: {written(rate)} are not the storage's rate: the page cache had {share} of the file",
+        title=f"{rate.label}: {written(rate)} are not the storage's rate: the page cache held {share} of the file",
         where=where(rate),
         evidence=[
             *run.evidence(rate),

@@ -81,7 +81,7 @@ def _finding(run: Run, uneven: UnevenClients) -> Finding:
         )
         advice = (
             "On a parallel file system, check the load and the disks of the servers. One slow server slows every "
-            "file striped over all servers, and the files of single ranks on this server. "
+            "file striped over all servers, and every rank's own file on this server. "
             "On a local disk, the ranks of a host compete for the disk: check how ranks are bound to cores."
         )
     return Finding(

@@ -31,7 +31,7 @@ def _finding(saturation: Saturation, enough: Estimate, limit: Estimate) -> Findi
         ),
         where={"benchmark": saturation.subject.benchmark, "ranks": saturation.subject.ranks},
         evidence=[
-            Evidence(what="saturated bandwidth by the fitted law", value=limit.value, unit="B/s"),
+            Evidence(what="saturated bandwidth according to the fitted law", value=limit.value, unit="B/s"),
             Evidence(what="ranks that reach 90 % of this bandwidth", value=enough.value),
             *(
                 Evidence(what=f"measured on {point.ranks} ranks", value=point.bytes_per_s.value, unit="B/s")

@@ -84,7 +84,7 @@ def _caption(course: Course, samples: Samples) -> str:
     words += "Points beyond the frame are drawn at its edge. Vertical lines mark starts of launches. "
     if course.changes:
         slow = course.states[-1]
-        shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"
+        shown_by = "typical case" if course.shown_by == "cases" else f"sentinel ({course.shown_by})"
         words += (
             f"In the shaded time, {units.share(slow.share)} of the run, the {shown_by} took {slow.factor:.3g} "
         )

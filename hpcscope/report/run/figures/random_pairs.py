@@ -141,7 +141,7 @@ def _chosen(
         return rows, []
     worst = sorted(range(len(rows)), key=lambda place: -max(sample.excess[rank] or 0 for rank in rows[place][1]))
     kept = sorted(worst[:_ROWS])
-    words = f"Only {_ROWS} of {len(rows)} rows, with the slowest hosts, are shown; models.json has all."
+    words = f"Only the {_ROWS} of {len(rows)} rows with the slowest hosts are shown; models.json has all."
     return [rows[place] for place in kept], [words]
 
 

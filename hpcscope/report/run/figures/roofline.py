@@ -71,9 +71,9 @@ def _figure(run: Run, of: Roof) -> Iterator[Figure]:
     yield Figure(
         key=of.key,
         title=of.title,
-        caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
-        f"operands ({memory.label}). Points above the slope have their data in a cache. The benchmarks declare "
-        "the bytes; they are not counted by hardware.",
+        caption=f"The roof is the lower of the peak rate ({peak.label}) and the rate at which memory delivers "
+        f"operands ({memory.label}). Points above the slope have their data in a cache. Bytes are declared "
+        "by the benchmarks, not counted by hardware.",
         traces=traces,
         layout={"xaxis": axis, "yaxis": log_axis("arithmetic rate", [*ys, top, slope * low], "flop/s")},
         table=Table(

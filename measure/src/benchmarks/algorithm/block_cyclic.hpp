@@ -78,7 +78,7 @@ inline std::vector<Parameter> grid_parameters() {
 // For benchmarks that let ranks follow the rows or the columns of the grid.
 inline Parameter grid_order_parameter() {
   return parallel("grid_order", "rows,columns",
-                  "whether successive ranks fill rows or columns of the grid, and so which ranks share a host")
+                  "number ranks along rows or columns of the grid; this decides which ranks share a host")
       .worded(",ranks along grid columns");
 }
 inline GridOrder asked_order(const Parameters& parameters) {

@@ -45,9 +45,7 @@ class GridProduct : public Benchmark {
   bool loops() const override { return false; }
 
   static std::vector<Parameter> parameters() {
-    return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles")
-                .labeled("matrix order")
-                .worded("N = {}"),
+    return {size("n", "", 120, 1, 46340, "matrix order N: N x N doubles").labeled("matrix order").worded("N = {}"),
             method("variant", "plain,transposed,overlapped,tuned",
                    "triple loop; triple loop with B transposed during its distribution; triple loop with "
                    "overlapped communication; BLAS with overlapped communication")

@@ -441,7 +441,7 @@ class Linpack final : public Benchmark {
 std::vector<Parameter> parameters() {
   return together(
       {{size("n", "", 500, 1, 1'000'000, "equations").labeled("equations").worded("1=1 equation,{} equations"),
-        method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
+        method("block", "", 128, 1, 10'000, "block size (NB) of the block-cyclic distribution")
             .labeled("block size")},
        grid_parameters(),
        {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid")

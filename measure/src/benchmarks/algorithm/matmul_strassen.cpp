@@ -315,13 +315,12 @@ const Registration registration{{
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
-    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles")
-                       .labeled("matrix order")
-                       .worded("N = {}"),
-                   method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
-                   parallel("schedule", "original,rescheduled",
-                            "order of sending products: Table C.2 (original) or C.3 (rescheduled) of Melas 2000")
-                       .worded(",rescheduled")},
+    .parameters =
+        {size("n", "", 120, 1, 46340, "matrix order N: N x N doubles").labeled("matrix order").worded("N = {}"),
+         method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
+         parallel("schedule", "original,rescheduled",
+                  "order of sending products: Table C.2 (original) or C.3 (rescheduled) of Melas 2000")
+             .worded(",rescheduled")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=1 variant=plain n=360"},

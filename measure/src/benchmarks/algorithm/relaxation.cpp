@@ -546,7 +546,7 @@ const Registration registration{{
     .title = "relaxation",
     .summary = "relaxation of the Laplace equation on a process grid: total time and phases",
     .rungs = {communication(), arithmetic()},
-    .parameters = {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
+    .parameters = {size("n", "", 120, 1, 46000, "grid size N: N x N points inside the boundary")
                        .labeled("grid points per side")
                        .worded("{} points per side"),
                    problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points")

@@ -217,9 +217,7 @@ Declaration banded(const SystemSolver& solver) {
       solver,
       {problem("precision", "double,single", "precision of the matrix and the arithmetic")
            .worded(",single precision"),
-       size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
-           .labeled("matrix order")
-           .worded("N = {}"),
+       size("n", "", 120, 1, 100'000'000, "order of the matrix").labeled("matrix order").worded("N = {}"),
        problem("band", "", 10, 1, 10'000, "diagonals on either side of the main diagonal")
            .labeled("half bandwidth"),
        problem("condition", "", 1000, 2, 1'000'000'000'000, "upper bound on the matrix's condition number")},

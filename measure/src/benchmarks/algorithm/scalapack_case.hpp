@@ -136,15 +136,14 @@ class ScalapackCase : public Benchmark {
 };
 
 inline std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& further = {}) {
-  return together({{problem("precision", "double,single", "precision of the matrices and the arithmetic")
-                        .worded(",single precision"),
-                    size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix")
-                        .labeled("matrix order")
-                        .worded("N = {}"),
-                    method("block", "", 32, 1, 100'000, "edge of the blocks of the block-cyclic distribution")
-                        .labeled("block size")},
-                   grid_parameters(),
-                   further});
+  return together(
+      {{problem("precision", "double,single", "precision of the matrices and the arithmetic")
+            .worded(",single precision"),
+        size("n", "", 120, 1, 1'000'000, "order of the matrix").labeled("matrix order").worded("N = {}"),
+        method("block", "", 32, 1, 100'000, "block size (NB) of the block-cyclic distribution")
+            .labeled("block size")},
+       grid_parameters(),
+       further});
 }
 inline Parameter condition_parameter() {
   return problem("condition", "", 1000, 1, 1'000'000'000'000, "condition number of the matrix");

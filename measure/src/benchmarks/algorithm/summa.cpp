@@ -212,10 +212,8 @@ class Summa final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices")
-            .labeled("matrix order")
-            .worded("N = {}"),
-        method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
+      {{size("n", "", 240, 1, 1'000'000, "order of the matrices").labeled("matrix order").worded("N = {}"),
+        method("block", "", 128, 1, 10'000, "block size (NB) of the block-cyclic distribution")
             .labeled("block size"),
         method("panel", "", 256, 1, 10'000, "columns of A multiplied in one step, rounded down to whole blocks")
             .labeled("panel width")},

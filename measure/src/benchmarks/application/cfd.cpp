@@ -129,15 +129,14 @@ class Cfd final : public Benchmark {
 
   std::string problem_of(const Diagnosis& found) const {
     if (!solver_->converged())
-      return sentence({"the iterations for the pressure did not reach a divergence of ", tolerance_});
+      return sentence({"the pressure iterations did not reach a divergence of ", tolerance_});
     const double spacing = flow_->length() / cells_[0];
     // The criterion uses the residuals of cells at the time of their update; some grow afterwards.
     const double divergence = 10 * tolerance_ + 1e-13 * static_cast<double>(steps_);
     const double error = error_bound(case_name_, spacing, solver_->time()) + divergence;
     char text[160] = "";
     if (found.error > error) {
-      std::snprintf(text, sizeof text,
-                    "the error of a velocity of case=%s at time %.3f is %.3e: must be at most %.1e",
+      std::snprintf(text, sizeof text, "the velocity error of case=%s at time %.3f is %.3e: must be at most %.1e",
                     case_name_.c_str(), solver_->time(), found.error, error);
     } else if (!(found.divergence <= divergence)) {
       std::snprintf(text, sizeof text, "the divergence of a cell is %.3e: must be at most %.1e", found.divergence,
@@ -285,7 +284,7 @@ const Registration registration{{
              .worded(",Taylor-Green vortices,Ethier-Steinman flow,lid-driven cavity"),
          problem("reynolds", "", 100, 1, 10'000, "Reynolds number").labeled("Reynolds number"),
          problem("digits", "", 5, 1, 12,
-                 "pressure criterion: the flow out of a cell is at most 10^-digits of the flow through a "
+                 "pressure criterion: the net flow out of a cell is at most 10^-digits of the flow through a "
                  "face at unit velocity")
              .worded("divergence below 1e-{}"),
          parallel("partition", "slabs,pencils,blocks", "the grid is cut along one, two or three dimensions")
@@ -301,7 +300,7 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
-         count("iterations").labeled("iterations for the pressure"), count("exchange_messages"),
+         count("iterations").labeled("pressure iterations"), count("exchange_messages"),
          count("exchange_bytes", "B"), condition("memory_bytes", "B", Better::lower).labeled("memory per rank"),
          condition("velocity_error", "1", Better::lower), condition("divergence", "1", Better::lower),
          condition("profile_error", "1", Better::lower)}),

@@ -265,7 +265,7 @@ const Registration registration{{
          parallel("legendre", "transposition,allreduce,ring",
                   "each rank has whole meridians, or the ranks add partial sums by allreduce or in a ring")
              .labeled("Legendre transform")
-             .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
+             .worded(",Legendre sums by allreduce,Legendre sums around a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
                   "send messages after all data are computed, or while other messages' data are computed; "
                   "or, within a host, copy data through shared memory")

@@ -218,7 +218,7 @@ const Registration registration{{
                    method("variant", "tuned,tiled", "the vendor's library (cuBLAS), or a simple kernel with tiles")
                        .worded(",tiled kernel"),
                    device_parameter(),
-                   size("n", "", 1024, 1, 32'768, "rows and columns of each matrix on each rank")
+                   size("n", "", 1024, 1, 32'768, "order of each matrix on each rank")
                        .labeled("matrix order")
                        .worded("N = {}")},
     .definition = Definition::max_rank,

@@ -81,7 +81,7 @@ const Registration registration{{
                         "the devices reach each other's memory, or the driver copies through host memory")
                        .worded(",through the host"),
                    device_parameter(),
-                   layout("peer", "", 1, 0, 1023, "number of the device that receives").worded("to device {}"),
+                   layout("peer", "", 1, 0, 1023, "index of the device that receives").worded("to device {}"),
                    size("transfer_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "bytes of a copy")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("device_s").labeled("device-clock time")},

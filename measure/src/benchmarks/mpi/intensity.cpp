@@ -72,11 +72,11 @@ class Intensity final : public Benchmark {
 const Registration registration{{
     .name = "mpi.intensity",
     .title = "intensity over the network",
-    .summary = "floating-point rate as a function of the operations per word received (POLY3)",
+    .summary = "floating-point rate as a function of the operations per communicated word (POLY3)",
     .ranks = Ranks::exactly(2),
     .parameters = {polynomials::intensity_parameter()
-                       .labeled("operations per received word")
-                       .worded("{} flop per received word"),
+                       .labeled("operations per word sent or received")
+                       .worded("{} flop per word sent or received"),
                    size("array_bytes", "B", 64 << 10, 8, 1 << 30, "size of the vector that each rank receives")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), bytes_per_second(), seconds("time_s")},

@@ -246,7 +246,7 @@ const Registration registration{{
     .parameters =
         {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
          problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next").labeled("spacing"),
-         problem("train_ms", "ms", 400, 50, 10'000, "how long each direction sends packets").labeled("train")},
+         problem("train_ms", "ms", 400, 50, 10'000, "sending time in each direction").labeled("train")},
     .definition = Definition::local,
     .metrics = {result_seconds("longest_stop_s").labeled("longest stall"),
                 result("stopped_share", "1", Better::lower).labeled("fraction of the time in stalls"),

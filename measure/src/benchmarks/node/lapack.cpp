@@ -304,7 +304,7 @@ const Registration registration{{
                    parallel("threads", "", 1, 0, 4096,
                             "number of threads of the library; 0: one for each processor that the rank may use")
                        .worded("0=one thread per processor,{} threads"),
-                   size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
+                   size("n", "", 200, 1, 20'000, "order of the matrix on each rank")
                        .labeled("matrix order")
                        .worded("N = {}")},
     .definition = Definition::max_rank,

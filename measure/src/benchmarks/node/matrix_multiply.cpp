@@ -64,7 +64,7 @@ const Registration registration{{
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
     .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded("DGEMM,SGEMM"),
-                   size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
+                   size("n", "", 500, 1, 40'000, "order of each matrix on each rank")
                        .labeled("matrix order")
                        .worded("N = {}")},
     .definition = Definition::max_rank,

@@ -247,7 +247,7 @@ const Registration registration{{
 const Registration from_memory{{
     .name = "node.stream_memory",
     .title = "STREAM from memory",
-    .summary = "memory bandwidth with arrays of four times the last-level caches, as STREAM requires",
+    .summary = "memory bandwidth with arrays four times as large as the last-level caches, as STREAM requires",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"}},
     .parameters = {kernel_parameter(), variant_parameter()},
     .definition = Definition::max_rank,

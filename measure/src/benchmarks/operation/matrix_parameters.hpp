@@ -6,7 +6,7 @@
 namespace scope {
 
 inline Parameter matrix_order() {
-  return size("n", "", 120, 1, 16384, "N of the N x N matrix of doubles").labeled("matrix order").worded("N = {}");
+  return size("n", "", 120, 1, 16384, "matrix order N: N x N doubles").labeled("matrix order").worded("N = {}");
 }
 
 inline Parameter buffers() {

@@ -211,7 +211,7 @@ const Registration registration{{
                "interface=posix,mpiio overlap=none sync=fsync transfer_bytes=*", "application"}},
     .parameters =
         {call("overlap", "none,thread,nonblocking",
-              "the checkpoint follows the computation, or overlaps with it by a thread or by MPI-IO requests")
+              "write the checkpoint after the computation, or during it by a thread or by MPI-IO requests")
              .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
          call("access", "independent,collective", "for MPI-IO: independent or collective calls")
