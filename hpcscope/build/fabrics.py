@@ -4,6 +4,7 @@ The program is compiled against them and opens them when a case asks for one; no
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,8 @@ class Fabric:
 @cache
 def find(compiler: str) -> tuple[Fabric, ...]:
     """Return the fabric libraries that `compiler` (the MPI wrapper) can compile against, with their paths."""
-    found = (_find(compiler, *known) for known in KNOWN)
+    with ThreadPoolExecutor() as pool:  # each waits for the programs that it runs
+        found = pool.map(lambda known: _find(compiler, *known), KNOWN)
     return tuple(fabric for fabric in found if fabric is not None)
 
 

@@ -55,7 +55,10 @@ def _told(compiler: str, word: str, _changed_ns: int, _library_path: str) -> str
 
 
 def header_folder(compiler: str, package: str, header: str) -> str:
-    """Return the folder from which the compiler includes `header`; empty if it finds none."""
+    """Return the folder of `header` according to pkg-config, else the compiler; empty if neither finds it."""
+    folder = ask(["pkg-config", "--variable=includedir", package])
+    if folder and Path(folder, header).is_file():
+        return folder
     flags = ask(["pkg-config", "--cflags-only-I", package]).split()
     included = ask([compiler, *flags, "-M", "-x", "c++", "-include", header, "/dev/null"]).split()
     return next((path.removesuffix(f"/{header}") for path in included if path.endswith(f"/{header}")), "")
