@@ -31,7 +31,7 @@ def command(
         Path | None, typer.Option("--prefix", help="With --timer: installation prefix, such as ~/.local.")
     ] = None,
 ) -> None:
-    """Compile the native program for an MPI, unless the cache has this build.
+    """Compile the native program for an MPI, unless this build is in the cache.
 
     The cache ($SCOPE_CACHE) keeps builds for several MPIs, compilers and versions side by side. `--mpi simgrid`
     compiles for simulated ranks (scope simulate).

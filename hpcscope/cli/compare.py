@@ -58,7 +58,7 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Directory for --measure or --confirm; default: in runs/."
+            "--output", "-o", metavar="DIR", help="Directory for --measure or --confirm; default: new, in runs/."
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every case, even if it did not change.")] = False,

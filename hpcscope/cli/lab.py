@@ -54,7 +54,7 @@ def down(
     from hpcscope.engine import lab
 
     if (name is None) == (not everything):
-        raise UsageError("scope lab down: must have either the name of a lab or --all")
+        raise UsageError("down: must have either the name of a lab or --all")
     lab.down(name)
 
 

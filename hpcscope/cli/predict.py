@@ -39,7 +39,7 @@ def command(
     """Predict an algorithm's time from a run's message times and one-rank rates, and validate the prediction.
 
     Computation is scaled from one rank; messages, halo exchanges and collectives take the times that the run
-    measured. A prediction needs at least one measured point on several ranks, which validates it.
+    measured. A prediction needs at least one point measured on several ranks to validate it.
     """
     from hpcscope.engine import predict
 

@@ -74,9 +74,7 @@ def command(
     if asked.quick:
         raise UsageError("--quick: only valid with --all; for one experiment use --launches and --budget")
     if name is None:
-        raise UsageError(
-            "scope reproduce: must be followed by the name of a published experiment; --list shows them"
-        )
+        raise UsageError("must be followed by the name of a published experiment; --list shows them")
     if [run, output, resume].count(None) < 2:
         raise UsageError("--run, --output, --resume: at most one of them must be given")
     if (lab := reproduce.lab_of(asked)) is not None:

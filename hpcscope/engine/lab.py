@@ -206,9 +206,9 @@ def _refuse(asked: Disturbance) -> None:
     given = {key for key in options if getattr(asked, key) not in (None, False)} - where
     if len(given) != 1:
         several = ", ".join(option for key, option in options.items() if key not in where)
-        raise UsageError(f"scope lab fault: must have exactly one of {several}")
+        raise UsageError(f"fault: must have exactly one of {several}")
     if not asked.clear and (asked.host is None) == (asked.trunk is None):
-        raise UsageError("scope lab fault: must have either --host or --trunk")
+        raise UsageError("fault: must have either --host or --trunk")
     if asked.trunk is not None and given & {"slow", "stop", "server_dead", "disk_full", "disk_mb_per_s"}:
         raise UsageError("--slow, --stop, --server-dead, --disk-full, --disk-rate: must go with --host")
 

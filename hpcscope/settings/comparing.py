@@ -24,7 +24,7 @@ class ComparisonSettings(SettingsTable):
     """When a change counts, and how long it is measured."""
 
     threshold: float = setting(0.02, Share(), "Ignore relative changes below this fraction.")
-    time_s: float = setting(300.0, Duration(30 * DAY_S), "Time to measure; each side is measured at least once.")
+    time_s: float = setting(300.0, Duration(30 * DAY_S), "Measurement time; each side is measured at least once.")
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ class Experiment(SettingsTable):
     mpi: str | None = setting(
         None,
         Text(metavar="MPI"),
-        "openmpi, mpich, embedded, an installation's directory, or an mpicxx; default: first MPI found.",
+        "openmpi, mpich, embedded, an installation's directory, or the path of an mpicxx; default: first found.",
         MPI_AND_HOSTS,
     )
     sampling: Sampling = Sampling()

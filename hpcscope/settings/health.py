@@ -29,4 +29,4 @@ class HealthSettings(SettingsTable):
     topology: str | None = setting(
         None, Text(metavar="FILE"), "File topology.toml, or Slurm's topology.conf, to find slow switches."
     )
-    seed: int = setting(1, Whole(0, 2**53), "Seed of the order in which hosts are measured.")
+    seed: int = setting(1, Whole(0, 2**53), "Random seed for the order in which hosts are measured.")

@@ -50,7 +50,7 @@ class MonitorSettings(SettingsTable):
         "Functions that only pass calls on to MPI, such as mp_*; may be repeated. Needs --depth.",
         option="wrapper",
     )
-    files: bool = setting(True, Flag(), "Count the program's accesses to files.")
+    files: bool = setting(True, Flag(), "Count the program's file accesses.")
     transport: str = setting(
         "default",
         Choice(*OF_COMMANDS),

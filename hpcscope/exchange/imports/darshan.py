@@ -62,7 +62,7 @@ class _DarshanReader(LineReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.differences[f"{TITLE}: histograms, strides, time stamps and single files are left out"] = None
+        self.differences[f"{TITLE}: histograms, strides, timestamps and per-file records are left out"] = None
         self._ranks: int | None = None
         self._module = ""
         self._sums: dict[tuple[str, str], tuple[float, int]] = {}

@@ -124,7 +124,7 @@ def _inefficient(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             if _is_of_files(routine)
             else "The library changes its algorithm or protocol between these sizes: "
             + ("split the call" if shorter else "use longer messages")
-            + ", or move the limit between these sizes. The models of the --against run name this limit."
+            + ", or change the limit that lies between these sizes. The --against run's models show this limit."
         ),
         lost=saved_s / facts.total_s,
     )

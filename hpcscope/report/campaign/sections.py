@@ -384,8 +384,8 @@ def _groups(clusters: Clusters) -> Iterator[TableSection]:
         yield TableSection(
             "apart",
             "What distinguishes the groups",
-            "The fraction of a measured feature is the part of its variance between groups. The fraction of a "
-            "chosen parameter is Cramer's V, which is 1 if the parameter alone determines the group.",
+            "For a measured feature, the fraction is the part of its variance that lies between the groups. For a "
+            "chosen parameter, it is Cramer's V, which is 1 if the parameter alone determines the group.",
             Table(
                 ["", "kind", "fraction"],
                 [

@@ -49,7 +49,7 @@ def _uneven(run: Run, cases: dict[str, Summary]) -> Finding:
         advice=(
             f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`). A duplex "
             "mismatch slows one direction and causes late collisions. Then look for limits in one direction only "
-            "(`tc qdisc`, a policer of the switch) and for different routes (`traceroute` from both hosts)."
+            "(`tc qdisc`, a policer on the switch) and for different routes (`traceroute` from both hosts)."
         ),
         lost=1 - (share.median or 1.0),
     )

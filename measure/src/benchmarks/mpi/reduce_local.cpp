@@ -94,7 +94,7 @@ const Registration registration{{
     .title = "local reduction",
     .summary = "reduction of two vectors inside each rank by the library's operator",
     .routines = {{"MPI_Reduce_local"}},
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one rank"),
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "size of one rank's vector"),
                    problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
