@@ -15,7 +15,7 @@ def command(run: WrittenRunFolder) -> None:
 
         show(campaign.derive(run.absolute()), json=False)
     elif kind == "health":
-        raise UsageError(f"{run}: is a health check; `scope show` always computes its verdicts from its values")
+        raise UsageError(f"{run}: is a health check, which needs no analysis: `scope show` derives the verdicts")
     elif kind == "monitored":
         from hpcscope.cli.monitor import show_profile
         from hpcscope.engine import profile

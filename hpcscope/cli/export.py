@@ -48,7 +48,7 @@ def command(
       csv           a line for each routine, call site and size
       extrap        JSON Lines for Extra-P, of runs on different numbers of ranks
       files         a line for each file and layer
-      hatchet       a literal tree
+      hatchet       a tree in Hatchet's literal format
 
     \b
     For health checks:

@@ -108,11 +108,11 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
             if confirmation.now
             else "no result"
         )
-        verdict = "confirmed " if confirmation.confirmed else "state     " if confirmation.state else "not now   "
+        verdict = "confirmed" if confirmation.confirmed else "state" if confirmation.state else "unconfirmed"
         before = quantity(confirmation.change.point.before, course.unit)
-        typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
+        typer.echo(f"  {verdict:<11}  {one_line(course.label)}: {now}, before the change {before}")
         if confirmation.state:
-            typer.echo(f"              the speed of the whole machine changed: {confirmation.state}")
+            typer.echo(f"               the speed of the whole machine changed: {confirmation.state}")
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
         factor = confirmations[0].machine
         typer.echo(

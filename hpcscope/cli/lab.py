@@ -36,9 +36,9 @@ def list_labs(json: Json = False) -> None:
 
 
 def up(name: Name, check: Annotated[bool, typer.Option(help="Measure links of every kind.")] = True) -> None:
-    """Start a lab, and measure links of every kind.
+    """Start a lab, and measure its links as `scope lab check` does.
 
-    It stays up until `scope lab down`.
+    The lab stays up until `scope lab down`.
     """
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
@@ -70,7 +70,7 @@ def status(name: Name, json: Json = False) -> None:
 
 
 def check(name: Name) -> None:
-    """Measure links of every kind in a lab that is up."""
+    """Measure one port of each group, every bus and every trunk of a lab that is up."""
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
 

@@ -210,7 +210,7 @@ def push(
     target: Annotated[str, typer.Argument(metavar="PATH", help="A directory, or HOST:DIR by rsync.")],
     folder: Place = None,
 ) -> None:
-    """Copy to another repository the runs that it lacks.
+    """Copy runs to another repository, unless it already has them.
 
     Notes that are newer here are copied too.
     """
@@ -225,7 +225,7 @@ def pull(
     ],
     folder: Place = None,
 ) -> None:
-    """Copy from another repository the runs that are missing here.
+    """Copy runs from another repository, unless they are already here.
 
     Notes that are newer there are copied too.
     """

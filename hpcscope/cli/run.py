@@ -213,8 +213,8 @@ def _show(run: Path, well: bool, try_advice: bool) -> None:
 
 def _try_advice(run: Path) -> None:
     from hpcscope.cli.progress import stage_progress
+    from hpcscope.comparison.paired_table import tried
     from hpcscope.engine.compare import advice
-    from hpcscope.report.terminal.advice import tried
     from hpcscope.report.terminal.console import console
 
     with stage_progress() as stage:

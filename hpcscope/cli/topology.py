@@ -99,7 +99,7 @@ def show(
             show_default=False,
         ),
     ],
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Only write an offline HTML page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write only an offline HTML page.")] = None,
     json: Json = False,
 ) -> None:
     """Draw a topology: groups, rates, shared media, exceptions."""

@@ -18,7 +18,7 @@ def table(shares: Efficiencies) -> RenderableType:
     for kind, definition in shares.definitions.items():
         parts += [Text(f"\n{kind}", style="bold"), Text(definition, style="dim"), _rows(shares, kind)]
     if not shares.rows:
-        parts.append(Text("No run has a benchmark whose peak was measured."))
+        parts.append(Text("No benchmark in these runs has a measured peak."))
     return Group(*parts, *_lacking(shares))
 
 

@@ -32,7 +32,7 @@ def _heading(normalized: Normalized) -> Iterator[Text]:
 
 def _cases(cases: list[NormalizedCase]) -> CaseTable:
     return CaseTable(
-        ("verdict", "of the unmodified [95 % CI]", "value", "unmodified", "case"),
+        ("verdict", "value / unmodified [95 % CI]", "value", "unmodified", "case"),
         [
             (
                 Text(case.verdict, style=_STYLES[case.verdict]),

@@ -8,11 +8,21 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.comparison.paired import PairedCase, PairedComparison
 from hpcscope.comparison.table import STYLES, CaseTable, change, detectable, difference, factor, named
+from hpcscope.findings.finding import Finding
 
 
 def table(comparison: PairedComparison) -> RenderableType:
     """Return a table of all cases and the meaning of their values."""
     return Group(*_heading(comparison), _cases(comparison), *_counts(comparison))
+
+
+def tried(finding: Finding, asked: str, comparison: PairedComparison, gained: bool) -> Iterator[Text]:
+    """Yield the effect of advice that was tried on each result of its case, with the interval."""
+    yield Text(f"\nTried {asked}: {'gained' if gained else 'nothing gained'}", style="bold")
+    yield Text(f"  {finding.code}: {finding.title}", style="dim")
+    for case in comparison.cases:
+        values = f"{case.shown(case.a_median)} -> {case.shown(case.b_median)}"
+        yield Text.assemble(f"  {case.verdict:<14}{change(case)}  {values}  ", named(case))
 
 
 def _heading(comparison: PairedComparison) -> Iterator[Text]:

@@ -150,7 +150,7 @@ def _ends(
         sent = emulation.run(probe.sender.name, [*python, there, address, port, *told], timeout=TIMEOUT_S)
         output, errors = receiver.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"lab {emulation.state.name}: {probe.link} carries nothing") from error
+        raise ScopeError(f"lab {emulation.state.name}: {probe.link}: no data got through") from error
     finally:
         receiver.kill()
     if sent.returncode != 0 or receiver.returncode != 0:

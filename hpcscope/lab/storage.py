@@ -199,9 +199,9 @@ def refuse_without_disk(emulation: Emulation, host: str, server: bool = False) -
     storage = emulation.state.description.storage
     hosts = disks(emulation.state.description) if storage and (storage.kind == "glusterfs" or not server) else []
     if host not in hosts:
-        allowed = ", ".join(hosts) or "none, this lab has none"
+        allowed = ", ".join(hosts) or "none in this lab"
         what = "storage server" if server else "disk"
-        raise UsageError(f"lab {emulation.state.name}: host {host}: must have a {what}: {allowed}")
+        raise UsageError(f"lab {emulation.state.name}: host {host}: must have a {what}; hosts with one: {allowed}")
 
 
 def server_graph(brick: Path) -> str:

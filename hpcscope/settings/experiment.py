@@ -187,7 +187,7 @@ class Experiment(SettingsTable):
         PROCEDURE,
     )
     time_s: float | None = setting(
-        None, Duration(30 * DAY_S), "Start no launch (mpiexec) after this time; default: the module's time."
+        None, Duration(30 * DAY_S), "Start no launch after this time, except the first 6; default: the module's."
     )
     limit_s: float | None = setting(
         None, Duration(30 * DAY_S), "Time limit of a case; default: 20 times its budget, at least 30 s.", PROCEDURE

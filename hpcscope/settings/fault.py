@@ -41,7 +41,7 @@ class Disturbance(SettingsTable):
     policed_mbit_per_s: float | None = setting(
         None,
         Number(0, 10_000, above=True),
-        "Limit every second TCP connection to this many Mbit/s, by dropping packets.",
+        "Limit every other TCP connection to this many Mbit/s, by dropping packets.",
         option="police",
     )
     half_duplex: bool = setting(False, Flag(), "Let both directions share the link.")

@@ -49,7 +49,7 @@ class SimulationSettings(SettingsTable):
     share_memory: bool = setting(
         False,
         Flag(),
-        "Let all ranks share one buffer in benchmarks that do not compute, even if memory would suffice. "
+        "Let all ranks share one buffer in benchmarks that do not compute, even if each could have its own. "
         "Scope then does not verify data.",
     )
     own_cores: bool = setting(

@@ -105,7 +105,7 @@ def test_wall_clock_and_processor(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["MPICH TCP/IP, wall-clock (a)"]["measured"] == pytest.approx(0.75)
     assert found["MPICH TCP/IP, (a) / (b)"]["measured"] == pytest.approx(1.5)
     assert found["MPI/GAMMA, flow control on, (a) - (b)"]["measured"] == pytest.approx(0)
-    assert found["wall-clock, TCP/IP over GAMMA"]["measured"] == pytest.approx(1.5)
+    assert found["wall-clock, TCP/IP / GAMMA"]["measured"] == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize("counts", [(1, 2), (1, 2, 4)])
@@ -122,10 +122,10 @@ def test_the_serial_share_and_speed_up(
     points: list[dict[str, Value]] = [{"ranks": count, "transport": way} for count in counts for way in serial]
     campaign(tmp_path / "gamma", "campaign", study(points, own))
     found = rows("gamma-figure3", tmp_path, capsys)
-    share = found["serial share P, TCP/IP"]
+    share = found["serial fraction P, TCP/IP"]
     assert (share["published"], share["origin"]) == (0.23, "emulated")
     assert share["measured"] == pytest.approx(0.3, abs=0.01)
-    assert found["serial share P, GAMMA"]["measured"] == pytest.approx(0, abs=0.01)
+    assert found["serial fraction P, GAMMA"]["measured"] == pytest.approx(0, abs=0.01)
     assert found["speedup on 2 processes, TCP/IP"]["measured"] == pytest.approx(1 / 0.65)
     assert (found["speedup on 3 processes, GAMMA"]["measured"], counts[1]) == (None, 2)
 
@@ -176,8 +176,8 @@ def test_protocols_of_two_networks(tmp_path: Path, capsys: pytest.CaptureFixture
         )
     found = rows("netfinity-lu", tmp_path, capsys)
     assert found["MPI_Recv, Myrinet"]["measured"] == pytest.approx(0.3)
-    assert found["MPI_Recv over all communication, Ethernet"]["measured"] == pytest.approx(0.25)
-    assert found["MPI_Recv, Myrinet over Ethernet"]["measured"] == pytest.approx(3.0)
+    assert found["MPI_Recv / all communication, Ethernet"]["measured"] == pytest.approx(0.25)
+    assert found["MPI_Recv, Myrinet / Ethernet"]["measured"] == pytest.approx(3.0)
     assert found["mean message of MPI_Recv"]["measured"] == pytest.approx(1000)
     assert found["calls of MPI_Recv by a process"]["measured"] == 200
 
@@ -213,12 +213,12 @@ def test_groups_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         ]
         campaign(tmp_path / lab, "campaign", study(points, own, repetitions=1))
     found = rows("netfinity-pstswm", tmp_path, capsys)
-    assert found["share of the runs in group 1, Ethernet"]["measured"] == pytest.approx(0.75)
-    assert found["share of the runs in group 2, Ethernet"]["published"] == pytest.approx(48 / 456, abs=1e-3)
+    assert found["fraction of the runs in group 1, Ethernet"]["measured"] == pytest.approx(0.75)
+    assert found["fraction of the runs in group 2, Ethernet"]["published"] == pytest.approx(48 / 456, abs=1e-3)
     assert found["computation in group 1, Myrinet"]["measured"] == pytest.approx(0.1, rel=0.05)
     assert found["data in group 2, Myrinet"]["measured"] == pytest.approx(1e7, rel=0.05)
     assert found["communications in group 2, Ethernet"]["measured"] == pytest.approx(5, rel=0.05)
-    assert found["computation, Ethernet over Myrinet"]["measured"] == pytest.approx(1)
+    assert found["computation, Ethernet / Myrinet"]["measured"] == pytest.approx(1)
 
 
 def test_placements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,9 +232,9 @@ def test_placements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for program in ("application.npb_bt", "application.npb_ep"):
         campaign(tmp_path / f"netfinity-{program}", "placement", study(points, own))
     found = rows("netfinity-placement", tmp_path, capsys)
-    assert found["EP, 128 processes on 64 nodes over 128 nodes, less one"]["measured"] == pytest.approx(0.44)
-    assert found["BT, 100 processes on 50 nodes over 100 nodes, less one"]["measured"] == pytest.approx(0.44)
-    assert found["of it computation (published: mainly)"]["measured"] == pytest.approx(0.6 * 0.44)
+    assert found["EP, 128 processes on 64 nodes / 128 nodes, minus 1"]["measured"] == pytest.approx(0.44)
+    assert found["BT, 100 processes on 50 nodes / 100 nodes, minus 1"]["measured"] == pytest.approx(0.44)
+    assert found["part due to computation (published: mainly)"]["measured"] == pytest.approx(0.6 * 0.44)
 
 
 def test_a_folder_without_its_campaigns_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from hpcscope.comparison.paired import PairedCase, PairedComparison
+from hpcscope.comparison.paired_table import tried
 from hpcscope.engine.compare import advice
 from hpcscope.engine.compare.advice import TriedAdvice, try_advice
 from hpcscope.findings.finding import Evidence, Finding, Findings, Trial
 from hpcscope.findings.results import Run
 from hpcscope.findings.settings import MCA
-from hpcscope.report.terminal.advice import tried
 from hpcscope.rundirectory import FORMAT, note_checksums, write_json
 from tests.cli.scope_command import BRIEF, answered, samples
 from tests.messages import mentions

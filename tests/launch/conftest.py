@@ -122,16 +122,18 @@ class Trial:
         launches = (replace(launch, cases=tuple(map(case, launch.cases))) for launch in plan.launches)
         return replace(plan, launches=tuple(launches))
 
-    def supervise(self, plan: Plan) -> bool:
+    def supervisor(self) -> Supervisor:
         site = site_of(self.build.mpi, LauncherSettings(), "the test")
-        supervisor = Supervisor(
+        return Supervisor(
             run=self.run,
             program=self.build.program,
             command=Cluster(site, [this_host()]).start,
             place=self.place,
             limits=self.limits,
         )
-        return supervisor.supervise(plan, self)
+
+    def supervise(self, plan: Plan) -> bool:
+        return self.supervisor().supervise(plan, self)
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         self.heard.append(f"launch {launch.number} attempt {attempt} cases {cases}")

@@ -11,26 +11,10 @@ from dataclasses import replace
 import pytest
 
 from hpcscope.errors import InterruptedRunError, OutOfTimeError
-from hpcscope.launch.cluster import Cluster
 from hpcscope.launch.schedulers import Deadline
-from hpcscope.launch.site import site_of
 from hpcscope.launch.supervision import supervisor as supervision
-from hpcscope.launch.supervision.supervisor import Supervisor
-from hpcscope.machine.discover import this_host
 from hpcscope.plan.plan import Launch, Plan
-from hpcscope.settings.experiment import LauncherSettings
 from tests.launch.conftest import Trial
-
-
-def supervisor(trial: Trial) -> Supervisor:
-    site = site_of(trial.build.mpi, LauncherSettings(), "the test")
-    return Supervisor(
-        run=trial.run,
-        program=trial.build.program,
-        command=Cluster(site, [this_host()]).start,
-        place=trial.place,
-        limits=trial.limits,
-    )
 
 
 def endless(trial: Trial) -> Plan:
@@ -39,7 +23,7 @@ def endless(trial: Trial) -> Plan:
 
 def test_a_run_stops_at_its_deadline_and_loses_only_the_case_that_ran(trial: Trial) -> None:
     plan = endless(trial)
-    watched = replace(supervisor(trial), deadline=Deadline(time.time() + 600, "the job ends"))
+    watched = replace(trial.supervisor(), deadline=Deadline(time.time() + 600, "the job ends"))
 
     def draw_near(launch: Launch, attempt: int) -> None:
         position = next((i for i, case in enumerate(launch.cases) if case.benchmark == "mpi.latency"), None)
@@ -56,12 +40,12 @@ def test_a_run_stops_at_its_deadline_and_loses_only_the_case_that_ran(trial: Tri
     assert "mpi.latency" not in done
     trial.harm = None
     rest = replace(plan, launches=trial.plan("node.timer", "mpi.latency message_bytes=8").launches)
-    assert supervisor(trial).supervise(rest, trial)
+    assert trial.supervisor().supervise(rest, trial)
     assert sorted(record["benchmark"] for record in trial.records()) == ["mpi.latency", "node.timer"]
 
 
 def test_no_launch_begins_after_the_deadline(trial: Trial) -> None:
-    late = replace(supervisor(trial), deadline=Deadline(time.time() - 1, "the job ends"))
+    late = replace(trial.supervisor(), deadline=Deadline(time.time() - 1, "the job ends"))
     with pytest.raises(OutOfTimeError):
         late.supervise(trial.plan("node.timer"), trial)
     assert trial.heard == []
@@ -89,5 +73,5 @@ def test_ranks_that_die_before_the_run_is_told_to_end_are_not_blamed(
     trial.harm = harm
     monkeypatch.setattr(supervision.time, "sleep", told_meanwhile)
     with pytest.raises(InterruptedRunError):
-        replace(supervisor(trial), job_end_s=waits_s).supervise(endless(trial), trial)
+        replace(trial.supervisor(), job_end_s=waits_s).supervise(endless(trial), trial)
     assert "mpi.latency" not in {record["benchmark"] for record in trial.records()}

@@ -9,6 +9,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,22 @@ def test_a_healthy_plan_gives_a_record_for_every_case(any_trial: Trial) -> None:
     reader = TypeAdapter(Record)
     for line in any_trial.run.samples.read_text().splitlines():
         reader.validate_json(line)
+
+
+def test_other_work_is_done_until_the_ranks_of_a_launch_begin_and_no_longer(trial: Trial) -> None:
+    plan = trial.plan("mpi.latency message_bytes=8", "mpi.barrier ranks=2")
+    watched = trial.supervisor()
+    begun: list[bool] = []
+
+    def work() -> Iterator[bool]:
+        while True:
+            begun.append(bool(watched.journal.opened))
+            yield True
+
+    watched.meanwhile = work()
+    assert watched.supervise(replace(plan, launches=plan.launches[:1]), trial)
+    assert begun
+    assert not any(begun)
 
 
 @SAME_LAUNCHERS

@@ -169,7 +169,7 @@ def test_a_qsub_of_another_batch_system_is_not_enough(tmp_path: Path, monkeypatc
     [
         (WALLTIME, 124, "reached its time limit: nothing was measured"),
         (OUT_OF_TIME, 124, "reached its time limit: nothing was measured"),
-        (DELETED, 130, "was cancelled: nothing was measured"),
+        (DELETED, 130, "was canceled: nothing was measured"),
         (FAILED, 1, "ended (FINISHED): what went wrong"),
     ],
 )
@@ -203,5 +203,5 @@ def test_an_interruption_cancels_the_job(state: tuple[str, ...], queue: Path, ru
     command.send_signal(signal.SIGINT)
     _, errors = command.communicate(timeout=PATIENCE_S)
     assert command.returncode == 130, errors
-    assert f"interrupted; job {JOB} was cancelled" in errors
+    assert f"interrupted; job {JOB} was canceled" in errors
     assert (queue / "deleted").read_text().split() == [JOB]

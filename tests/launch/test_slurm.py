@@ -288,7 +288,7 @@ def test_an_interrupted_submission_cancels_its_own_job(
     code, errors = signalled(slurm, tmp_path, words, "INT")
     assert code == 130, errors
     number = (run / "job" / "number").read_text().strip()
-    assert f"job {number} was cancelled" in errors
+    assert f"job {number} was canceled" in errors
     assert status(run) == "interrupted"
     assert [line.split()[0] for line in slurm.queue()] == [other]
     slurm.slurm("scancel", other)

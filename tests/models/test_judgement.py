@@ -114,7 +114,7 @@ def test_few_launches_must_agree(factors: tuple[float, float], holding: str) -> 
     statement = Statement(where="6.2", of="synchronous", over="standard", says="slower", above=1)
     row = judged(statement, made)
     assert row.measured == pytest.approx(np.median(factors))
-    assert (row.holds, row.relation, row.unit, row.row) == (holding, "above 1", "1", "synchronous over standard")
+    assert (row.holds, row.relation, row.unit, row.row) == (holding, "above 1", "1", "synchronous / standard")
 
 
 def test_many_launches_have_an_interval() -> None:

@@ -35,7 +35,7 @@ def test_ratios_of_the_published_are_held_against_ours() -> None:
     assert flat.measured == pytest.approx(44.0, rel=1e-3)
     assert flat.origin == "emulated"
     assert numbers(flat.remark) == [440, 4000000], "seconds as estimated there, bytes here"
-    ratio = rows["no topology, flat binomial over multilevel, locally optimized"]
+    ratio = rows["no topology, flat binomial / multilevel, locally optimized"]
     assert ratio.published == pytest.approx(448 / 60)
     assert ratio.measured == pytest.approx(44 / 6, rel=1e-3)
     assert ratio.predicted is None, "the other was not estimated"
@@ -60,13 +60,13 @@ def test_stages_are_what_a_broadcast_takes_longer_than_an_earlier_one() -> None:
         ("from HPC and GRID to GIZA, no topology", 400, 39.5),
     ):
         row = rows[f"stage: {words}"]
-        assert (row.published, row.remark.startswith("estimated there")) == (published, True)
+        assert (row.published, row.remark.startswith("an estimate of the source")) == (published, True)
         assert row.measured == pytest.approx(ours, rel=1e-3)
         assert row.predicted is None, "the estimate is of all ranks"
     assert rows["multilevel as MPICH-G2"].predicted == 6.9
-    assert rows["local broadcast on HPC: as LAM over optimized"].holds == "yes"
-    assert rows["share of the transfers to GIZA in the broadcast, no topology"].holds == "yes"
-    assert rows["share of the transfer to GIZA in the broadcast, multilevel as MPICH-G2"].holds == "yes"
+    assert rows["local broadcast on HPC: as LAM / optimized"].holds == "yes"
+    assert rows["fraction of the broadcast in transfers to GIZA, no topology"].holds == "yes"
+    assert rows["fraction of the broadcast in the transfer to GIZA, multilevel as MPICH-G2"].holds == "yes"
 
 
 def test_what_was_not_measured_is_said() -> None:
@@ -93,7 +93,7 @@ def test_the_law_that_the_models_choose_is_told(
         for p in range(2, 13)
     ]
     rows = reproduced(name, made, fits=fit_all(measured(made))[0])
-    ratio, step = rows["barrier: all processes over half of them"], rows["barrier: cost of one step"]
+    ratio, step = rows["barrier: all processes / half of them"], rows["barrier: cost of one step"]
     assert ratio.published is None, "no such ratio is printed"
     assert mentions(ratio.remark, f"12 ... 6 ... {law}")
     assert (ratio.relation, ratio.holds) == (
@@ -114,7 +114,7 @@ def test_without_a_chosen_law_nothing_is_decided() -> None:
     fits = [
         fit.model_copy(update={"chosen": False, "reason": "does not fit"}) for fit in fit_all(measured(made))[0]
     ]
-    ratio = reproduced("scope-switched", made, fits=fits)["barrier: all processes over half of them"]
+    ratio = reproduced("scope-switched", made, fits=fits)["barrier: all processes / half of them"]
     assert (ratio.holds, ratio.predicted) == ("undecided", None)
     assert ratio.measured is not None
     assert ratio.remark.endswith("does not fit")

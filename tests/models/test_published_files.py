@@ -33,9 +33,9 @@ def test_curves_of_appendix_e_with_the_printed_bound_and_words() -> None:
     assert (most.published, most.relation) == (1.28e6, "below 1.28 MB/s"), "the text prints the bound and no point"
     assert not most.direction_only, "the printed value is the bound"
     assert most.measured == pytest.approx(2e5 * 2**0.5, rel=1e-3)
-    gain = rows["reading on one node: blocks of 64 KiB over 4 KiB"]
+    gain = rows["reading on one node: blocks of 64 KiB / 4 KiB"]
     assert gain.measured == pytest.approx(2, rel=1e-3)
-    more = rows["rewriting: four nodes over two"]
+    more = rows["rewriting: four nodes / two"]
     assert more.measured == pytest.approx(2**0.5, rel=1e-3)
     assert "slightly" in more.says
     holds = [(row.where, row.holds) for row in rows.values()]

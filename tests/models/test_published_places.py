@@ -52,10 +52,10 @@ def test_a_broadcast_is_held_against_as_many_messages_as_its_tree_has_steps(fact
         broadcast(2 * 0.002 / (factor + 0.25), 262144, 4, "active-messages"),
     ]
     found = compared_on("scope-collectives", {"switch": switch, "fast-network": fast})
-    of_switch = found["SGI: effective bandwidth of the broadcast over the bandwidth of messages"]
+    of_switch = found["SGI: effective bandwidth of the broadcast / the bandwidth of messages"]
     assert (of_switch.published, of_switch.holds) == (0.67, holds)
     assert of_switch.measured == pytest.approx(factor, rel=0.01)
-    of_bip = found["BIP: effective bandwidth of the broadcast over the bandwidth of messages"]
+    of_bip = found["BIP: effective bandwidth of the broadcast / the bandwidth of messages"]
     assert (of_bip.published, of_bip.holds) == (0.9, "yes")
     assert of_bip.measured == pytest.approx(factor + 0.25, rel=0.01)
 
@@ -73,10 +73,10 @@ def test_the_linux_and_nt_clusters_stand_beside_ours() -> None:
     rate = found["Linux, sockets, Ethernet, largest rate"]
     assert (rate.published, rate.holds) == (1.02e6, "yes")
     assert rate.measured == pytest.approx(262144 / 0.25, rel=0.01)
-    costs = found["Linux: latency of MPI over that of sockets, Ethernet"]
+    costs = found["Linux: latency, MPI / sockets, Ethernet"]
     assert costs.published == pytest.approx(587 / 316)
     assert (costs.measured, costs.holds) == (pytest.approx(3.0, rel=0.01), "yes")
-    assert found["Linux: latency of MPI over that of sockets, Fast Ethernet"].published == pytest.approx(293 / 90)
+    assert found["Linux: latency, MPI / sockets, Fast Ethernet"].published == pytest.approx(293 / 90)
     assert found["NT, MPI, Fast Ethernet, latency"].published == 673e-6
     assert found["NT, MPI, Fast Ethernet, latency"].measured == pytest.approx(90e-6, rel=0.01)
     printed = {name: found[f"{name}, rate"].published for name in ("AM-II", "BIP", "FM", "VMMC-2")}

@@ -124,7 +124,7 @@ def test_published_rates_and_loss_stand_beside_ours() -> None:
     assert fast.limit is not None
     assert fast.measured is not None
     assert fast.measured < fast.limit
-    flat = made["pdgemm, fastest block over slowest"]
+    flat = made["pdgemm, fastest block / slowest"]
     assert (flat.published, flat.measured) == (pytest.approx(2.55 / 2.52), pytest.approx(3.1 / 3.0, rel=0.01))
     lost = made["pdgemm, lost by rows and columns exchanged"]
     assert lost.published == 0.7

@@ -33,7 +33,7 @@ def test_all_printed_rates_are_there_and_nothing_is_made_up() -> None:
     )
     assert found["MG A, 8 processes, HPCC software"].published == 584.32
     assert found["SP B, 9 processes, HPCC software"].published == 178.91
-    gained = found["CG A, 8 processes, HPCC software over Fast Ethernet"]
+    gained = found["CG A, 8 processes, HPCC software / Fast Ethernet"]
     assert gained.published == pytest.approx(165.15 / 93.57)
 
 
@@ -49,13 +49,13 @@ def test_ours_are_of_the_published_class_or_of_the_nearest_run() -> None:
     ethernet = found["FT A, 8 processes, Fast Ethernet"]
     assert ethernet.measured == pytest.approx(160, rel=0.01), "16 processes are more than were published"
     assert mentions(ethernet.remark, "class = W ... ranks = 4")
-    gained = found["FT A, 8 processes, HPCC software over Fast Ethernet"]
+    gained = found["FT A, 8 processes, HPCC software / Fast Ethernet"]
     assert (gained.measured, gained.ranks) == (pytest.approx(2, rel=0.01), 4)
     made["paramnet"].append(measured(900.0, "ft", 8, "active-messages", "A"))
     exact = reproduced("param-nas", made)
     assert exact["FT A, 8 processes, HPCC software"].remark == ""
     # The networks were then not measured alike.
-    assert exact["FT A, 8 processes, HPCC software over Fast Ethernet"].measured is None
+    assert exact["FT A, 8 processes, HPCC software / Fast Ethernet"].measured is None
     assert mentions(exact["FT B, 8 processes, HPCC software"].remark, "class = A")
 
 
@@ -76,7 +76,7 @@ def test_shares_of_the_peak_are_those_of_the_most_processes_and_of_the_fastest_c
         flow(9e9, "application.cfd", 16),
     ]
     found = reproduced("param-cfd", {"paramnet": made})
-    share = found["CFD, 8 processes, HPCC software, share of the peak"]
+    share = found["CFD, 8 processes, HPCC software, fraction of the peak"]
     assert share.published == pytest.approx(900 / 6400, rel=1e-3)
     assert share.measured == pytest.approx(6 / 40, rel=0.01)
     assert (share.ranks, share.limit) == (4, 1)
@@ -90,6 +90,6 @@ def test_shares_of_the_peak_are_those_of_the_most_processes_and_of_the_fastest_c
 def test_figure_12_has_every_benchmark_of_the_source() -> None:
     found = reproduced("param-figure12", [])
     assert len(found) == 3 + 2 + 2 * 8 + 1 + 7, "shares, and relations among them"
-    assert found["LINPACK, 8 processes, HPCC software, share of the peak"].published == 0.53
-    assert found["ScaLAPACK band LU, 8 processes, HPCC software, share of the peak"].published == 0.39
+    assert found["LINPACK, 8 processes, HPCC software, fraction of the peak"].published == 0.53
+    assert found["ScaLAPACK band LU, 8 processes, HPCC software, fraction of the peak"].published == 0.39
     assert all(row.measured is None and row.published is not None for row in found.values())

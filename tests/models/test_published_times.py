@@ -53,7 +53,7 @@ def test_all_printed_figures_are_there_and_nothing_is_made_up() -> None:
     assert all(row.remark for row in found.values()), "why nothing is beside them"
     assert found["BT, operations, 10^6"].published == 168275.6
     assert found["LU, a0 of computation a0/p"].published == 934.971
-    assert found["LU, communication, Ethernet over Myrinet, 8 processes"].published == pytest.approx(
+    assert found["LU, communication, Ethernet / Myrinet, 8 processes"].published == pytest.approx(
         38.73 / 166.20, rel=1e-3
     )
 
@@ -65,7 +65,7 @@ def test_ours_are_the_law_of_computation_and_the_ratio_of_networks() -> None:
     # Three at 24 and one at 26.4, by least squares of relative deviations.
     inverse = [1 / 24, 1 / 24, 1 / 24, 1 / 26.4]
     assert a0.measured == pytest.approx(sum(inverse) / sum(each**2 for each in inverse), rel=1e-3)
-    ratio = found["BT, communication, Ethernet over Myrinet"]
+    ratio = found["BT, communication, Ethernet / Myrinet"]
     assert ratio.measured == pytest.approx(7, rel=1e-3)
     assert (ratio.ranks, ratio.published, ratio.remark) == (8, 5, "ranks = 8 here")
 
@@ -73,6 +73,6 @@ def test_ours_are_the_law_of_computation_and_the_ratio_of_networks() -> None:
 def test_another_class_stands_in_but_for_the_operations() -> None:
     found = reproduced("netfinity-nas", runs("lu", "W", 0.25))
     assert found["LU, operations, 10^6"].measured is None
-    surprise = found["LU, communication, Ethernet over Myrinet, 8 processes"]
+    surprise = found["LU, communication, Ethernet / Myrinet, 8 processes"]
     assert surprise.measured == pytest.approx(0.25, rel=1e-3)
     assert surprise.remark.endswith("class = W here")

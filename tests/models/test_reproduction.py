@@ -231,8 +231,8 @@ def test_rates_of_messages_over_their_length() -> None:
     assert (largest.published, largest.size) == (706e6, 4 << 20)
     assert largest.measured == pytest.approx(960e6, rel=0.03)
     assert found["asymptotic rate over that of the link, GAMMA"].measured == pytest.approx(0.96, rel=0.03)
-    lower = found["asymptotic rate, GAMMA over asymptotic rate, TCP/IP"]
-    assert (lower.holds, lower.says) == ("yes", "that of TCP/IP is drawn and lower")
+    lower = found["asymptotic rate, GAMMA / asymptotic rate, TCP/IP"]
+    assert (lower.holds, lower.says) == ("yes", "only drawn: the curve of TCP/IP is lower")
     assert {row.origin for row in reproduced("gamma-figure2", []).values()} == {"published"}
 
 
@@ -270,5 +270,5 @@ def test_times_of_messages_one_way_and_both() -> None:
     found = reproduced("netfinity-messages", made)
     assert found["remote processes, 1 MB"].measured == pytest.approx(8e-3, rel=0.03)
     assert found["MPI_Sendrecv, 10 MB"].measured == pytest.approx(0.12, rel=0.03)
-    both = found["MPI_Sendrecv over MPI_Send and MPI_Recv, 10 MB"]
+    both = found["MPI_Sendrecv / MPI_Send and MPI_Recv, 10 MB"]
     assert (both.measured, both.unit, both.published) == (pytest.approx(1.5, rel=0.03), "1", 2.286)

@@ -1,17 +1,16 @@
 """First values of a run that is in progress: after the first launch of each batch, before there are intervals."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hpcscope import units
 from hpcscope.errors import ScopeError
-from hpcscope.findings.results import Run
 from hpcscope.launch.supervision.supervisor import Listener
-from hpcscope.models.ladder.ladder import ladders
-from hpcscope.models.ladder.rung import Ladder
 from hpcscope.plan.case import Batch, Key
 from hpcscope.plan.plan import Launch
-from hpcscope.statistics.summarise import summarise
+
+if TYPE_CHECKING:
+    from hpcscope.models.ladder.rung import Ladder
 
 MOST_LINES = 3
 
@@ -46,6 +45,10 @@ class WithFirstValues:
 
 def so_far(directory: Path) -> list[str]:
     """Return a line for each of the first ladders of the samples so far, or for each of a few results."""
+    from hpcscope.findings.results import Run
+    from hpcscope.models.ladder.ladder import ladders
+    from hpcscope.statistics.summarise import summarise
+
     run = Run(directory)
     run = run.replaced(statistics=summarise(run.raw_samples, run.benchmarks))
     compared = [line for ladder in ladders(run.measurements) if (line := _line(ladder))]
@@ -55,7 +58,7 @@ def so_far(directory: Path) -> list[str]:
     return (compared or list(few.values()))[:MOST_LINES]
 
 
-def _line(ladder: Ladder) -> str:
+def _line(ladder: "Ladder") -> str:
     from hpcscope.report.run.ladders import best_rungs, caption
 
     values = [

@@ -3,10 +3,9 @@
 import logging
 import time
 from dataclasses import dataclass, replace
+from importlib import import_module
 from math import inf
 from statistics import median
-
-import numpy as np
 
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.engine.progress import RunProgress
@@ -26,8 +25,9 @@ from hpcscope.plan import plan as planning
 from hpcscope.plan.further import with_further_launches
 from hpcscope.plan.plan import Plan
 from hpcscope.rundirectory import RunDirectory, write_text
-from hpcscope.statistics.order_statistics import median_interval
 
+EXPLAINING = ("numpy", "hpcscope.models.models", "hpcscope.engine.analysis", "jinja2", "hpcscope.report.run.page")
+"""Modules that explain a run; they are imported while its first launch starts."""
 JOB_END_S = 3.0
 """Seconds within which a batch system tells every process of a job that the job ends."""
 
@@ -69,6 +69,7 @@ def measure(
             deadline=_earliest(job_end, setup.within_s),
             job_end_s=0.0 if schedulers.allocation() is None else JOB_END_S,
             inherited=(lock,),
+            meanwhile=map(import_module, EXPLAINING),
             origin="measured" if active() is None else "emulated",
         )
         try:
@@ -108,5 +109,9 @@ def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | N
 
 def _half_width(medians_s: list[float]) -> float:
     """Return the relative half width of the interval of the median; infinity if there is none."""
+    import numpy as np
+
+    from hpcscope.statistics.order_statistics import median_interval
+
     interval = median_interval(np.array(medians_s))
     return (interval.high - interval.low) / 2 / median(medians_s) if interval else inf

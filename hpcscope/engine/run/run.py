@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hpcscope.build import installations, native
-from hpcscope.engine import analysis, catalogs
+from hpcscope.engine import catalogs
 from hpcscope.engine.builds import with_architectures
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.measurement import Setup, measure
 from hpcscope.engine.run.sampled_pairs import foretold
-from hpcscope.engine.run.wrong_data import show_again
 from hpcscope.errors import OutOfTimeError
-from hpcscope.findings.results import Run
 from hpcscope.lab.active import active
 from hpcscope.launch import active_messages
 from hpcscope.launch.cluster import Cluster, probe_cluster
@@ -25,8 +23,6 @@ from hpcscope.launch.supervision.supervisor import Limits
 from hpcscope.machine import discover, minimum_configuration
 from hpcscope.machine.machine import Host, Machine, MpiInstallation, NativeBuild
 from hpcscope.machine.storage import storage_folder
-from hpcscope.models.communication.piecewise_hockney import suspects
-from hpcscope.models.fitting.curve import curves
 from hpcscope.plan import plan as planning
 from hpcscope.plan.experiment import COMMAND_LINE
 from hpcscope.plan.plan import Plan
@@ -190,7 +186,11 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
         logger.info("%s: `scope run --resume %s` measures the remaining cases", error, directory.path)
         well = True
     if not well:
+        from hpcscope.engine.run.wrong_data import show_again
+
         show_again(directory, setup)
+    from hpcscope.engine import analysis
+
     analysis.explain(directory.path)
     make_latest(directory)
     return RunOutcome(directory, well)
@@ -211,8 +211,11 @@ def _for_lab(experiment: Experiment) -> Experiment:
 
 def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experiment) -> Plan:
     """Return the plan with further message sizes where the curves so far may have a break, and write it."""
-    analysis.analyze(directory.path)
-    known = Run(directory.path)
+    from hpcscope.engine import analysis
+    from hpcscope.models.communication.piecewise_hockney import suspects
+    from hpcscope.models.fitting.curve import curves
+
+    known = analysis.analyze(directory.path)
     suspected = [
         Suspect(
             curve.subject.benchmark,

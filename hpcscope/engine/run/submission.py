@@ -133,7 +133,7 @@ def _follow(queue: Queue, number: str, run: RunDirectory, progress: RunProgress)
             return _wait(queue, number, Follower(run, progress, stack))
     except KeyboardInterrupt:
         ended = _cancel(queue, number)
-        told = "was cancelled" if ended else "may still be queued or run: cancel it yourself"
+        told = "was canceled" if ended else "may still be queued or run: cancel it yourself"
         raise InterruptedRunError(f"interrupted; job {number} {told}") from None
 
 

@@ -374,7 +374,7 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
         asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
         if asked:
             counts = ", ".join(map(str, asked))
-            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}, since SMPI is slow on more"
+            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}; SMPI is slow on more ranks"
 
 
 def _without_groups(request: Request, asked: Request) -> Iterator[str]:

@@ -100,7 +100,7 @@ class _LinkTestReader(LineReader):
             beside[_BESIDE[which]] = number(cell, -6)
             return True
         if again and self._settings.get("max stest") != self._settings.get("Number of MPI-Task"):
-            self.differences[f"{TITLE}: the mean of the slowest pairs is left out: its divisor is wrong"] = None
+            self.differences[f"{TITLE}: the mean of the slowest pairs is left out: {TITLE} miscomputes it"] = None
             return True
         return self._add(_NAME, _SLOWEST if again else self._test, {}, cell, line, beside=beside)
 

@@ -75,7 +75,7 @@ def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
     if state.exit_code == OutOfTimeError.exit_code or state.state == "TIMEOUT":
         raise OutOfTimeError(f"job {number} reached its time limit: {_progress(run)}")
     if state.state == "CANCELLED":
-        raise InterruptedRunError(f"job {number} was cancelled: {_progress(run)}")
+        raise InterruptedRunError(f"job {number} was canceled: {_progress(run)}")
     message = f"job {number} ended ({state.state}): {_last_line(JobFiles(run.job).output)}"
     raise UsageError(message) if state.exit_code == UsageError.exit_code else ScopeError(message)
 

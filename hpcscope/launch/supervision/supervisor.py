@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -117,6 +117,8 @@ class Supervisor:
     """How much earlier than this process the ranks may hear that their batch job ends."""
     inherited: tuple[int, ...] = ()
     """File descriptors that stay open while the launcher lives."""
+    meanwhile: Iterator[object] = field(default_factory=lambda: iter(()))
+    """Work in steps of some milliseconds, done only while no rank of a launch has begun."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Ends the run as an interrupt would; set by another thread, the one that receives interrupts."""
     journal: Journal = field(init=False)
@@ -268,7 +270,8 @@ class Supervisor:
             if waited_s > (limit_s := self._limit(launch, attempt, todo[len(done) :])):
                 overdue = Death(self._overdue(launch, attempt, limit_s))
                 return Ending(None, overdue, self._ranks(launch, watch), waited_s)
-            processes.await_end(process, PROGRESS_S)
+            if (launch.number, attempt) in self.journal.opened or next(self.meanwhile, None) is None:
+                processes.await_end(process, PROGRESS_S)
 
     def _stop_if_asked(self) -> None:
         if self.stop.is_set():

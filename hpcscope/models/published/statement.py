@@ -111,7 +111,7 @@ class Statement(Strict):
     @property
     def title(self) -> str:
         """The name of the value."""
-        return self.words or (f"{self.of} over {self.over}" if self.over else self.of)
+        return self.words or (f"{self.of} / {self.over}" if self.over else self.of)
 
     @property
     def names(self) -> list[str]:

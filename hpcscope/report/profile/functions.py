@@ -138,7 +138,7 @@ def _by_process(
     return Figure(
         key=f"functions-{key}",
         title=title,
-        caption="Times exclude the functions that they call. A row of one color is balanced.",
+        caption="A function's time excludes the functions that it calls. A row of one color is balanced.",
         traces=[cells(range(len(functions.ranks)), range(len(names)), values, hover, None)],
         layout={
             "height": 90 + 22 * len(names),

@@ -105,7 +105,7 @@ def _trace(name: str, points: Sequence[Point], slot: int, highest: float) -> Plo
         role="moments",
         slot=slot,
         text=[f"{factor:.3g}" for _, factor in points],
-        hover=f"{name}: %{{text}} times typical after %{{x:.1f}} s",
+        hover=f"{name}: %{{text}} times its typical time, after %{{x:.1f}} s",
     )
 
 
@@ -113,7 +113,7 @@ def _axis(factors: Sequence[float], highest: float) -> Plot:
     low, high = max(min([*factors, 0.8]), LOWEST), min(max([*factors, 1.25]), highest)
     ticks = [tick for tick in TICKS if low / 1.1 <= tick <= high * 1.1]
     return {
-        "title": {"text": "times typical"},
+        "title": {"text": "time / typical time"},
         "type": "log",
         "tickvals": ticks,
         "ticktext": [f"{tick:g}" for tick in ticks],

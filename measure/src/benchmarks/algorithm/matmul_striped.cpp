@@ -252,7 +252,7 @@ class Striped final : public GridProduct {
 
 std::vector<Parameter> with_dealing(std::vector<Parameter> own) {
   own.push_back(parallel("dealing", "even,by_speed",
-                         "rows of A and C in equal stripes, or in proportion to the speed of each rank")
+                         "rows of A and C in equal stripes, or in proportion to each grid row's slowest rank")
                     .worded(",rows by speed"));
   return own;
 }

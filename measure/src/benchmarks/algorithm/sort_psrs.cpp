@@ -358,7 +358,7 @@ const Registration registration{{
     .rungs = {communication()},
     .parameters =
         {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labeled("keys").worded("1=1 key,{} keys"),
-         problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
+         problem("key_type", "float,integer", "32-bit floats or unsigned 32-bit integers").worded(",integer keys"),
          problem("input", "uniform,skewed,sorted,equal,with_nan",
                  "distribution of the keys: uniform, uniform^8, sorted, all equal, or a quarter of them NaN")
              .worded(",skewed keys,sorted keys,equal keys,keys with NaN"),

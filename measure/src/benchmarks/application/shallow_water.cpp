@@ -253,7 +253,7 @@ const Registration registration{{
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
          problem("levels", "", 1, 1, 1000, "number of independent layers").worded("1=1 level,{} levels"),
-         problem("steps", "", 24, 1, 1'000'000, "time steps (T42: 20 minutes)").worded("1=1 step,{} steps"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps, of 20 min each at T42").worded("1=1 step,{} steps"),
          problem("case", "zonal,bell,compact,low,mountain,wave",
                  "case of Williamson et al. (1992): zonal flow (2), a bell in given winds (1), zonal flow in a "
                  "band (3), a forced low (4), flow over a mountain (5), a Rossby-Haurwitz wave (6)")

@@ -108,7 +108,7 @@ const Registration registration{{
                    layout("memory", "pinned,pageable", "host memory: pinned by the driver, or ordinary (pageable)")
                        .worded(",pageable"),
                    device_parameter(),
-                   size("transfer_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "bytes each way")},
+                   size("transfer_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "bytes of each copy")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("device_s").labeled("device-clock time")},
     .sweeps = {{"standard",

@@ -33,7 +33,7 @@ const Row rows[] = {
       SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
      Result::before_me},
     {{"mpi.reduce_scatter_block", "reduce-scatter (equal blocks)",
-      "reduce-scatter: each rank receives its block of the reduced vector", "block that one rank receives", false,
+      "reduce-scatter: each rank receives its block of the reduced vector", "size of each rank's block", false,
       SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op, a.comm)},
      Result::my_block},
     {{"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of different lengths",

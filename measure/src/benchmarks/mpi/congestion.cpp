@@ -451,7 +451,7 @@ const Registration registration{{
                  "exchange with both neighbors on a ring in random order or in rank order, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
-                 "load from the other ranks: all-to-all, all-to-one (messages or puts), broadcast, files, or none")
+                 "load from other ranks: all-to-all, all-to-one (messages or puts), broadcast, file I/O, or none")
              .worded("under all-to-all,under an incast,under an incast of puts,under broadcasts,under "
                      "file writes,without load"),
          problem("aggressor_bytes", "B", 4096, 1, 1 << 28, "payload of each of the aggressors' messages")},

@@ -128,7 +128,7 @@ const Registration registration{{
     .summary = "exchange with all neighbors on a ring or grid of ranks, as in a stencil program",
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "size of the message to each neighbor"),
                    problem("dimensions", "", 1, 1, most_dimensions,
                            "dimensions of the periodic grid; a rank has two neighbors along each dimension")
                        .worded("on a grid of {} dimensions"),

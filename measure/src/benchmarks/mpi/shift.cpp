@@ -78,7 +78,7 @@ const Registration registration{{
     .summary = "circular q-shift: every rank i sends to i + q at the same time",
     .ranks = Ranks::at_least(2),
     .parameters =
-        {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each rank sends"),
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "size of the message that each rank sends"),
          problem("shift", "", 1, 0, 1 << 24, "distance q to the receiver, modulo the number of ranks")
              .labeled("shift q")
              .worded("by {}"),

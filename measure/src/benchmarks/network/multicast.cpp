@@ -265,7 +265,7 @@ const Registration registration{{
     .summary = "broadcast of a message to all ranks as UDP/IP multicast, with lost datagrams repaired",
     .family = "broadcast",
     .ranks = Ranks::at_least(2),
-    .parameters = {size("message_bytes", "B", 1024, 1, 1 << 30, "message that every rank receives"),
+    .parameters = {size("message_bytes", "B", 1024, 1, 1 << 30, "size of the message that every rank receives"),
                    path("lost_per_million", "", 0, 0, 1'000'000,
                         "packets per million that the kernel drops on arrival, like a bad link")
                        .labeled("lost packets per million")},

@@ -88,7 +88,7 @@ const Registration registration{{
     .summary = "request sent in pieces, and its answer, over TCP: Nagle, delayed acknowledgements, slow start",
     .ranks = Ranks::exactly(2),
     .parameters =
-        {size("message_bytes", "B", 512, 1, 1 << 30, "the whole request"),
+        {size("message_bytes", "B", 512, 1, 1 << 30, "size of the whole request"),
          call("pieces", "", 1, 1, 64, "number of sends that make up the request").worded("1=1 piece,{} pieces"),
          path("connection", "used,fresh", "one connection for all requests, or a new one for each")
              .worded(",new connection"),

@@ -118,7 +118,7 @@ Declaration declaration(const Member& member) {
           .rungs = member.rungs,
           .parameters = network_parameters(
               member.message_bytes,
-              {call("window", "", 64, 1, 4096, "messages in each direction before the acknowledgement"),
+              {call("window", "", 64, 1, 4096, "messages sent in each direction before the acknowledgement"),
                source_parameter(), receive_buffers_parameter()}),
           .definition = member.one_pair ? Definition::local : Definition::max_rank,
           .metrics = metrics,

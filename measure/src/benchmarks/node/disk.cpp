@@ -219,7 +219,7 @@ const Registration registration{{
               "flush the file and evict it from the page cache, bypass the cache (O_DIRECT), or use the cache")
              .worded(",direct,through the page cache"),
          size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
-         call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
+         call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes that each call transfers")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
                 condition("resident_share", "1", Better::lower).labeled("fraction of the file in memory")},

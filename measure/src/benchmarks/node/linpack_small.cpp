@@ -106,7 +106,7 @@ const Registration registration{{
     .title = "LINPACK 100, 300 and 1000",
     .summary = "LINPACK (1979): dense system of 100, 300 or 1000 equations",
     .rungs = {arithmetic()},
-    .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank")
+    .parameters = {size("n", "", 100, 1, 20'000, "number of equations on each rank")
                        .labeled("equations")
                        .worded("1=1 equation,{} equations"),
                    method("solver", "plain,lapack", "plain loops, or LAPACK's dgesv").worded(",LAPACK")},

@@ -122,7 +122,7 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .costs = {{.phase = "exchange", .kind = Step::Kind::messages, .count = "1", .bytes = "8*n^2"}},
     .parameters = {matrix_order(),
-                   parallel("direction", "rows,columns", "to the left along grid rows, or up grid columns")
+                   parallel("direction", "rows,columns", "to the left along grid rows, or up along grid columns")
                        .worded(",along columns"),
                    grid_rows(), buffers(), operation_call()},
     .definition = Definition::global,

@@ -415,11 +415,11 @@ std::vector<Parameter> parameters_of(Operation operation) {
                "for a shared file: each rank's data in one piece, or blocks of all ranks interleaved")
           .worded(",strided"),
       parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "strided file: number of consecutive bytes of one rank"),
-      call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
+      call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes that each call transfers"),
       call("order", "sequential,random", "order of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
            "size of the buffer that a rank reuses for all its data; a buffer that fits in a cache gives higher "
-           "rates than an application has"),
+           "rates than an application reaches"),
   };
   if (reads) {
     own.push_back(
