@@ -337,7 +337,7 @@ class Repository:
         file = self.folder.run(name)
         with packing.opened(file) as folder:
             if identity(RunDirectory(folder)) != name:
-                raise UsageError(f"{file}: contains a run whose id is not the name of the file")
+                raise UsageError(f"{file}: contains a run whose id does not match the file name")
             record, machine, made = _described(folder)
             return entry(name, record, machine, file.stat().st_size, self.folder.notes(name)), made
 

@@ -32,7 +32,7 @@ def provider_for(mpi: MpiInstallation) -> Path:
     asked = project()
     if not asked.targets:
         raise UsageError(
-            f"the compiler finds no {PROVIDER_HEADER}: install the headers of libfabric (libfabric-dev)"
+            f"the compiler cannot find {PROVIDER_HEADER}: install libfabric's headers (libfabric-dev)"
         )
     library = f"lib{PROVIDER}.so"
     return cmake.compiled(asked, (library,)) / library

@@ -140,11 +140,13 @@ def _asked_for(path: Path) -> MpiInstallation:
     compiler = next((one for one in known if os.access(one, os.X_OK)), known[0])
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
         raise UsageError(
-            f"--mpi {path}: {compiler} is not a program; must be an installation's directory or mpicxx"
+            f"--mpi {path}: {compiler} is not a program; must be the directory of an installation, or an mpicxx"
         )
     installation = identify(compiler.absolute(), "asked")
     if isinstance(installation, Broken):
-        raise UsageError(f"--mpi {path}: {installation.reason}; must be an installation's directory or mpicxx")
+        raise UsageError(
+            f"--mpi {path}: {installation.reason}; must be the directory of an installation, or an mpicxx"
+        )
     return installation
 
 

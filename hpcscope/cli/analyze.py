@@ -5,7 +5,7 @@ from hpcscope.errors import UsageError
 
 
 def command(run: WrittenRunFolder) -> None:
-    """Derive a run's statistics, models, findings and report again, from its samples or profiles."""
+    """Recompute a run's statistics, models, findings and report from its samples or profiles."""
     from hpcscope.engine import analysis
 
     kind = analysis.kind_of(run)

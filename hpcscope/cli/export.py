@@ -32,7 +32,7 @@ def command(
       bencher       Bencher's metric format
       chrome        timeline of the measurement, for Perfetto
       code-quality  findings for a merge request on GitLab
-      data-sheet    system, LINPACK and other values as the TOP500 list asks for them
+      data-sheet    system, LINPACK and other values that a TOP500 entry needs
       extrap        JSON Lines for Extra-P; all series must vary the same parameters
       junit         JUnit XML, a test for each case
       latex         a table

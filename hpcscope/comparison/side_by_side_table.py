@@ -133,7 +133,7 @@ def _end(side: SideBySide, shown: int, unclear: int, fitting: int) -> Iterator[T
     if unclear:
         yield Text(f"Inconclusive in some run: {units.count(unclear, 'more case')}; see --all.", style="bold")
     if any(comparison.obstacles for comparison in side.comparisons):
-        yield Text("Runs of different machines have no verdict without --across-machines.", style="bold")
+        yield Text("Runs on different machines get no verdict without --across-machines.", style="bold")
     yield Text(
         f"Changes below {units.percent(side.threshold, 1)} count as no difference; of comparisons of equal "
         f"runs, at most {units.percent(side.level)} show a change in any run.",

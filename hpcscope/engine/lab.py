@@ -73,7 +73,7 @@ def find(name: str) -> Emulation:
     found = emulation.find(description.name_of(name))
     if found is None:
         _refuse_unknown(name)
-        raise UsageError(f"lab {name}: is not up; start it with `scope lab up {name}`")
+        raise UsageError(f"lab {name} is not up; start it with `scope lab up {name}`")
     return found
 
 

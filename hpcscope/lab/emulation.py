@@ -97,7 +97,7 @@ def down(name: str) -> None:
         folder.end_holders(name)
         folder.remove(name)
     if not running:
-        raise UsageError(f"lab {name}: is not up; `scope lab list` shows the labs that are up")
+        raise UsageError(f"lab {name} is not up; `scope lab list` shows the labs that are up")
 
 
 @contextmanager

@@ -166,7 +166,7 @@ def test_a_run_of_another_name_is_refused(repository: Repository, runs: list[Pat
     shutil.copy(repository.folder.notes_file(one.id), repository.folder.notes_file(two.id))
     (problem,) = repository.rebuild()
     assert problem.id == two.id
-    assert "whose id is not the name" in problem.what
+    assert "whose id does not match" in problem.what
 
 
 def test_a_bomb_is_refused(

@@ -311,7 +311,7 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     if not cases:
         chosen = f" of {', '.join(only)}" if only else ""
         raise UsageError(
-            f"{known.path}: has no result{chosen} on several ranks, so no simulation can be validated"
+            f"{known.path}: has no result{chosen} on two or more ranks, so no simulation can be validated"
         )
     if {case.origin for case in cases} & {"simulated", "imported"}:
         raise UsageError(f"{known.path}: is {cases[0].origin}; must be a run that was measured, here or in a lab")

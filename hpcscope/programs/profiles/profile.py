@@ -323,7 +323,7 @@ def _header(path: Path, words: Mapping[str, str]) -> Header:
         )
     except KeyError as error:
         raise ScopeError(
-            f"{path}: its header has no line {error.args[0]!r}; the rank ended in MPI_Init"
+            f"{path}: its header has no line {error.args[0]!r}; the rank ended inside MPI_Init"
         ) from error
     except (ValueError, TypeError) as error:
         raise ScopeError(f"{path}: its header cannot be understood: {error}") from error

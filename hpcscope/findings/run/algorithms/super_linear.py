@@ -95,14 +95,14 @@ def _why(run: Run, speedup: Speedup, point: SpeedupPoint, share: float | None, c
         return "one rank computes as long as all ranks together, but loses time outside computation"
     costs = all_costs(run.benchmarks).get(speedup.subject.benchmark)
     if costs is None or not costs.touched_bytes(speedup.size):
-        return f"all ranks together compute for only {units.share(share)} of the time of one rank"
+        return f"all ranks together compute for only {units.share(share)} of the one-rank compute time"
     whole = costs.touched_bytes(speedup.size)
     holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
     part = units.quantity(whole / point.ranks, "B")
     fits = f"; {part} fit into the level {holding[0].level} cache" if holding else ""
     return (
-        f"all ranks together compute for only {units.share(share)} of the time of one rank. Each rank works on "
-        f"{part} instead of {units.quantity(whole, 'B')}{fits}"
+        f"all ranks together compute for only {units.share(share)} of the one-rank compute time. Each rank "
+        f"works on {part} instead of {units.quantity(whole, 'B')}{fits}"
     )
 
 

@@ -120,7 +120,7 @@ def _finding(run: Run, loss: RungLoss) -> Finding:
         trials = how.trials
     else:
         advice = (
-            "Also measure the operation with warm buffers; the difference is the first touch of cold buffers: "
+            "Also measure the operation with warm buffers; the difference is the cost of their first touch: "
             f"`scope run --module standard {_benchmark(run, rung)}`."
         )
     return Finding(

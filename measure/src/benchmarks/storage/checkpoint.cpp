@@ -220,7 +220,7 @@ const Registration registration{{
              .worded("one shared file,a file per rank"),
          size("checkpoint_bytes", "B", 8 << 20, 1, std::int64_t{1} << 36, "bytes that each rank writes"),
          call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes that each call transfers"),
-         call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
+         call("sync", "fsync,none", "whether the data are flushed to storage within the timed part")
              .worded(",without flush")},
     .definition = Definition::max_rank,
     .metrics =

@@ -428,7 +428,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
              "or read what another rank (on another host, if possible) has just written")
             .worded(",through the page cache,direct,written by another rank"));
   } else {
-    own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
+    own.push_back(call("sync", "fsync,none", "whether the data are flushed to storage within the timed part")
                       .worded(",without flush"));
     own.push_back(operation != Operation::write
                       ? call("cache", "dropped,cached,direct",
