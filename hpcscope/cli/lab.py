@@ -70,7 +70,7 @@ def status(name: Name, json: Json = False) -> None:
 
 
 def check(name: Name) -> None:
-    """Measure one port of each group, every bus and every trunk of a lab that is up."""
+    """Measure a port of each group, every bus and every trunk."""
     from hpcscope.cli.progress import link_progress
     from hpcscope.engine import lab
 

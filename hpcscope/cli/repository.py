@@ -225,7 +225,7 @@ def pull(
     ],
     folder: Place = None,
 ) -> None:
-    """Copy runs from another repository, unless they are already here.
+    """Copy missing runs from another repository.
 
     Notes that are newer there are copied too.
     """
