@@ -65,11 +65,11 @@ class PrintedFigure:
 class Reading:
     """The content of an output."""
 
-    program: str
-    """Name of the program, with its version if printed: `OSU Micro-Benchmarks 7.4`."""
     figures: list[PrintedFigure]
     understood: set[int]
     """Numbers of the lines that were understood, including lines with values."""
+    versions: list[str] = field(default_factory=list)
+    """Versions of the program, if printed."""
     missing: list[str] = field(default_factory=list)
     """What the program does not print, as nouns: `the number of repetitions`."""
     differences: list[str] = field(default_factory=list)
@@ -83,6 +83,13 @@ class Reading:
     """Start time of the program, if printed."""
     refused: list[str] = field(default_factory=list)
     """Ranges of lines that were left out because they mix several runs, each with the reason."""
+    title: str = ""
+    """Name of the program, which formats leave to `read`."""
+
+    @property
+    def program(self) -> str:
+        """Name of the program, with its version if printed: `OSU Micro-Benchmarks 7.4`."""
+        return f"{self.title} {', '.join(self.versions)}".strip()
 
 
 class MixedRunsError(Exception):
@@ -121,22 +128,22 @@ def format_of(name: str) -> Format:
 def read(format_: Format, lines: Sequence[TextLine]) -> Reading:
     """Return the content of an output; each of its runs is read separately."""
     readings = [_read_run(format_, run) for run in _runs(format_.BEGINS, lines)] or [format_.read(lines)]
-    versions = dict.fromkeys(reading.program.removeprefix(format_.TITLE).strip(" ,") for reading in readings)
     moments = [reading.started_unix_s for reading in readings if reading.started_unix_s is not None]
 
     def each(name: str) -> dict[Any, None]:
         return dict.fromkeys(what for reading in readings for what in getattr(reading, name))
 
     return Reading(
-        program=f"{format_.TITLE} {', '.join(filter(None, versions))}".strip(),
         figures=[figure for reading in readings for figure in reading.figures],
         understood=set(each("understood")),
+        versions=list(filter(None, each("versions"))),
         missing=list(each("missing")),
         differences=list(each("differences")),
         benchmarks=merged(declaration for reading in readings for declaration in reading.benchmarks),
         hosts=list(each("hosts")),
         started_unix_s=min(moments, default=None),
         refused=list(each("refused")),
+        title=format_.TITLE,
     )
 
 
@@ -171,7 +178,7 @@ def _read_run(format_: Format, run: Sequence[TextLine]) -> Reading:
     except MixedRunsError as error:
         where = f"lines {run[0].number} to {run[-1].number}"
         refusal = f"{where} are not read: they mix several runs of {format_.TITLE}, which print {error} twice"
-        return Reading(format_.TITLE, [], set(), refused=[refusal])
+        return Reading([], set(), refused=[refusal])
 
 
 def declared(

@@ -46,8 +46,6 @@ claims = claiming(_TITLE, _CSV_HEAD)
 
 
 class _BabelStreamReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.missing["the number of threads"] = None

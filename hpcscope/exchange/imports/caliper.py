@@ -11,11 +11,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import Reading, declared, parameter, setting, slug
+from hpcscope.exchange.imports import declared, parameter, setting, slug
 from hpcscope.exchange.imports.lines import TextLine
-from hpcscope.exchange.imports.objects import elements, objects
+from hpcscope.exchange.imports.objects import Printed, elements
 from hpcscope.exchange.imports.quantities import measured
-from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Origin
 
 TITLE = "Caliper"
@@ -36,23 +36,16 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return any(_KEY.match(line.text) for line in lines)
 
 
-class _CaliperReader(LineReader):
-    title = TITLE
-
-    def read(self, lines: Sequence[TextLine]) -> Reading:
-        """Return the values of all documents."""
-        documents = [one for one in objects(lines) if _is_table(one.value)]
-        self._of_documents = {line.number for document in documents for line in document.lines}
-        for document in documents:
-            self._about(document.value)
-            regions = _regions(elements(document.value, "nodes"))
-            for row, line in zip(document.value["data"], document.rows("data"), strict=False):
-                if isinstance(row, list) and len(row) == len(document.value["columns"]):
-                    self._row(document.value, row, regions, line)
-        return super().read(lines)
-
-    def _takes(self, line: TextLine) -> bool:
-        return line.number in self._of_documents
+class _CaliperReader(DocumentReader):
+    def _document(self, printed: Printed) -> set[int]:
+        if not _is_table(printed.value):
+            return set()
+        self._about(printed.value)
+        regions = _regions(elements(printed.value, "nodes"))
+        for row, line in zip(printed.value["data"], printed.rows("data"), strict=False):
+            if isinstance(row, list) and len(row) == len(printed.value["columns"]):
+                self._row(printed.value, row, regions, line)
+        return printed.numbers
 
     def _about(self, held: Mapping[str, Any]) -> None:
         if version := held.get("cali.caliper.version"):
@@ -60,7 +53,7 @@ class _CaliperReader(LineReader):
         hosts = next((str(held[key]) for key in _HOSTS if key in held), "")
         self.hosts |= dict.fromkeys(re.findall(r"[^][\s,]+", hosts))
         if _DATE.match(date := str(held.get("launchdate"))):
-            self.started_unix_s = min(float(date), self.started_unix_s or float(date))
+            self.began(float(date))
         if left := sorted(held.keys() - _KEPT):
             self.differences[f"{TITLE}: metadata are left out: {', '.join(left)}"] = None
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.catalog.declared import declared as of_scope
-from hpcscope.exchange.imports import PrintedFigure, Reading
-from hpcscope.exchange.imports.exported import figure, undeclared
+from hpcscope.exchange.imports.exported import ExportReader
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
 
@@ -28,35 +27,24 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return any(_is_head(_cells(line)) for line in lines)
 
 
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of all lines."""
-    found: list[tuple[PrintedFigure, str, str]] = []
-    hosts: dict[str, None] = {}
-    runs: dict[str, None] = {}
-    understood: set[int] = set()
-    head: list[str] = []
-    for line in lines:
+class _CsvReader(ExportReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self.differences["all launches are treated as one, because the file lacks their medians"] = None
+        self._head: list[str] = []
+
+    def _takes(self, line: TextLine) -> bool:
         cells = _cells(line)
         if _is_head(cells):
-            head = cells
-            understood.add(line.number)
-        elif head and len(cells) == len(head) and line.ended:
-            held = _held(head, cells)
-            printed = figure(held, line.number) if held is not None else None
-            if held is None or printed is None:
-                continue
-            found.append((printed, held["unit"], held["better"]))
-            runs[cells[0]] = None
-            hosts |= dict.fromkeys(cells[1].split())
-            understood.add(line.number)
-    return Reading(
-        program=f"{TITLE}, run {', '.join(runs)}" if runs else TITLE,
-        figures=[printed for printed, _, _ in found],
-        understood=understood,
-        benchmarks=undeclared(found),
-        hosts=list(hosts),
-        differences=["all launches are treated as one, because the file lacks their medians"],
-    )
+            self._head = cells
+            return True
+        if not self._head or len(cells) != len(self._head) or not line.ended:
+            return False
+        held = _held(self._head, cells)
+        return held is not None and self._summary(held, line.number, cells[0], cells[1].split())
+
+
+read = _CsvReader.reading
 
 
 def _cells(line: TextLine) -> list[str]:

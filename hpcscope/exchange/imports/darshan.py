@@ -58,8 +58,6 @@ claims = claiming(_LOG)
 
 
 class _DarshanReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.differences[f"{TITLE}: histograms, strides, timestamps and per-file records are left out"] = None
@@ -101,7 +99,7 @@ class _DarshanReader(LineReader):
             if key == "nprocs":
                 self._ranks = int(value) or None
             elif key == "start_time":
-                self.started_unix_s = min(float(value), self.started_unix_s or float(value))
+                self.began(float(value))
             elif key == "run time":
                 self._add("job", *_OTHERS[key], number(value), line)
 

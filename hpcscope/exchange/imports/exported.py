@@ -1,6 +1,6 @@
 """Values read back from Scope's own exports: medians with everything that the format holds of their summaries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,6 +9,7 @@ from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.declared import declared as of_scope
 from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.plan.case import Case
 from hpcscope.statistics.summary import Summary
 
@@ -51,6 +52,32 @@ def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
         origin="imported" if whole.origin == "measured" else whole.origin,
         summary=kept,
     )
+
+
+class ExportReader(LineReader):
+    """Reads the summaries in an export of Scope; a format passes them to `_summary`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[tuple[PrintedFigure, str, str]] = []
+        """Values with their units and better directions."""
+        self._runs: dict[str, None] = {}
+
+    def _summary(self, held: Mapping[str, Any], line: int, run: str, hosts: Iterable[str]) -> bool:
+        """Add the value of a summary; return whether it is valid."""
+        printed = figure(held, line)
+        if printed is None:
+            return False
+        self._found.append((printed, held["unit"], held["better"]))
+        self._runs[run] = None
+        self.hosts |= dict.fromkeys(hosts)
+        return True
+
+    def close(self) -> None:
+        """Name the runs, and declare the benchmarks that this version lacks."""
+        self.figures = [printed for printed, _, _ in self._found]
+        self.benchmarks = undeclared(self._found)
+        self.versions = {f"run {', '.join(self._runs)}": None} if self._runs else {}
 
 
 def _absent(held: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
+from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside
 
 TITLE = "fio"
@@ -61,31 +62,30 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return False
 
 
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of all jobs."""
-    versions: dict[str, None] = {}
-    figures: list[PrintedFigure] = []
-    understood = {line.number for line in lines if _SAID.match(line.text)}
-    moments: list[float] = []
-    for printed in objects(lines):
+class _FioReader(DocumentReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self.differences["fio's run times are whole milliseconds and exclude closing the files"] = None
+
+    def _document(self, printed: Printed) -> set[int]:
         if not _is_fio(printed):
-            continue
-        understood |= _lines_read(printed)
-        versions[str(printed.value["fio version"]).removeprefix("fio-")] = None
+            return set()
+        self.versions[str(printed.value["fio version"]).removeprefix("fio-")] = None
         if isinstance(moment := printed.value.get("timestamp"), int) and moment > 0:
-            moments.append(float(moment))
-        figures += _jobs(printed)
-    names = list(
-        dict.fromkeys(printed.benchmark for printed in figures if printed.benchmark.startswith("storage.fio_"))
-    )
-    return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=figures,
-        understood=understood,
-        started_unix_s=min(moments, default=None),
-        benchmarks=[_benchmark(name, figures) for name in names],
-        differences=["fio's run times are whole milliseconds and exclude closing the files"],
-    )
+            self.began(float(moment))
+        self.figures += _jobs(printed)
+        return _lines_read(printed)
+
+    def _takes(self, line: TextLine) -> bool:
+        return _SAID.match(line.text) is not None
+
+    def close(self) -> None:
+        """Declare the jobs that are not cases of Scope."""
+        names = dict.fromkeys(printed.benchmark for printed in self.figures)
+        self.benchmarks = [_benchmark(name, self.figures) for name in names if name.startswith("storage.fio_")]
+
+
+read = _FioReader.reading
 
 
 def _is_fio(printed: Printed) -> bool:

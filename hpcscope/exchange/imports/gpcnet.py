@@ -38,7 +38,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _GpcnetReader(LineReader):
-    title = TITLE
     _ranks: int | None = None
     _table = ""
     _heads: Sequence[str] = ()

@@ -44,8 +44,6 @@ claims = claiming(_CONFIGURATION, _SUMMARY)
 class _Hp2pReader(LineReader):
     """Reader whose values come from the last complete summary of a run."""
 
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._settings: dict[str, str] = {}

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, hpl, metric, parameter, stream
+from hpcscope.exchange.imports import PrintedFigure, declared, hpl, metric, parameter, stream
 from hpcscope.exchange.imports.lines import TextLine, number
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
 
 TITLE = "HPC Challenge"
@@ -178,42 +179,45 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
 
 
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of all summaries, and of HPL problems that no summary has; other sections repeat them."""
-    summaries: list[_Summary] = []
-    versions: dict[str, None] = {}
-    hosts: dict[str, None] = {}
-    understood: set[int] = set()
-    moments: list[float] = []
-    for line in lines:
+class _HpccReader(LineReader):
+    """Reads the values of all summaries, and of HPL problems that no summary has; other sections repeat them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing["the check of each test"] = None
+        self.benchmarks = _benchmarks()
+        self._lines: list[TextLine] = []
+        self._summaries: list[_Summary] = []
+
+    def _takes(self, line: TextLine) -> bool:
+        self._lines.append(line)
         if line.ended and (entry := _ENTRY.match(line.text)):
-            if not summaries or entry[1] in summaries[-1].entries:
-                summaries.append(_Summary())
-            summaries[-1].entries[entry[1]] = entry[2], line.number
+            if not self._summaries or entry[1] in self._summaries[-1].entries:
+                self._summaries.append(_Summary())
+            self._summaries[-1].entries[entry[1]] = entry[2], line.number
         elif title := _TITLE.match(line.text):
-            versions[title[1]] = None
+            self.versions[title[1]] = None
         elif host := _HOST.match(line.text):
-            hosts[host[1]] = None
+            self.hosts[host[1]] = None
         elif moment := _MOMENT.match(line.text):
-            moments.append(float(moment[1]))
-        elif not (_SAID.match(line.text) or hpl.said(line.text) or stream.said(line.text)):
-            continue
-        understood.add(line.number)
-    figures = [printed for summary in summaries for printed in summary.figures()]
-    # HPL may have solved several problems; the summary has one. Without a summary, they belong to HPL.
-    solved = hpl.read_all(lines).figures if summaries else []
-    if summaries and not any(printed.benchmark in (hpl.BENCHMARK, hpl.OTHER) for printed in figures):
-        solved = [replace(printed, failure="the summary of all tests is truncated") for printed in solved]
-    figures += _beside_summaries(solved, figures)
-    return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=figures,
-        understood=understood,
-        missing=["the check of each test"],
-        benchmarks=_benchmarks(),
-        hosts=list(hosts),
-        started_unix_s=min(moments, default=None),
-    )
+            self.began(float(moment[1]))
+        else:
+            return bool(_SAID.match(line.text)) or hpl.said(line.text) or stream.said(line.text)
+        return True
+
+    def close(self) -> None:
+        """Add the values of the summaries; without a summary, solved problems belong to HPL."""
+        if not self._summaries:
+            return
+        self.figures = [printed for summary in self._summaries for printed in summary.figures()]
+        # HPL may have solved several problems; the summary has one.
+        solved = hpl.read_all(self._lines).figures
+        if not any(printed.benchmark in (hpl.BENCHMARK, hpl.OTHER) for printed in self.figures):
+            solved = [replace(printed, failure="the summary of all tests is truncated") for printed in solved]
+        self.figures += _beside_summaries(solved, self.figures)
+
+
+read = _HpccReader.reading
 
 
 def _beside_summaries(solved: Sequence[PrintedFigure], figures: Sequence[PrintedFigure]) -> list[PrintedFigure]:

@@ -63,8 +63,6 @@ claims = claiming(_TITLE)
 
 
 class _HpcgReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.benchmarks.append(_benchmark())

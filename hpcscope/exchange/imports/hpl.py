@@ -73,8 +73,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 class _HplReader(LineReader):
     """Reads the output of a run, including sections of HPCC."""
 
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.benchmarks.append(benchmark())

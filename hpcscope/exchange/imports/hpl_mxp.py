@@ -33,7 +33,6 @@ claims = claiming(_PROBLEM)
 
 
 class _MxpReader(LineReader):
-    title = TITLE
     _failure = "no check of the residual was printed"
     _problem: Sequence[str] = ()
 

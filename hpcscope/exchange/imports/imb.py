@@ -135,8 +135,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _ImbReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._version = self._part = ""

@@ -35,8 +35,6 @@ claims = claiming(_PHASE, _SCORE)
 
 
 class _Io500Reader(LineReader):
-    title = TITLE
-
     def _takes(self, line: TextLine) -> bool:
         if version := _VERSION.match(line.text):
             self.versions[version[1]] = None

@@ -14,9 +14,10 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
+from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
+from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside
 
 TITLE = "IOR"
@@ -197,61 +198,64 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return False
 
 
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of a run, which may have several tests."""
-    versions: dict[str, None] = {}
-    understood: set[int] = set()
-    tests: list[_Test] = []
-    for printed in objects(lines):
-        if _is_ior(printed):
-            understood |= {line.number for line in printed.lines}
-            versions |= {str(printed.value["Version"]): None} if "Version" in printed.value else {}
-            tests += _json(printed)
-    tests += _text([line for line in lines if line.number not in understood], versions, understood)
-    figures = [figure for test in tests for figure in test.figures()]
-    return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=figures,
-        understood=understood,
-        benchmarks=_benchmarks(figures),
-        differences=["times of open, transfer and close, from the first rank to the last, are left out"],
-    )
+class _IorReader(DocumentReader):
+    """Reads the values of a run, which may have several tests."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.differences["times of open, transfer and close, from the first rank to the last, are left out"] = None
+        self._documented: list[_Test] = []
+        """The tests in JSON."""
+        self._tests: list[_Test] = []
+        """The tests in the text output."""
+        self._command = ""
+        self._sync = True
+        self._heads: list[str] = []
+        self._columns: list[str] = []
 
-def _text(lines: Sequence[TextLine], versions: dict[str, None], understood: set[int]) -> list[_Test]:
-    """Return the tests in the text; store the versions and the lines that were understood."""
-    tests: list[_Test] = []
-    ends: dict[str, int] = {}
-    command, heads, columns, sync = "", list[str](), list[str](), True
-    for line in lines:
-        text = line.text
+    def _document(self, printed: Printed) -> set[int]:
+        if not _is_ior(printed):
+            return set()
+        self.versions |= {str(printed.value["Version"]): None} if "Version" in printed.value else {}
+        self._documented += _json(printed)
+        return printed.numbers
+
+    def _takes(self, line: TextLine) -> bool:
+        text, tests = line.text, self._tests
         if title := _TITLE.match(text):
-            versions[title[1]] = None
+            self.versions[title[1]] = None
         elif _NO_SYNC.match(text):
-            sync = False
+            self._sync = False
         elif found := _COMMAND.match(text):
-            command = found[1]
+            self._command = found[1]
         elif _BEGIN.match(text):
-            tests.append(_Test(command, sync=sync))
-            sync = True
+            tests.append(_Test(self._command, sync=self._sync))
+            self._sync = True
         elif tests and (option := _OPTION.match(text)):
             once(tests[-1].options, option[1], option[2])
         elif _HEAD.match(text):
-            heads = text.replace(" (", "(").replace("Std Dev", "StdDev").replace("Op grep", "").split()
+            self._heads = text.replace(" (", "(").replace("Std Dev", "StdDev").replace("Op grep", "").split()
         elif text.startswith("access "):
-            columns = text.split()
+            self._columns = text.split()
         elif tests and line.ended and (row := _ROW.match(text)):
-            _row(tests[-1], row, columns, line.number)
+            _row(tests[-1], row, self._columns, line.number)
         elif tests and line.ended and (summed := _SUMMED.match(text)):
-            _sum(tests, summed, heads, line.number)
+            _sum(tests, summed, self._heads, line.number)
         elif _END.match(text):
-            once(ends, "their last line", line.number)
+            once(self.facts, "their last line", line.number)
         elif tests and (wrong := _WRONG.match(text)):
             tests[-1].failure = wrong[1]
-        elif not _SAID.match(text):
-            continue
-        understood.add(line.number)
-    return tests
+        else:
+            return _SAID.match(text) is not None
+        return True
+
+    def close(self) -> None:
+        """Add the values of all tests."""
+        self.figures = [figure for test in [*self._documented, *self._tests] for figure in test.figures()]
+        self.benchmarks = _benchmarks(self.figures)
+
+
+read = _IorReader.reading
 
 
 def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> None:

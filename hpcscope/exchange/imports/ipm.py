@@ -71,8 +71,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 class _IpmReader(LineReader):
     """Reads the values of a banner or of the tasks."""
 
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._banner = False
@@ -134,7 +132,7 @@ class _IpmReader(LineReader):
             self.versions[said["ipm_version"]] = None
             began, size = float(said["stamp_init"]), int(said["mpi_size"])
             self._tasks.append(Task(size, line))
-            self.started_unix_s = min(began, self.started_unix_s or began)
+            self.began(began)
 
     def _function(self, match: re.Match[str], line: int) -> bool:
         said = dict(_ATTRIBUTE.findall(match[1]))

@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from hpcscope.exchange.imports import PrintedFigure, Reading
-from hpcscope.exchange.imports.exported import figure, undeclared
+from hpcscope.exchange.imports.exported import ExportReader
 from hpcscope.exchange.imports.lines import TextLine
 
 TITLE = "Scope"
@@ -17,28 +16,16 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return any(_held(line) is not None for line in lines)
 
 
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of all summaries."""
-    found: list[tuple[PrintedFigure, str, str]] = []
-    hosts: dict[str, None] = {}
-    runs: dict[str, None] = {}
-    for line in lines:
+class _JsonLinesReader(ExportReader):
+    def _takes(self, line: TextLine) -> bool:
         held = _held(line)
         if held is None:
-            continue
+            return False
         run, names = held.pop("run"), held.pop("hosts")
-        printed = figure(held, line.number)
-        if printed is not None:
-            found.append((printed, held["unit"], held["better"]))
-            runs[str(run)] = None
-            hosts |= dict.fromkeys(map(str, names if isinstance(names, list) else []))
-    return Reading(
-        program=f"{TITLE}, run {', '.join(runs)}" if runs else TITLE,
-        figures=[printed for printed, _, _ in found],
-        understood={printed.line for printed, _, _ in found},
-        benchmarks=undeclared(found),
-        hosts=list(hosts),
-    )
+        return self._summary(held, line.number, str(run), map(str, names if isinstance(names, list) else []))
+
+
+read = _JsonLinesReader.reading
 
 
 def _held(line: TextLine) -> dict[str, Any] | None:

@@ -45,8 +45,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _LikwidReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.missing["the version"] = None

@@ -53,8 +53,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _LinkTestReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._settings: dict[str, int] = {}

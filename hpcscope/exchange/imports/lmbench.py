@@ -61,8 +61,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _LmbenchReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.missing["the number of trials"] = None

@@ -53,8 +53,6 @@ claims = claiming(_TITLE)
 
 
 class _MdtestReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._ranks = self._nodes = self._iterations = 0

@@ -65,8 +65,6 @@ _UNKNOWN = "unknown"
 
 
 class _NcclReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.test = _UNKNOWN
@@ -201,7 +199,6 @@ def _document(lines: Sequence[TextLine]) -> Reading:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     return Reading(
-        program=TITLE,
         figures=figures,
         understood=understood,
         missing=["the version"],

@@ -47,8 +47,6 @@ claims = claiming(_TEST, _OF_KEYS)
 
 
 class _NetperfReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.missing["the version"] = None

@@ -75,8 +75,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _NetpipeReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._settings = Preamble()

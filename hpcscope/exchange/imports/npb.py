@@ -7,14 +7,12 @@ case of Scope's kernel of the same name; with threads, in a larger class or unde
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.catalog.declared import declared as of_scope
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
+from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import claiming
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "NAS Parallel Benchmarks"
 SHORTEST_S = 1.0
@@ -54,99 +52,83 @@ _SAID = re.compile(
 )
 
 
-@dataclass
-class _Result:
-    """The output after the title of a completed kernel."""
+claims = claiming(_TITLE)
 
-    kernel: str
-    facts: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Values and line numbers by name."""
+
+class _NpbReader(LineReader):
+    """Reads the values of a completed kernel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kernel = ""
+        self._facts: dict[str, tuple[str, int]] = {}
+        """Values and line numbers by name."""
+
+    def _takes(self, line: TextLine) -> bool:
+        if title := _TITLE.match(line.text):
+            self._kernel, self._facts = title[1].lower().partition(".")[0], {}
+        elif self._kernel and (fact := _FACT.match(line.text)) and fact[1] in _FACTS:
+            once(self._facts, _ALIASES.get(fact[1], fact[1]), (fact[2].rstrip(), line.number))
+        else:
+            return any(pattern.match(line.text) for pattern in (_BANNER, _OPTION, _SAID))
+        return True
+
+    def close(self) -> None:
+        """Add the values, once the class is known."""
+        if version := self._value("Version"):
+            self.versions[version] = None
+        time_s = self._value("Time in seconds")
+        is_short = _DIGITS.match(time_s) is not None and number(time_s) < SHORTEST_S
+        if is_short:
+            self.missing["enough digits of times below 1 s"] = None
+        problem_class = self._value("Class")
+        threads = self._whole("Total threads") or self._whole("Total number of threads") or 0
+        name = f"application.npb_{self._kernel}"
+        known = of_scope().get(name)
+        parameters: dict[str, Value] = {"class": problem_class}
+        if known is None or problem_class not in known.parameter["class"].choices or threads:
+            parameters["threads"] = threads
+            name = f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self._kernel)}"
+            self.benchmarks += [_benchmark(name)] if self._kernel else []
+        if problem_class not in CLASSES:
+            return
+        total = self._whole("Total processes") or 1
+        ranks = self._whole("Active procs") or total
+        metrics = {"Time in seconds": "time_s", "Mop/s total": "mops_per_s"}
+        if ranks == total:
+            metrics["Mop/s/process"] = "mops_per_process_per_s"
+        for printed, metric_ in metrics.items():
+            text, line = self._facts.get(printed, ("", 0))
+            if _DIGITS.match(text) and not (metric_ == "time_s" and is_short):
+                figure = PrintedFigure(
+                    benchmark=name,
+                    parameters=parameters,
+                    ranks=ranks,
+                    metric=metric_,
+                    values=(number(text),),
+                    statistic="each",
+                    line=line,
+                    failure=self._failure,
+                )
+                self.figures.append(figure)
 
     @property
-    def failure(self) -> str:
+    def _failure(self) -> str:
         """Why the result is wrong; empty if verified."""
         verdict = self._value("Verification")
         if not verdict:
             return "the output ends before its verification"
         return "" if verdict == "SUCCESSFUL" else f"verification: {verdict}"
 
-    @property
-    def is_short(self) -> bool:
-        """Whether its time is printed with too few digits."""
-        time_s = self._value("Time in seconds")
-        return _DIGITS.match(time_s) is not None and number(time_s) < SHORTEST_S
-
-    @property
-    def threads(self) -> int:
-        """Number of threads over all processes; 0 for a program without threads."""
-        return self._whole("Total threads") or self._whole("Total number of threads") or 0
-
-    @property
-    def benchmark(self) -> str:
-        """Name of Scope's benchmark, or of a declaration for one that Scope does not have."""
-        name = f"application.npb_{self.kernel}"
-        known = of_scope().get(name)
-        is_ours = known and self._value("Class") in known.parameter["class"].choices and not self.threads
-        return name if is_ours else f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self.kernel)}"
-
-    def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the values, once the class is known."""
-        problem_class = self._value("Class")
-        if problem_class not in CLASSES:
-            return
-        total = self._whole("Total processes") or 1
-        ranks = self._whole("Active procs") or total
-        is_own = self.benchmark.startswith("application.npb_")
-        figure = PrintedFigure(
-            benchmark=self.benchmark,
-            parameters={"class": problem_class} if is_own else {"class": problem_class, "threads": self.threads},
-            ranks=ranks,
-            metric="",
-            values=(0.0,),
-            statistic="each",
-            line=1,
-            failure=self.failure,
-        )
-        metrics = {"Time in seconds": "time_s", "Mop/s total": "mops_per_s"}
-        if ranks == total:
-            metrics["Mop/s/process"] = "mops_per_process_per_s"
-        for name, metric_ in metrics.items():
-            text, line = self.facts.get(name, ("", 0))
-            if _DIGITS.match(text) and not (metric_ == "time_s" and self.is_short):
-                yield replace(figure, metric=metric_, values=(number(text),), line=line)
-
     def _whole(self, name: str) -> int | None:
         text = self._value(name)
         return int(text) if text.isdigit() else None
 
     def _value(self, name: str) -> str:
-        return self.facts.get(name, ("", 0))[0]
+        return self._facts.get(name, ("", 0))[0]
 
 
-claims = claiming(_TITLE)
-
-
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of a completed kernel."""
-    result: _Result | None = None
-    understood: set[int] = set()
-    for line in lines:
-        if title := _TITLE.match(line.text):
-            result = _Result(title[1].lower().partition(".")[0])
-        elif result and (fact := _FACT.match(line.text)) and fact[1] in _FACTS:
-            once(result.facts, _ALIASES.get(fact[1], fact[1]), (fact[2].rstrip(), line.number))
-        elif not (_BANNER.match(line.text) or _OPTION.match(line.text) or _SAID.match(line.text)):
-            continue
-        understood.add(line.number)
-    if result is None:
-        return Reading(TITLE, [], understood)
-    return Reading(
-        program=f"{TITLE} {result.facts.get('Version', ('', 0))[0]}".strip(),
-        figures=list(result.figures()),
-        understood=understood,
-        missing=["enough digits of times below 1 s"] if result.is_short else [],
-        benchmarks=[_benchmark(result.benchmark)] if result.benchmark.startswith("application.nas_") else [],
-    )
+read = _NpbReader.reading
 
 
 def _benchmark(name: str) -> Benchmark:

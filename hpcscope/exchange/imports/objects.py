@@ -28,6 +28,11 @@ class Printed(NamedTuple):
     cut: bool = False
     """Whether its end is missing."""
 
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers of its lines."""
+        return {line.number for line in self.lines}
+
     def having(self, key: str) -> list[int]:
         """Return the numbers of the lines that begin with a key."""
         return [line.number for line in self.lines if line.text.lstrip(" \t{,").startswith(f'"{key}"')]

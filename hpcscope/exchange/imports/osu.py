@@ -175,8 +175,6 @@ claims = claiming(_TITLE, _INIT)
 
 
 class _OsuReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._table: PrintedTable | None = None

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import MESSAGE_SIZE, MixedRunsError, Reading, declared, setting
+from hpcscope.exchange.imports import MESSAGE_SIZE, MixedRunsError, declared, setting
 from hpcscope.exchange.imports.lines import TextLine
-from hpcscope.exchange.imports.objects import Printed, elements, mapping, objects
+from hpcscope.exchange.imports.objects import Printed, elements, mapping
 from hpcscope.exchange.imports.quantities import measured
-from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside, Statistic
 
 TITLE = "Ramble"
@@ -66,12 +66,9 @@ def claims(lines: Sequence[TextLine]) -> bool:
     return any(_EXPERIMENT.match(line.text) or line.text.lstrip().startswith('"RAMBLE_STATUS"') for line in lines)
 
 
-class _RambleReader(LineReader):
-    title = TITLE
-
+class _RambleReader(DocumentReader):
     def __init__(self) -> None:
         super().__init__()
-        self._of_documents: set[int] = set()
         self._experiments: list[Experiment] = []
         """The experiments in the text output."""
         self._context = ""
@@ -79,17 +76,13 @@ class _RambleReader(LineReader):
         self._name = ""
         """Figure of merit that the following statistics belong to."""
 
-    def read(self, lines: Sequence[TextLine]) -> Reading:
-        """Return the content of the JSON documents among the lines, and of the other lines."""
-        for document in objects(lines):
-            if isinstance(document.value.get("experiments"), list):
-                self._take(list(_experiments(document)))
-                self._of_documents |= {line.number for line in document.lines}
-        return super().read(lines)
+    def _document(self, printed: Printed) -> set[int]:
+        if not isinstance(printed.value.get("experiments"), list):
+            return set()
+        self._take(list(_experiments(printed)))
+        return printed.numbers
 
     def _takes(self, line: TextLine) -> bool:
-        if line.number in self._of_documents:
-            return True
         if experiment := _EXPERIMENT.match(line.text):
             self._experiments.append(Experiment(experiment[1]))
             self._context = ""

@@ -1,4 +1,4 @@
-"""Base class of formats that read an output line by line."""
+"""Base classes of formats that read an output line by line, or the JSON objects in it."""
 
 import re
 import time
@@ -10,6 +10,7 @@ from typing import Any
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading
 from hpcscope.exchange.imports.lines import TextLine
+from hpcscope.exchange.imports.objects import Printed, objects
 from hpcscope.samples.records import Statistic
 
 
@@ -24,9 +25,6 @@ class LineReader(ABC):
     Dictionaries with None as values are ordered sets.
     """
 
-    title: str
-    """The name of the program."""
-
     def __init__(self) -> None:
         self.figures: list[PrintedFigure] = []
         self.versions: dict[str, None] = {}
@@ -35,6 +33,7 @@ class LineReader(ABC):
         self.differences: dict[str, None] = {}
         self.benchmarks: list[Benchmark] = []
         self.started_unix_s: float | None = None
+        self.understood: set[int] = set()
         self.facts: dict[str, int] = {}
         """Line numbers of facts that a run prints only once."""
 
@@ -67,24 +66,46 @@ class LineReader(ABC):
             PrintedFigure(name, {**parameters}, ranks, measured.name, (value,), statistic, line, **further)
         )
 
+    def began(self, unix_s: float) -> None:
+        """Store when the program was started, as seconds since 1970; the earliest time counts."""
+        self.started_unix_s = unix_s if self.started_unix_s is None else min(unix_s, self.started_unix_s)
+
     def dated(self, date: str, form: str = "%a %b %d %H:%M:%S %Y") -> None:
         """Read a date, by default in the format of C's `ctime`; the earliest date is the start time."""
         with suppress(ValueError, OverflowError):
-            began_s = time.mktime(time.strptime(date, form))
-            self.started_unix_s = min(began_s, self.started_unix_s or began_s)
+            self.began(time.mktime(time.strptime(date, form)))
             self.missing["the time zone (assumed: this machine's)"] = None
 
     def read(self, lines: Sequence[TextLine]) -> Reading:
         """Return the content of the lines."""
-        understood = {line.number for line in lines if self._takes(line)}
+        for line in lines:
+            if line.number not in self.understood and self._takes(line):
+                self.understood.add(line.number)
         self.close()
         return Reading(
-            program=f"{self.title} {', '.join(self.versions)}".strip(),
             figures=self.figures,
-            understood=understood,
+            understood=self.understood,
+            versions=list(self.versions),
             missing=list(self.missing),
             differences=list(self.differences),
             benchmarks=self.benchmarks,
             hosts=list(self.hosts),
             started_unix_s=self.started_unix_s,
         )
+
+
+class DocumentReader(LineReader):
+    """Reads the JSON objects of an output; `_takes` interprets all other lines."""
+
+    @abstractmethod
+    def _document(self, printed: Printed) -> set[int]:
+        """Read an object; return the numbers of the lines that were understood, none for another program's."""
+
+    def _takes(self, _line: TextLine) -> bool:
+        return False
+
+    def read(self, lines: Sequence[TextLine]) -> Reading:
+        """Return the content of the objects, then of the other lines."""
+        for printed in objects(lines):
+            self.understood |= self._document(printed)
+        return super().read(lines)

@@ -76,8 +76,6 @@ def claims(lines: Sequence[TextLine]) -> bool:
 
 
 class _ReprompiReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self._settings: dict[str, str] = {}

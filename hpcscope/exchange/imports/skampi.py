@@ -35,7 +35,6 @@ claims = claiming(_TITLE, _BEGIN)
 
 
 class _SkampiReader(LineReader):
-    title = TITLE
     _result = ""
     """Name of the result that is being read."""
 

@@ -60,8 +60,6 @@ claims = claiming(_TITLE, _HEAD)
 
 
 class _StreamReader(LineReader):
-    title = TITLE
-
     def __init__(self) -> None:
         super().__init__()
         self.benchmarks.append(_single())
